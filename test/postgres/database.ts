@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto'
+import { createDatabase, dropDatabase } from './launcher.ts'
+
+/** The variable through which `global-setup.ts` tells every test process where the server of this run is. */
+export const TEST_POSTGRES_VARIABLE = 'PILLARBOX_TEST_POSTGRES'
+
+export type FreshDatabase = {
+  readonly url: string
+  /** Drops the database, whoever is still connected. */
+  drop(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** An empty database (or a copy of `template`) that no other test uses, on the server of this test run. */
+export async function freshDatabase({ template }: { template?: string } = {}): Promise<FreshDatabase> {
+  const adminUrl = testServerUrl()
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  const url = await createDatabase(adminUrl, name, template)
+  const drop = (): Promise<void> => dropDatabase(adminUrl, name)
+  return { url, drop, [Symbol.asyncDispose]: drop }
+}
+
+/** The superuser's URL on the server of this test run. */
+function testServerUrl(): string {
+  const url = process.env[TEST_POSTGRES_VARIABLE]
+  if (url === undefined) {
+    throw new Error(`${TEST_POSTGRES_VARIABLE} is not set: run tests with "npm run test:file -- <file>"`)
+  }
+  return url
+}
