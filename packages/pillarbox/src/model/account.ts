@@ -1,0 +1,41 @@
+import type { Channel } from './channel.ts'
+import type { RetryPolicy } from './retry.ts'
+
+/** A tenant's credentials, pace and retry policy for a provider: the lane of dispatch. */
+export interface Account {
+  id: string
+  tenantId: string
+  channel: Channel
+  provider: string
+  name: string
+  settings: Record<string, unknown>
+  /** Opened secrets; never logged, never answered. */
+  secrets: Record<string, string>
+  pace: Pace | null
+  retry: RetryPolicy
+  /** Set where the stored retry policy made no sense and was clamped. */
+  retryWarning: string | null
+  onUnknown: 'resend' | 'hold'
+  breaker: { failures: number; resetAfterMs: number }
+  /** Lower goes first. */
+  priority: number
+  status: AccountStatus
+  statusReason: string | null
+  createdAt: number
+  updatedAt: number
+}
+
+/**
+ * `active` sends; `suspended` by an operator: its queued rows stop; `paused` by an authentication failure: its queued
+ * rows wait until the credentials are mended.
+ */
+export const ACCOUNT_STATUSES = ['active', 'suspended', 'paused'] as const
+export type AccountStatus = (typeof ACCOUNT_STATUSES)[number]
+
+/** A token bucket: `perSecond` tokens flow in, at most `burst` are kept. */
+export interface Pace {
+  perSecond: number
+  burst: number
+}
+
+export const DEFAULT_BREAKER = { failures: 5, resetAfterMs: 30_000 } as const

@@ -1,0 +1,67 @@
+/**
+ * Everything a caller can branch on: the closed catalogue of error codes, each with the HTTP status it becomes and a
+ * title. `docs/reference/errors.md` has one line per code, and a test keeps the two equal.
+ */
+export const ERRORS = {
+  malformed_json: { status: 400, title: 'The body is not valid JSON' },
+  bad_request: { status: 400, title: 'The request cannot be understood' },
+  unauthorized: { status: 401, title: 'No valid API key' },
+  forbidden: { status: 403, title: 'The key’s role does not allow this' },
+  not_found: { status: 404, title: 'No such thing' },
+  method_not_allowed: { status: 405, title: 'The path exists, the method does not' },
+  request_timeout: { status: 408, title: 'The request did not arrive in time' },
+  duplicate_notification: { status: 409, title: 'A notification with this idempotency key exists' },
+  already_exists: { status: 409, title: 'It exists already' },
+  not_parked: { status: 409, title: 'Only a parked or uncertain notification can be retried or discarded' },
+  not_waiting: { status: 409, title: 'The notification is no longer waiting to be sent' },
+  not_plannable: { status: 409, title: 'What stopped the notification before it was planned is still so' },
+  not_failed: { status: 409, title: 'Only a failed event can be replayed' },
+  in_use: { status: 409, title: 'Something still needs it' },
+  body_too_large: { status: 413, title: 'The body is too large' },
+  uri_too_long: { status: 414, title: 'The address is too long' },
+  unsupported_media_type: { status: 415, title: 'The content type is not application/json' },
+  invalid_body: { status: 422, title: 'The body does not have the expected form' },
+  invalid_query: { status: 422, title: 'A query parameter does not have the expected form' },
+  unknown_event_type: { status: 422, title: 'The catalogue has no such event type' },
+  invalid_catalogue: { status: 422, title: 'The catalogue does not have the expected form' },
+  invalid_retry: { status: 422, title: 'The retry policy makes no sense' },
+  idempotency_key_mismatch: { status: 422, title: 'Header and body name different idempotency keys' },
+  rate_limited: { status: 429, title: 'The key’s rate is exceeded' },
+  headers_too_large: { status: 431, title: 'The headers are too large' },
+  internal: { status: 500, title: 'Something went wrong on our side' },
+  store_unavailable: { status: 503, title: 'The database cannot be reached' },
+  overloaded: { status: 503, title: 'Too much is in flight' },
+} as const satisfies Record<string, { status: number; title: string }>
+
+export type ErrorCode = keyof typeof ERRORS
+
+export interface FieldError {
+  /** JSON pointer into the body, or a parameter's name. */
+  path: string
+  message: string
+}
+
+export interface ErrorDetails {
+  errors?: FieldError[]
+  /** The existing row, for `duplicate_notification`. */
+  notificationId?: string
+  retryAfterSeconds?: number
+  cause?: unknown
+}
+
+/** The one error class that crosses stages; what is not one of these is a bug and becomes `internal`. */
+export class PillarboxError extends Error {
+  override readonly name = 'PillarboxError'
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, detail: string, details: ErrorDetails = {}) {
+    super(detail, details.cause === undefined ? undefined : { cause: details.cause })
+    this.code = code
+    this.details = details
+  }
+}
+
+export function isPillarboxError(error: unknown, code?: ErrorCode): error is PillarboxError {
+  return error instanceof PillarboxError && (code === undefined || error.code === code)
+}

@@ -1,0 +1,79 @@
+import type { Channel } from './channel.ts'
+
+/**
+ * A fact, written in the caller's transaction: the outbox row.
+ *
+ *   pending ──planned──▶ published          pending ──unusable, or out of attempts──▶ failed ──replay──▶ pending
+ *
+ * The planner moves it; an operator replays it.
+ */
+export const EVENT_STATUSES = ['pending', 'published', 'failed'] as const
+export type EventStatus = (typeof EVENT_STATUSES)[number]
+
+export const NEXT_EVENT_STATUSES = {
+  pending: ['published', 'failed'],
+  published: [],
+  failed: ['pending'],
+} as const satisfies Record<EventStatus, readonly EventStatus[]>
+
+/**
+ * When an event is to be turned into notifications.
+ *
+ *   awaiting_approval ──approve──▶ pending ──planned──▶ completed
+ *   awaiting_approval ──reject──▶ cancelled                 pending ──cancel──▶ cancelled
+ *   pending ──unusable, or out of attempts──▶ failed ──replay──▶ pending
+ */
+export const SCHEDULE_STATUSES = ['awaiting_approval', 'pending', 'completed', 'failed', 'cancelled'] as const
+export type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number]
+
+export const NEXT_SCHEDULE_STATUSES = {
+  awaiting_approval: ['pending', 'cancelled'],
+  pending: ['completed', 'failed', 'cancelled'],
+  completed: [],
+  failed: ['pending'],
+  cancelled: [],
+} as const satisfies Record<ScheduleStatus, readonly ScheduleStatus[]>
+
+export interface Entity {
+  type: string
+  id: string
+}
+
+/** Who an event is for, where the event itself says so. */
+export interface EventRecipient {
+  profileId?: string
+  userId?: string
+  name?: string
+  phone?: string
+  email?: string
+  locale?: string
+}
+
+/** An event as an intake hands it to the store. */
+export interface NewEvent {
+  /** The caller's id, or one of ours; unique per tenant. Repeating it changes nothing. */
+  id: string
+  tenantId: string
+  type: string
+  entity: Entity
+  payload: Record<string, unknown>
+  /** When it happened, in ms since 1970; `null`: when it was written. */
+  occurredAt: number | null
+  /** Not before this time, in ms since 1970; `null`: the catalogue's timing decides. */
+  dueAt: number | null
+  correlationId: string | null
+  locale: string | null
+  recipients: EventRecipient[] | null
+  channels: Channel[] | null
+  conversation: Entity | null
+  schemaVersion: number
+}
+
+export interface StoredEvent extends NewEvent {
+  status: EventStatus
+  attemptCount: number
+  nextAttemptAt: number
+  lastError: string | null
+  createdAt: number
+  publishedAt: number | null
+}

@@ -1,0 +1,45 @@
+import type { Channel } from './channel.ts'
+
+/**
+ * The keys that make a second notification for the same thing impossible: unique per tenant.
+ * Parts are escaped, so that no part can reach into its neighbour's place.
+ */
+export function perEntityKey(parts: KeyParts & { entityId: string; eventType: string }): string {
+  return automatic(parts.entityId, parts)
+}
+
+export function perEventKey(parts: KeyParts & { eventId: string; eventType: string }): string {
+  return automatic(parts.eventId, parts)
+}
+
+/** A resend by hand: never equal to an automatic key, and new for every request. */
+export function manualKey(parts: KeyParts & { entityId: string; requestId: string }): string {
+  return `manual:${join([parts.entityId, parts.channel, parts.templateId, parts.requestId], parts.recipient)}`
+}
+
+/** The next channel of a fallback chain: one per notification and channel, however often the failure is reported. */
+export function fallbackKey(notificationId: string, channel: Channel): string {
+  return `fallback:${notificationId}:${channel}`
+}
+
+export interface KeyParts {
+  channel: Channel
+  templateId: string
+  /** Where an event has several recipients, which one; otherwise absent. */
+  recipient?: string
+}
+
+/** An id that is the very word a manual key begins with is written `%6Danual`, which no escaped part ever is. */
+function automatic(id: string, parts: KeyParts & { eventType: string }): string {
+  const key = join([id, parts.eventType, parts.channel, parts.templateId], parts.recipient)
+  return id === 'manual' ? `%6D${key.slice(1)}` : key
+}
+
+function join(parts: readonly string[], recipient: string | undefined): string {
+  return [...parts, ...(recipient === undefined ? [] : [recipient])].map(escaped).join(':')
+}
+
+/** Only `%` and `:` change, so ordinary ids read as they are. */
+function escaped(part: string): string {
+  return part.replaceAll('%', '%25').replaceAll(':', '%3A')
+}

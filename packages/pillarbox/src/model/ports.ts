@@ -1,0 +1,25 @@
+/**
+ * What the engine takes from the outside world. Only the composition root (`pillarbox.ts`) makes the real ones, so the
+ * whole engine runs in a deterministic simulation.
+ */
+export interface Clock {
+  /** Wall time in ms since 1970. May jump; never used to judge a lease. */
+  now(): number
+  /** Milliseconds that only go forward, for deadlines and leases. */
+  monotonic(): number
+  /** Resolves after `ms`, or at once when `signal` aborts. Never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+/** Uniform in [0, 1). */
+export type Random = () => number
+
+/** A new UUIDv7; each one sorts after the one before it. */
+export type IdSource = () => string
+
+export interface Logger {
+  debug(fields: Record<string, unknown>, message: string): void
+  info(fields: Record<string, unknown>, message: string): void
+  warn(fields: Record<string, unknown>, message: string): void
+  error(fields: Record<string, unknown>, message: string): void
+}

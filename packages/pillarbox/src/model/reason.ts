@@ -1,0 +1,42 @@
+/**
+ * Why a notification stopped, or why an event or schedule failed. A closed set: operators filter by it, alerts are
+ * written against it, and `docs/reference/states.md` explains each one. Add a code here and the page's test asks for
+ * its line.
+ */
+export const REASONS = {
+  invalid_recipient: 'The provider says the address cannot be delivered to.',
+  no_recipient: 'The event names nobody with an address for this channel.',
+  no_templates_found: 'No active template exists for the event type on any of its channels.',
+  no_active_channels: 'Templates exist, but the tenant has no active account for their channels.',
+  template_rejected: 'The provider refused the message template.',
+  content_rejected: 'The provider refused the content of the message.',
+  channel_suspended: 'The account was suspended before the notification was sent.',
+  attempts_exhausted: 'Every attempt the retry policy allows has failed.',
+  auth_failed: 'The provider refused the account’s credentials.',
+  outcome_unknown: 'The request left, no answer came, and the account’s policy is to hold.',
+  malformed_reply: 'The provider answered with something that is not its protocol.',
+  provider_missing: 'This version has no provider of that name for the channel.',
+  bounced: 'The provider accepted the message and later reported a bounce.',
+  complained: 'The recipient reported the message as unwanted.',
+  expired: 'It was not sent before its expiry.',
+  render_failed: 'The template cannot be rendered with this event’s payload.',
+  suppressed: 'The recipient is on the suppression list.',
+  fallback_triggered: 'The channel failed for good and the next channel of the chain took over.',
+  cancelled_by_operator: 'An operator cancelled it before it was sent.',
+  cancelled_by_event: 'A later event cancelled it before it was sent.',
+  parked_by_operator: 'An operator set it aside.',
+  discarded_by_operator: 'An operator decided that it is not to be sent.',
+  permanent_refusal: 'The provider refused it for good.',
+  invalid_event: 'The event cannot be turned into notifications.',
+  unknown_event_type: 'The catalogue has no such event type.',
+  planning_failed: 'Planning the event failed on every attempt.',
+} as const satisfies Record<string, string>
+
+export type Reason = keyof typeof REASONS
+
+/** `fallback_triggered:<channel>` carries the channel that took over; every other reason stands alone. */
+export type StoredReason = Reason | `fallback_triggered:${string}`
+
+export function isReason(value: string): value is StoredReason {
+  return value.startsWith('fallback_triggered:') || Object.hasOwn(REASONS, value)
+}
