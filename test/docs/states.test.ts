@@ -27,7 +27,8 @@ describe('docs/reference/states.md', () => {
 
   it('has every reason with its meaning', () => {
     assert.deepEqual(firstCells('Reasons'), Object.keys(REASONS))
-    for (const [reason, meaning] of Object.entries(REASONS)) assert.ok(page.includes(`| \`${reason}\` | ${meaning} |`), reason)
+    for (const [reason, meaning] of Object.entries(REASONS))
+      assert.ok(page.includes(`| \`${reason}\` | ${meaning} |`), reason)
   })
 })
 

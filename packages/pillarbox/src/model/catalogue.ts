@@ -99,7 +99,7 @@ export function parseCatalogue(value: unknown): { catalogue: Catalogue } | { pro
         continue
       }
       onlyKeys(template, ['channel', 'locale', 'subject', 'body'], at, wrong)
-      const { channel, subject, body } = template as Record<string, unknown>
+      const { channel, subject, body } = template
       if (!isChannel(channel)) wrong(`${at}/channel`, `must be one of ${CHANNELS.join(', ')}`)
       if (typeof body !== 'string') wrong(`${at}/body`, 'must be text')
       if (subject !== undefined && typeof subject !== 'string') wrong(`${at}/subject`, 'must be text')

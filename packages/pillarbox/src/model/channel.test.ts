@@ -10,6 +10,6 @@ describe('channels', () => {
   it('are recognised by their exact word', () => {
     for (const channel of CHANNELS) assert.ok(isChannel(channel))
     for (const other of ['', 'SMS', 'fax', 'sms ', 'constructor', null, undefined, 1, ['sms'], {}])
-      assert.equal(isChannel(other), false, String(other))
+      assert.equal(isChannel(other), false, JSON.stringify(other))
   })
 })

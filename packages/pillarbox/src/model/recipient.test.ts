@@ -65,7 +65,7 @@ describe('masking', () => {
   })
 
   it('never shows the middle digits of a phone number', () => {
-    const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 15 })
+    const digits = fc.stringMatching(/^\d{1,15}$/)
     fc.assert(
       fc.property(digits, (digits) => {
         const { phone } = maskAddress({ phone: `+49${digits}78` })
@@ -77,7 +77,7 @@ describe('masking', () => {
 
   it('shows at most four characters at either end of a device token', () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom(...'abcdef'), maxLength: 40 }), (deviceToken) => {
+      fc.property(fc.stringMatching(/^[a-f]{0,40}$/), (deviceToken) => {
         const masked = maskAddress({ deviceToken }).deviceToken ?? ''
 
         assert.match(masked, /^(.{4}\*\*\*.{4}|\*\*\*)$/)
