@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { eventRow, eventRows, InvalidEventError } from './check-event.ts'
+import { MAX_JSON_BYTES, MAX_JSON_DEPTH, type Problem } from './json-text.ts'
+
+const newId = (): string => 'made-id'
+
+function event(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    tenantId: 'atlas',
+    type: 'booking.confirmed',
+    entity: { type: 'booking', id: '12345' },
+    payload: { bookingId: 12345 },
+    ...changes,
+  }
+}
+
+function problemsOf(check: () => unknown): readonly Problem[] {
+  try {
+    check()
+  } catch (error) {
+    assert.ok(error instanceof InvalidEventError)
+    assert.equal(error.code, 'invalid_event')
+    return error.problems
+  }
+  assert.fail('no problem was found')
+}
+
+const pathsOf = (changes: Record<string, unknown>): string[] =>
+  problemsOf(() => eventRow(event(changes), newId)).map(({ path }) => path)
+
+const payloadProblem = (payload: unknown): Problem => {
+  const [problem, ...others] = problemsOf(() => eventRow(event({ payload }), newId))
+  assert.deepEqual(others, [])
+  assert.ok(problem)
+  return problem
+}
+
+/** An object of `levels` objects, one in the other. */
+function nested(levels: number): object {
+  let value: object = {}
+  for (let level = 1; level < levels; level += 1) value = { inner: value }
+  return value
+}
+
+describe('eventRow', () => {
+  it('makes the row of an event, with an id where it has none and null for all it leaves out', () => {
+    assert.deepEqual(eventRow(event({ correlationId: undefined, dueAt: null }), newId), {
+      tenantId: 'atlas',
+      id: 'made-id',
+      type: 'booking.confirmed',
+      entityType: 'booking',
+      entityId: '12345',
+      payload: '{"bookingId":12345}',
+      occurredAt: null,
+      dueAt: null,
+      correlationId: null,
+      locale: null,
+      recipients: null,
+      channels: null,
+      conversation: null,
+      schemaVersion: 1,
+    })
+  })
+
+  it('takes times as Date and as ISO text with any offset', () => {
+    const row = eventRow(event({ occurredAt: new Date(1_000), dueAt: '2026-03-15T00:30:00.250+05:30' }), newId)
+
+    assert.equal(row.occurredAt, 1_000)
+    assert.equal(row.dueAt, Date.UTC(2026, 2, 14, 19, 0, 0, 250))
+  })
+
+  it('refuses times that are none, that name no zone, or that a database cannot hold', () => {
+    const times = ['soon', '2026-03-15', '2026-03-15T09:00:00', '2026-02-30T09:00:00Z', '2026-13-01T09:00:00Z', 5]
+    for (const dueAt of [...times, new Date(Number.NaN), new Date(-1), new Date(8.64e15), '2026-03-15T24:30:00Z']) {
+      assert.deepEqual(pathsOf({ dueAt }), ['/dueAt'], String(dueAt))
+    }
+  })
+
+  it('lists every problem with its path', () => {
+    const bad = {
+      tenantId: 'Atlas Homes',
+      id: '',
+      type: '.confirmed',
+      entity: { type: '1', id: 12345, name: 'x' },
+      payload: [],
+      occurredAt: 'yesterday',
+      correlationId: 'a\0b',
+      locale: 'German',
+      recipients: [{ phone: 7, fax: 'x' }, 'guest'],
+      channels: ['pigeon'],
+      conversation: 'booking',
+      schemaVersion: 0.5,
+      due_at: null,
+    }
+
+    assert.deepEqual(
+      problemsOf(() => eventRow(bad, newId))
+        .map(({ path }) => path)
+        .toSorted(),
+      [
+        '/channels/0',
+        '/conversation',
+        '/correlationId',
+        '/due_at',
+        '/entity/id',
+        '/entity/name',
+        '/entity/type',
+        '/id',
+        '/locale',
+        '/occurredAt',
+        '/payload',
+        '/recipients/0/fax',
+        '/recipients/0/phone',
+        '/recipients/1',
+        '/schemaVersion',
+        '/tenantId',
+        '/type',
+      ],
+    )
+  })
+
+  it('refuses what is no event at all', () => {
+    for (const value of [undefined, null, 'event', [event()], new (class Booking {})()]) {
+      assert.deepEqual(
+        problemsOf(() => eventRow(value, newId)).map(({ path }) => path),
+        [''],
+      )
+    }
+  })
+
+  it('bounds ids by length and refuses characters that a database refuses', () => {
+    assert.equal(eventRow(event({ id: 'é'.repeat(200) }), newId).id.length, 200)
+    for (const id of ['x'.repeat(201), 'a\0b', 'a\ud800b', 'a\nb', 'a\u2028b']) {
+      assert.deepEqual(pathsOf({ id }), ['/id'])
+      assert.deepEqual(pathsOf({ entity: { type: 'booking', id } }), ['/entity/id'])
+    }
+  })
+
+  it('keeps recipients, channels and conversation as JSON, without what was left out', () => {
+    const row = eventRow(
+      event({
+        recipients: [{ name: 'Jürgen "Jo"', phone: '+919876543210', email: undefined, locale: null }, { name: '' }],
+        channels: ['whatsapp', 'sms', 'whatsapp'],
+        conversation: { id: '7', type: 'booking' },
+      }),
+      newId,
+    )
+
+    assert.equal(row.recipients, '[{"name":"Jürgen \\"Jo\\"","phone":"+919876543210"},{}]')
+    assert.equal(row.channels, '["whatsapp","sms"]')
+    assert.equal(row.conversation, '{"type":"booking","id":"7"}')
+  })
+
+  it('refuses empty lists of recipients and channels', () => {
+    assert.deepEqual(pathsOf({ recipients: [], channels: [] }), ['/recipients', '/channels'])
+  })
+})
+
+describe('a payload', () => {
+  it('that is JSON comes through exactly as JSON would write it', () => {
+    const text = fc.string({ unit: 'grapheme' }).filter((value) => !value.includes('\0'))
+    const key = text.filter((value) => value !== '__proto__')
+    const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 5 },
+        text,
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        fc.boolean(),
+        fc.constant(null),
+        fc.array(tie('tree'), { maxLength: 4 }),
+        fc.dictionary(key, tie('tree'), { maxKeys: 4 }),
+      ),
+    }))
+
+    fc.assert(
+      fc.property(fc.dictionary(key, tree, { maxKeys: 4 }), (payload) => {
+        assert.equal(eventRow(event({ payload }), newId).payload, JSON.stringify(payload))
+      }),
+    )
+  })
+
+  it('leaves out undefined properties and writes dates as ISO text', () => {
+    const payload = { phone: undefined, checkIn: new Date(0), rows: [Object.assign(Object.create(null), { a: 1 })] }
+
+    assert.equal(eventRow(event({ payload }), newId).payload, '{"checkIn":"1970-01-01T00:00:00.000Z","rows":[{"a":1}]}')
+  })
+
+  it('is refused where JSON would lose or change something, with the place and the loss', () => {
+    class Money {}
+    const losses: [unknown, RegExp][] = [
+      [1n, /bigint/],
+      [Number.NaN, /NaN, which JSON would turn into null/],
+      [Number.POSITIVE_INFINITY, /Infinity, which JSON would turn into null/],
+      [() => 1, /function, which JSON would drop/],
+      [Symbol('x'), /symbol, which JSON would drop/],
+      [new Map(), /instance of Map/],
+      [new Money(), /instance of Money/],
+      [Buffer.from('x'), /instance of Buffer/],
+      [new Date(Number.NaN), /invalid Date/],
+      ['a\0b', /NUL/],
+      ['a\udc00', /surrogate/],
+    ]
+    for (const [value, message] of losses) {
+      const problem = payloadProblem({ guest: { 'a/b~c': [1, value] } })
+      assert.equal(problem.path, '/payload/guest/a~1b~0c/1')
+      assert.match(problem.message, message)
+    }
+    assert.match(payloadProblem({ list: [undefined] }).message, /undefined inside a list/)
+    const withHole: number[] = []
+    withHole[1] = 2
+    assert.equal(payloadProblem({ list: withHole }).path, '/payload/list/0')
+  })
+
+  it('is refused where a key is one that readers or databases trip over', () => {
+    assert.deepEqual(payloadProblem(JSON.parse('{"a":{"__proto__":1}}')).path, '/payload/a/__proto__')
+    assert.match(payloadProblem({ 'a\0': 1 }).message, /NUL/)
+    assert.match(payloadProblem({ '\ud800': 1 }).message, /surrogate/)
+  })
+
+  it(`may be ${MAX_JSON_DEPTH} levels deep, and no deeper`, () => {
+    const deepest = nested(MAX_JSON_DEPTH)
+
+    assert.equal(eventRow(event({ payload: deepest }), newId).payload, JSON.stringify(deepest))
+    assert.match(payloadProblem({ inner: deepest }).message, /deeper than 32/)
+  })
+
+  it('may be 256 KiB as JSON in UTF-8, and no larger', () => {
+    const room = MAX_JSON_BYTES - '{"text":""}'.length
+
+    assert.equal(eventRow(event({ payload: { text: 'x'.repeat(room) } }), newId).payload.length, MAX_JSON_BYTES)
+    assert.match(payloadProblem({ text: 'x'.repeat(room + 1) }).message, /larger than 256 KiB/)
+    assert.match(payloadProblem({ text: 'é'.repeat(room / 2 + 1) }).message, /larger than 256 KiB/)
+  })
+
+  it('is refused soon when it holds itself, or the same part over and over', () => {
+    const cycle: Record<string, unknown> = {}
+    cycle['self'] = [cycle]
+    let laughs: object = {}
+    for (let level = 0; level < 30; level += 1) laughs = { a: laughs, b: laughs }
+
+    assert.equal(payloadProblem(cycle).path, '/payload/self/0')
+    assert.match(payloadProblem(laughs).message, /larger than 256 KiB/)
+  })
+
+  it('is read once, so that what was checked is what is written', () => {
+    let reads = 0
+    const payload = {
+      get total() {
+        reads += 1
+        return reads === 1 ? 5 : 'changed'
+      },
+    }
+
+    assert.equal(eventRow(event({ payload }), newId).payload, '{"total":5}')
+  })
+
+  it('with countless faults is answered with a bounded list', () => {
+    const payload = { list: Array.from({ length: 5_000 }, () => Number.NaN) }
+
+    assert.equal(problemsOf(() => eventRow(event({ payload }), newId)).length, 50)
+  })
+})
+
+describe('eventRows', () => {
+  it('keeps the order and gives each its own id', () => {
+    const made = ['made-1', 'made-2']
+    const rows = eventRows([event({ id: 'b' }), event(), event({ id: 'a' }), event()], () => made.shift() ?? '')
+
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      ['b', 'made-1', 'a', 'made-2'],
+    )
+  })
+
+  it('names the faulty one by its index', () => {
+    const problems = problemsOf(() => eventRows([event(), event({ type: '' }), 5], newId))
+
+    assert.deepEqual(
+      problems.map(({ path }) => path),
+      ['/1/type', '/2'],
+    )
+    assert.deepEqual(
+      problemsOf(() => eventRows('events' as never, newId)).map(({ path }) => path),
+      [''],
+    )
+  })
+})

@@ -1,0 +1,381 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { PillarboxClient, type PillarboxClientOptions } from './pillarbox-client.ts'
+import { PillarboxConnectionError, PillarboxHttpError } from './problem.ts'
+
+interface Seen {
+  method: string
+  path: string
+  query: URLSearchParams
+  headers: IncomingMessage['headers']
+  body: unknown
+}
+
+type Reply = { status: number; body?: unknown; headers?: Record<string, string> } | 'hang up' | 'silence'
+
+/** A server that answers one request after the other from `replies`, and a client that waits without waiting. */
+async function setup(t: TestContext, replies: Reply[], options: Partial<PillarboxClientOptions> = {}) {
+  const seen: Seen[] = []
+  const waits: number[] = []
+  const server = createServer((request, response) => {
+    void answer(request, response)
+  })
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const text = (await request.toArray()).map(String).join('')
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
+    seen.push({
+      method: request.method ?? '',
+      path: pathname,
+      query: searchParams,
+      headers: request.headers,
+      body: text === '' ? undefined : JSON.parse(text),
+    })
+    const reply = replies.shift() ?? { status: 500, body: 'no reply left' }
+    if (reply === 'silence') return
+    if (reply === 'hang up') {
+      request.socket.destroy()
+      return
+    }
+    const { status, body, headers } = reply
+    response.writeHead(status, { 'content-type': 'application/json', ...headers })
+    response.end(typeof body === 'string' ? body : JSON.stringify(body))
+  }
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = new PillarboxClient({
+    url,
+    key: 'pbx_secret',
+    sources: {
+      now: () => Date.UTC(2026, 0, 1),
+      random: () => 0.5,
+      sleep: async (ms, signal) => {
+        waits.push(ms)
+        signal?.throwIfAborted()
+      },
+    },
+    ...options,
+  })
+  return { client, seen, url, waits }
+}
+
+const EVENT = { type: 'booking.confirmed', entity: { type: 'booking', id: '1' }, payload: { bookingId: 1 } }
+const EMAIL = { channel: 'email' as const, to: { email: 'a@example.com' }, subject: 'Paid', body: 'Thanks' }
+
+function problem(status: number, code: string, more: Record<string, unknown> = {}): Reply {
+  return {
+    status,
+    headers: { 'content-type': 'application/problem+json' },
+    body: { type: 'about:blank', title: 'No', status, code, detail: 'because', requestId: 'r1', ...more },
+  }
+}
+
+describe('PillarboxClient', () => {
+  it('publishes an event with the key, and with an id so that it can be repeated', async (t) => {
+    const accepted = { id: 'made', duplicate: false }
+    const { client, seen } = await setup(t, [{ status: 202, body: accepted }], { newId: () => 'made' })
+
+    const answer = await client.publish({ ...EVENT, dueAt: new Date(0) }, { traceparent: '00-trace-01' })
+
+    assert.deepEqual(answer, accepted)
+    assert.equal(seen[0]?.method, 'POST')
+    assert.equal(seen[0]?.path, '/api/events')
+    assert.equal(seen[0]?.headers.authorization, 'Bearer pbx_secret')
+    assert.equal(seen[0]?.headers['content-type'], 'application/json')
+    assert.equal(seen[0]?.headers['traceparent'], '00-trace-01')
+    assert.deepEqual(seen[0]?.body, { ...EVENT, id: 'made', dueAt: '1970-01-01T00:00:00.000Z' })
+  })
+
+  it('tells a known event by the answer, not by an error', async (t) => {
+    const { client } = await setup(t, [{ status: 200, body: { id: 'e1', duplicate: true } }])
+
+    assert.deepEqual(await client.publish({ ...EVENT, id: 'e1' }), { id: 'e1', duplicate: true })
+  })
+
+  it('publishes many events as one array and answers each one’s result', async (t) => {
+    const results = [
+      { index: 0, id: 'e1', status: 202 },
+      { index: 1, status: 422, code: 'unknown_event_type' },
+    ]
+    const { client, seen } = await setup(t, [{ status: 200, body: { results } }], { newId: () => 'made' })
+
+    assert.deepEqual(await client.publishMany([{ ...EVENT, id: 'e1' }, EVENT]), results)
+    assert.deepEqual(seen[0]?.body, [
+      { ...EVENT, id: 'e1' },
+      { ...EVENT, id: 'made' },
+    ])
+  })
+
+  it('sends a notification, and many as items', async (t) => {
+    const accepted = { id: 'n1', status: 'queued', links: { self: '/api/notifications/n1' } }
+    const results = [{ index: 0, id: 'n2', status: 202 }]
+    const { client, seen } = await setup(t, [
+      { status: 202, body: accepted },
+      { status: 200, body: { results } },
+    ])
+    const push = { targetPlatform: 'FCM' as const, deviceToken: 't', title: 'Hi', body: 'there', idempotencyKey: 'k' }
+
+    assert.deepEqual(await client.send(EMAIL), accepted)
+    assert.deepEqual(await client.sendMany([push]), results)
+
+    assert.deepEqual(
+      seen.map(({ path, body }) => [path, body]),
+      [
+        ['/api/notifications', EMAIL],
+        ['/api/notifications/batch', { items: [push] }],
+      ],
+    )
+  })
+
+  it('asks nothing of the server for an empty list', async (t) => {
+    const { client, seen } = await setup(t, [])
+
+    assert.deepEqual(await client.publishMany([]), [])
+    assert.deepEqual(await client.sendMany([]), [])
+
+    assert.deepEqual(seen, [])
+  })
+
+  it('rejects a repeated idempotency key with the first notification’s id', async (t) => {
+    const { client } = await setup(t, [problem(409, 'duplicate_notification', { notificationId: 'n1' })])
+
+    await assert.rejects(client.send({ ...EMAIL, idempotencyKey: 'k' }), (error) => {
+      assert.ok(error instanceof PillarboxHttpError)
+      assert.equal(error.status, 409)
+      assert.equal(error.code, 'duplicate_notification')
+      assert.equal(error.notificationId, 'n1')
+      assert.equal(error.requestId, 'r1')
+      assert.match(error.message, /409 duplicate_notification: because/)
+      return true
+    })
+  })
+
+  it('rejects a refused body with what is wrong where', async (t) => {
+    const errors = [{ path: '/to/email', message: 'must be an email address' }]
+    const { client } = await setup(t, [problem(422, 'invalid_body', { errors: [...errors, 'noise'] })])
+
+    await assert.rejects(client.send(EMAIL), { code: 'invalid_body', errors })
+  })
+
+  it('says so when something else answers in the server’s place, and never shows the key', async (t) => {
+    const { client } = await setup(t, [
+      { status: 502, body: '<html>Bad gateway</html>', headers: { 'x-request-id': 'proxy-1' } },
+      { status: 307, headers: { location: 'https://elsewhere.example/' } },
+      { status: 200, body: '<html>Welcome</html>' },
+    ])
+
+    await assert.rejects(client.send(EMAIL), { code: 'unexpected_answer', status: 502, requestId: 'proxy-1' })
+    await assert.rejects(client.send(EMAIL), { code: 'unexpected_answer', status: 307 })
+    await assert.rejects(client.send(EMAIL), (error) => {
+      assert.ok(error instanceof PillarboxConnectionError)
+      assert.equal(error.code, 'unreadable')
+      assert.doesNotMatch(`${error.stack} ${JSON.stringify(error)}`, /pbx_secret/)
+      return true
+    })
+  })
+
+  it('reads a notification and its status', async (t) => {
+    const status = { notificationId: 'a/b', status: 'sent', retryCount: 0, lastError: null }
+    const { client, seen } = await setup(t, [
+      { status: 200, body: { id: 'a/b', status: 'sent' } },
+      { status: 200, body: status },
+    ])
+
+    assert.equal((await client.notification('a/b')).status, 'sent')
+    assert.deepEqual(await client.status('a/b'), status)
+    assert.deepEqual(
+      seen.map(({ path }) => path),
+      ['/api/notifications/a%2Fb', '/api/notifications/a%2Fb/status'],
+    )
+  })
+
+  it('walks all pages of a list, and fetches none that nobody asked for', async (t) => {
+    const page = (ids: string[], nextCursor: string | null): Reply => ({
+      status: 200,
+      body: { items: ids.map((id) => ({ id })), nextCursor },
+    })
+    const { client, seen } = await setup(t, [
+      page(['1', '2'], 'c1'),
+      page([], 'c2'),
+      page(['3'], null),
+      page(['9'], 'x'),
+    ])
+    const filter = { status: ['parked', 'uncertain'], stuck: true, from: new Date(0), q: 'a b&c' } as const
+
+    const ids: string[] = []
+    for await (const { id } of client.notifications(filter, { limit: 2 })) ids.push(id)
+    for await (const { id } of client.notifications()) {
+      assert.equal(id, '9')
+      break
+    }
+
+    assert.deepEqual(ids, ['1', '2', '3'])
+    assert.deepEqual(
+      seen.map(({ query }) => query.get('cursor')),
+      [null, 'c1', 'c2', null],
+    )
+    assert.deepEqual(seen[1]?.query.getAll('status'), ['parked', 'uncertain'])
+    assert.equal(seen[1]?.query.get('limit'), '2')
+    assert.equal(seen[1]?.query.get('stuck'), 'true')
+    assert.equal(seen[1]?.query.get('from'), '1970-01-01T00:00:00.000Z')
+    assert.equal(seen[1]?.query.get('q'), 'a b&c')
+    assert.deepEqual([...(seen[3]?.query.keys() ?? [])], [])
+  })
+
+  it('retries, discards, cancels and parks', async (t) => {
+    const done: Reply = { status: 200, body: { id: 'n1', status: 'queued' } }
+    const { client, seen } = await setup(t, [done, done, done, problem(409, 'not_waiting')])
+
+    assert.equal((await client.retry('n1')).status, 'queued')
+    await client.discard('n1')
+    await client.cancel('n1')
+    await assert.rejects(client.park('n1'), { code: 'not_waiting' })
+
+    assert.deepEqual(
+      seen.map(({ method, path }) => `${method} ${path}`),
+      ['retry', 'discard', 'cancel', 'park'].map((action) => `POST /api/notifications/n1/${action}`),
+    )
+  })
+
+  it('answers the health of an unhealthy server too', async (t) => {
+    const { client } = await setup(t, [
+      { status: 200, body: { status: 'ok' } },
+      { status: 503, body: { status: 'down' } },
+      problem(503, 'overloaded'),
+    ])
+
+    assert.deepEqual(await client.health(), { status: 'ok' })
+    assert.deepEqual(await client.health(), { status: 'down' })
+    await assert.rejects(client.health(), { code: 'overloaded' })
+  })
+
+  it('names the tenant for an ops key, and keeps a path in front of the API', async (t) => {
+    const replies: Reply[] = [{ status: 200, body: { results: [] } }]
+    const { seen, url } = await setup(t, replies)
+    const client = new PillarboxClient({ url: `${url}/notify?x=1#y`, key: 'pbx_ops', tenantId: 'atlas' })
+
+    await client.sendMany([EMAIL])
+
+    assert.equal(seen[0]?.path, '/notify/api/notifications/batch')
+    assert.equal(seen[0]?.query.toString(), 'tenantId=atlas')
+  })
+
+  it('refuses options that cannot work', () => {
+    const good = { url: 'https://pillarbox.example.com', key: 'pbx_x' }
+
+    for (const bad of [
+      { url: 'ftp://x' },
+      { url: 'x' },
+      { key: '' },
+      { key: 'a\nb' },
+      { timeoutMs: 0 },
+      { retries: -1 },
+    ]) {
+      assert.throws(() => new PillarboxClient({ ...good, ...bad }), TypeError)
+    }
+  })
+})
+
+describe('a request that fails', () => {
+  const taken: Reply = { status: 202, body: { id: 'n1', status: 'queued' } }
+  const busy: Reply = problem(503, 'overloaded')
+
+  it('is not repeated unless asked for', async (t) => {
+    const { client, seen } = await setup(t, ['hang up', busy])
+
+    await assert.rejects(client.publish(EVENT), { name: 'PillarboxConnectionError', code: 'unreachable' })
+    await assert.rejects(client.publish(EVENT), { code: 'overloaded' })
+
+    assert.equal(seen.length, 2)
+  })
+
+  it('is repeated as it was, with growing pauses, when it carries a key', async (t) => {
+    const { client, seen, waits } = await setup(t, ['hang up', busy, busy, taken], { retries: 3 })
+
+    await client.send({ ...EMAIL, idempotencyKey: 'k' })
+
+    assert.equal(seen.length, 4)
+    assert.deepEqual(waits, [187.5, 375, 750])
+    for (const { body } of seen) assert.deepEqual(body, { ...EMAIL, idempotencyKey: 'k' })
+  })
+
+  it('repeats events under the same id', async (t) => {
+    const { client, seen } = await setup(t, ['hang up', { status: 202, body: { id: 'x', duplicate: false } }], {
+      retries: 1,
+    })
+
+    await client.publish(EVENT)
+
+    const ids = seen.map(({ body }) => (body as { id: string }).id)
+    assert.equal(ids.length, 2)
+    assert.equal(ids[0], ids[1])
+  })
+
+  it('is not repeated without a key, nor in a batch where one has none, nor as an action', async (t) => {
+    const { client, seen } = await setup(t, ['hang up', busy, busy], { retries: 5 })
+
+    await assert.rejects(client.send(EMAIL))
+    await assert.rejects(client.sendMany([{ ...EMAIL, idempotencyKey: 'k' }, EMAIL]))
+    await assert.rejects(client.retry('n1'))
+
+    assert.equal(seen.length, 3)
+  })
+
+  it('is not repeated when the server refused it for good', async (t) => {
+    const { client, seen } = await setup(t, [problem(422, 'invalid_body'), problem(500, 'internal')], { retries: 5 })
+
+    await assert.rejects(client.publish(EVENT), { code: 'invalid_body' })
+    await assert.rejects(client.publish(EVENT), { code: 'internal' })
+
+    assert.equal(seen.length, 2)
+  })
+
+  it('waits as long as the server asks, in seconds or until a date, but not for minutes', async (t) => {
+    const limited = (retryAfter: string): Reply => ({
+      status: 429,
+      headers: { 'retry-after': retryAfter },
+      body: { code: 'rate_limited' },
+    })
+    const { client, waits } = await setup(t, [limited('7'), limited('Thu, 01 Jan 2026 00:00:02 GMT'), limited('61')], {
+      retries: 5,
+    })
+
+    await assert.rejects(client.status('n1'), { code: 'rate_limited', retryAfterMs: 61_000 })
+
+    assert.deepEqual(waits, [7_000, 2_000])
+  })
+
+  it('ends after the last retry with the last error', async (t) => {
+    const { client, seen } = await setup(t, [busy, busy, 'hang up'], { retries: 2 })
+
+    await assert.rejects(client.publish(EVENT), { code: 'unreachable' })
+
+    assert.equal(seen.length, 3)
+  })
+
+  it('ends at the time limit, and says so', async (t) => {
+    const { client } = await setup(t, ['silence'], { timeoutMs: 20 })
+
+    await assert.rejects(client.publish(EVENT), { name: 'PillarboxConnectionError', code: 'timeout' })
+  })
+
+  it('ends at once, with the caller’s own reason, when the caller aborts', async (t) => {
+    const { client, seen } = await setup(t, ['silence', busy], { retries: 3 })
+    const reason = new Error('changed my mind')
+    const before = AbortSignal.abort(reason)
+    const during = new AbortController()
+
+    await assert.rejects(client.publish(EVENT, { signal: before }), reason)
+    assert.equal(seen.length, 0)
+    const call = client.publish(EVENT, { signal: during.signal })
+    during.abort(reason)
+    await assert.rejects(call, reason)
+  })
+})

@@ -1,0 +1,60 @@
+export { type BetterSqlite3Database, fromBetterSqlite3 } from './adapters/better-sqlite3.ts'
+export {
+  type DrizzlePostgresTransaction,
+  type DrizzleSqliteTransaction,
+  type DrizzleSqlTag,
+  fromDrizzle,
+} from './adapters/drizzle.ts'
+export { fromKnex, type KnexTransaction } from './adapters/knex.ts'
+export { fromKysely, type KyselyCompiledQuery, type KyselyTransaction } from './adapters/kysely.ts'
+export { fromNodeSqlite, type NodeSqliteDatabase } from './adapters/node-sqlite.ts'
+export { fromPg, type PgClient } from './adapters/pg.ts'
+export { fromPostgresJs, type PostgresJsSql } from './adapters/postgres-js.ts'
+export { fromPrisma, type PrismaTransaction } from './adapters/prisma.ts'
+export {
+  fromTypeOrm,
+  type TypeOrmDataSource,
+  type TypeOrmEntityManager,
+  type TypeOrmQueryRunner,
+  type TypeOrmSource,
+} from './adapters/typeorm.ts'
+export { InvalidEventError } from './check-event.ts'
+export type {
+  AnyEventTypes,
+  Channel,
+  EntityRef,
+  EventBody,
+  EventTypes,
+  Instant,
+  NewEvent,
+  Recipient,
+} from './event.ts'
+export { type PageOptions, PillarboxClient, type PillarboxClientOptions } from './http/pillarbox-client.ts'
+export { PillarboxConnectionError, PillarboxHttpError, type ProblemDocument } from './http/problem.ts'
+export type {
+  AcceptedEvent,
+  AcceptedNotification,
+  Address,
+  BatchResult,
+  Health,
+  NewNotification,
+  NewPush,
+  NotificationDetail,
+  NotificationFilter,
+  NotificationStatus,
+  NotificationStatusView,
+  NotificationView,
+  Page,
+} from './http/resources.ts'
+export type { CallOptions, TransportOptions } from './http/transport.ts'
+export type { Problem } from './json-text.ts'
+export { type NudgeConnection, nudge } from './nudge.ts'
+export {
+  type Published,
+  type PublishOptions,
+  publish,
+  publishMany,
+  publishManySync,
+  publishSync,
+} from './publish.ts'
+export { NotInTransactionError, type Parameter, type SyncTransaction, type Transaction } from './transaction.ts'
