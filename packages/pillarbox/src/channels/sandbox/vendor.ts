@@ -1,0 +1,324 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import type { Channel } from '../../model/channel.ts'
+import type { Clock } from '../../model/ports.ts'
+import { type Address, addressOf } from '../../model/recipient.ts'
+
+/** What a provider hands to the pretend vendor. */
+export interface Submission {
+  tenantId: string
+  accountId: string
+  channel: Channel
+  key: string
+  notificationId: string
+  attempt: number
+  to: Address
+  subject: string | null
+  body: string
+  data: Record<string, unknown>
+  correlationId: string | null
+}
+
+/** A message the vendor accepted, as its recipient sees it. */
+export interface SandboxMessage extends Submission {
+  /** The vendor's name for it: `sbx-` and its row number. */
+  id: string
+  acceptedAt: number
+  /** The first message with this account and key, where the account does not honour keys. */
+  duplicateOf: string | null
+}
+
+export type Reply =
+  /** `isRepeat`: the key was known and honoured; nothing new was recorded. */
+  { kind: 'accepted'; id: string; isRepeat: boolean } | { kind: 'limited'; retryAfterMs: number }
+
+export interface Terms {
+  honoursKeys: boolean
+  /** At most so many accepted in any second; null: no limit. */
+  perSecond: number | null
+}
+
+export interface MessageFilter {
+  /** Null: every tenant's. */
+  tenantId: string | null
+  channel?: Channel
+  /** The address, in whatever letter case. */
+  to?: string
+  key?: string
+  notificationId?: string
+}
+
+/**
+ * A pretend vendor with a memory of its own. It stands in one SQLite file that any number of processes on a machine may
+ * share and that does not depend on the engine's database, so that what it accepted can be held against what the engine
+ * believes.
+ */
+export interface SandboxVendor {
+  /**
+   * Takes a message. Whatever it answers is already durable against the end of the process. Rejects with
+   * `VendorUnavailable` when the file cannot be written.
+   */
+  accept(submission: Submission, terms: Terms): Promise<Reply>
+  /** The id of the first message accepted with this key, or null. */
+  lookup(accountId: string, key: string): string | null
+  /** Counts one use of a fault; false once it was used `times` times. */
+  takeFault(accountId: string, rule: string, times: number): boolean
+  /** All faults of the account count from zero again. */
+  resetFaults(accountId: string): void
+  /** Newest first; `before` is the last id of the previous page. */
+  list(filter: MessageFilter & { limit: number; before?: string }): SandboxMessage[]
+  count(filter: MessageFilter): number
+  get(tenantId: string | null, id: string): SandboxMessage | null
+  /**
+   * Empties a tenant's inbox and answers how many messages went. Their words and addresses are erased; their keys stay
+   * known, so that a retry of a cleared message is still a repeat.
+   */
+  clear(tenantId: string): number
+  close(): void
+}
+
+/** `mayBeRecorded` is false when the messages are known not to have been taken. */
+export class VendorUnavailable extends Error {
+  override readonly name = 'VendorUnavailable'
+  readonly mayBeRecorded: boolean
+
+  constructor(mayBeRecorded: boolean, cause: unknown) {
+    super(`the sandbox file cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    this.mayBeRecorded = mayBeRecorded
+  }
+}
+
+const SCHEMA_VERSION = 1
+const WINDOW_MS = 1_000
+
+// `accepted` holds only the last second of accounts with a limit, so that counting stays cheap and clearing the inbox
+// does not reset a limit.
+const SCHEMA = `
+  create table message (
+    id integer primary key autoincrement,
+    tenant_id text not null,
+    account_id text not null,
+    channel text not null,
+    key text not null,
+    notification_id text not null,
+    attempt integer not null,
+    address text not null collate nocase,
+    recipient text not null,
+    subject text,
+    body text not null,
+    data text not null,
+    correlation_id text,
+    accepted_at integer not null,
+    duplicate_of integer,
+    cleared integer not null default 0
+  ) strict;
+  create index message_by_key on message (account_id, key, id);
+  create index message_by_tenant on message (tenant_id, id) where cleared = 0;
+  create table accepted (account_id text not null, at integer not null) strict;
+  create index accepted_by_account on accepted (account_id, at);
+  create table fault (account_id text not null, rule text not null, used integer not null, primary key (account_id, rule)) strict, without rowid;
+  pragma user_version = ${SCHEMA_VERSION};`
+
+export interface VendorDeps {
+  path: string
+  clock: Clock
+  /** How long to wait, holding the process up, while another process writes. Default: 2000. */
+  busyTimeoutMs?: number
+}
+
+/** Opens the vendor's file, making it if need be; `:memory:` gives one that is gone when it is closed. */
+export function createSandboxVendor({ path, clock, busyTimeoutMs = 2_000 }: VendorDeps): SandboxVendor {
+  const db = open(path, busyTimeoutMs)
+  const sql = {
+    begin: db.prepare('begin immediate'),
+    commit: db.prepare('commit'),
+    rollback: db.prepare('rollback'),
+    first: db.prepare('select id from message where account_id = ? and key = ? order by id limit 1'),
+    insert: db.prepare(
+      `insert into message (tenant_id, account_id, channel, key, notification_id, attempt, address, recipient, subject,
+         body, data, correlation_id, accepted_at, duplicate_of)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    // A time far ahead was written before the clock was set back; counting it would block the account until then.
+    forget: db.prepare('delete from accepted where account_id = ? and (at <= ? or at > ?)'),
+    window: db.prepare('select count(*) as count, min(at) as oldest from accepted where account_id = ?'),
+    remember: db.prepare('insert into accepted (account_id, at) values (?, ?)'),
+    useFault: db.prepare(
+      `insert into fault (account_id, rule, used) values (?, ?, 1)
+       on conflict do update set used = used + 1 where used < ? returning used`,
+    ),
+    resetFaults: db.prepare('delete from fault where account_id = ?'),
+    clear: db.prepare(
+      `update message set cleared = 1, address = '', recipient = '{}', subject = null, body = '', data = '{}'
+       where tenant_id = ? and cleared = 0`,
+    ),
+  }
+  let waiting: Job[] = []
+
+  /** Everything that came in during one turn shares a transaction: the file is locked once for all of it. */
+  function flush(): void {
+    const jobs = waiting
+    waiting = []
+    let isCommitting = false
+    try {
+      sql.begin.run()
+      const now = Math.round(clock.now())
+      const replies = jobs.map((job) => take(job, now))
+      isCommitting = true
+      sql.commit.run()
+      for (const [index, job] of jobs.entries()) job.resolve(replies[index] as Reply)
+    } catch (cause) {
+      if (db.isOpen && db.isTransaction) sql.rollback.run()
+      const error = new VendorUnavailable(isCommitting, cause)
+      for (const job of jobs) job.reject(error)
+    }
+  }
+
+  function take({ submission: s, terms, recipient, data }: Job, now: number): Reply {
+    const first = sql.first.get(s.accountId, s.key)?.['id'] ?? null
+    if (first !== null && terms.honoursKeys) return { kind: 'accepted', id: messageId(first), isRepeat: true }
+    if (terms.perSecond !== null) {
+      sql.forget.run(s.accountId, now - WINDOW_MS, now + WINDOW_MS)
+      // Whoever wrote last saw every row of the window, however the processes' clocks were read: the count is exact.
+      const { count, oldest } = sql.window.get(s.accountId) ?? {}
+      if (Number(count) >= terms.perSecond)
+        return { kind: 'limited', retryAfterMs: Math.max(1, Number(oldest) + WINDOW_MS - now) }
+      sql.remember.run(s.accountId, now)
+    }
+    const address = addressOf(s.channel, s.to) ?? ''
+    const { tenantId, accountId, channel, key, notificationId, attempt, subject, body, correlationId } = s
+    const named = [tenantId, accountId, channel, key, notificationId, attempt, address, recipient]
+    const { lastInsertRowid } = sql.insert.run(...named, subject, body, data, correlationId, now, first)
+    return { kind: 'accepted', id: messageId(lastInsertRowid), isRepeat: false }
+  }
+
+  return {
+    accept(submission, terms) {
+      return new Promise((resolve, reject) => {
+        // Turned into text here, so that one message that cannot be does not take the others of its turn with it.
+        const recipient = JSON.stringify(submission.to)
+        const data = JSON.stringify(submission.data)
+        waiting.push({ submission, terms, recipient, data, resolve, reject })
+        if (waiting.length === 1) queueMicrotask(flush)
+      })
+    },
+    lookup(accountId, key) {
+      const id = sql.first.get(accountId, key)?.['id']
+      return id === undefined ? null : messageId(id)
+    },
+    takeFault: (accountId, rule, times) => sql.useFault.get(accountId, rule, times) !== undefined,
+    resetFaults: (accountId) => void sql.resetFaults.run(accountId),
+    list({ limit, before, ...filter }) {
+      const { where, values } = conditions(filter)
+      const until = before === undefined ? Number.MAX_SAFE_INTEGER : (rowNumber(before) ?? 0)
+      return db
+        .prepare(`select * from message where ${where} and id < ? order by id desc limit ?`)
+        .all(...values, until, limit)
+        .map(messageOf)
+    },
+    count(filter) {
+      const { where, values } = conditions(filter)
+      return Number(db.prepare(`select count(*) as count from message where ${where}`).get(...values)?.['count'])
+    },
+    get(tenantId, id) {
+      const row = rowNumber(id)
+      if (row === null) return null
+      const { where, values } = conditions({ tenantId })
+      const found = db.prepare(`select * from message where ${where} and id = ?`).get(...values, row)
+      return found ? messageOf(found) : null
+    },
+    clear: (tenantId) => Number(sql.clear.run(tenantId).changes),
+    close() {
+      if (waiting.length) flush()
+      db.close()
+    },
+  }
+}
+
+interface Job {
+  submission: Submission
+  terms: Terms
+  recipient: string
+  data: string
+  resolve: (reply: Reply) => void
+  reject: (error: Error) => void
+}
+
+function open(path: string, busyTimeoutMs: number): DatabaseSync {
+  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
+  const db = new DatabaseSync(path, { timeout: busyTimeoutMs })
+  try {
+    patiently(() => db.exec('pragma journal_mode = wal; pragma synchronous = normal'))
+    patiently(() => db.exec('begin immediate'))
+    const version = Number(db.prepare('pragma user_version').get()?.['user_version'])
+    if (version > SCHEMA_VERSION)
+      throw new Error(`${path} was written by a newer version (${version}; this one knows ${SCHEMA_VERSION})`)
+    if (version === 0) db.exec(SCHEMA)
+    db.exec('commit')
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/** Changing the journal mode of a file that others are opening fails without waiting, whatever the busy timeout. */
+function patiently(step: () => void): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4))
+  for (let left = 100; ; left -= 1) {
+    try {
+      step()
+      return
+    } catch (error) {
+      const isBusy = (error as { errcode?: number }).errcode === 5
+      if (!isBusy || left <= 0) throw error
+      Atomics.wait(pause, 0, 0, 20)
+    }
+  }
+}
+
+function conditions(filter: MessageFilter): { where: string; values: SQLInputValue[] } {
+  const where = ['cleared = 0']
+  const values: SQLInputValue[] = []
+  const equal = (column: string, value: string | null | undefined): void => {
+    if (value === null || value === undefined) return
+    where.push(`${column} = ?`)
+    values.push(value)
+  }
+  equal('tenant_id', filter.tenantId)
+  equal('channel', filter.channel)
+  equal('address', filter.to)
+  equal('key', filter.key)
+  equal('notification_id', filter.notificationId)
+  return { where: where.join(' and '), values }
+}
+
+function messageOf(row: Record<string, unknown>): SandboxMessage {
+  const duplicateOf = row['duplicate_of']
+  return {
+    id: messageId(row['id']),
+    tenantId: String(row['tenant_id']),
+    accountId: String(row['account_id']),
+    channel: row['channel'] as Channel,
+    key: String(row['key']),
+    notificationId: String(row['notification_id']),
+    attempt: Number(row['attempt']),
+    to: JSON.parse(String(row['recipient'])) as Address,
+    subject: row['subject'] as string | null,
+    body: String(row['body']),
+    data: JSON.parse(String(row['data'])) as Record<string, unknown>,
+    correlationId: row['correlation_id'] as string | null,
+    acceptedAt: Number(row['accepted_at']),
+    duplicateOf: duplicateOf === null ? null : messageId(duplicateOf),
+  }
+}
+
+function messageId(row: unknown): string {
+  return `sbx-${String(row).padStart(6, '0')}`
+}
+
+function rowNumber(id: string): number | null {
+  const digits = /^sbx-(\d{6,15})$/.exec(id)?.[1]
+  return digits === undefined ? null : Number(digits)
+}
