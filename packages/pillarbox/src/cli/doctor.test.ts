@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, createServer as createSocketServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { it, type TestContext } from 'node:test'
+import { resolveConfig } from '../config/config.ts'
+import { masterKeyPath } from '../config/master-key.ts'
+import type { Store } from '../store/store.ts'
+import { type DoctorDeps, describeFindings, examine } from './doctor.ts'
+
+function setup(t: TestContext, env: Record<string, string> = {}, schema = { found: 1, wanted: 1 }) {
+  const cwd = mkdtempSync(join(tmpdir(), 'doctor-'))
+  t.after(() => rmSync(cwd, { recursive: true }))
+  const answer = resolveConfig({ flags: {}, env: { PILLARBOX_PORT: '0', ...env }, file: null, cwd })
+  if ('problems' in answer) assert.fail(JSON.stringify(answer.problems))
+  const quiet = (): void => {}
+  const deps: DoctorDeps = {
+    config: answer.config,
+    warnings: [],
+    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    openStore: async () => ({ schema: async () => schema, close: async () => {} }) as unknown as Store,
+    nodeVersion: 'v24.21.0',
+    now: () => Date.now(),
+  }
+  const find = async (subject: string, changes: Partial<DoctorDeps> = {}): Promise<string> => {
+    const finding = (await examine({ ...deps, ...changes })).find((one) => one.subject === subject)
+    return finding ? `${finding.state} ${finding.found}` : 'nothing'
+  }
+  const { dataDir } = answer.config
+  return { deps, find, dataDir, databasePath: join(dataDir, 'pillarbox.db'), cwd }
+}
+
+it('finds a fresh machine fit to start, and changes nothing', async (t) => {
+  const { deps, cwd } = setup(t)
+
+  const findings = await examine(deps)
+
+  assert.deepEqual(
+    findings.map(({ state, subject }) => `${state} ${subject}`),
+    ['ok node', 'ok config', 'ok data folder', 'ok master key', 'ok database', 'ok port'],
+  )
+  assert.deepEqual(readdirSync(cwd), [])
+})
+
+it('wants a Node that is new enough', async (t) => {
+  const { find } = setup(t)
+
+  assert.equal(await find('node', { nodeVersion: 'v24.15.0' }), 'ok v24.15.0')
+  assert.equal(await find('node', { nodeVersion: 'v26.1.0' }), 'ok v26.1.0')
+  assert.equal(await find('node', { nodeVersion: 'v24.14.9' }), 'fail v24.14.9')
+  assert.equal(await find('node', { nodeVersion: 'v22.20.0' }), 'fail v22.20.0')
+})
+
+it('passes on what is doubtful about the settings', async (t) => {
+  const { find } = setup(t)
+
+  assert.equal(await find('config', { warnings: ['mind the gap'] }), 'warn mind the gap')
+})
+
+it('fails on a data folder that is a file', async (t) => {
+  const { find, dataDir } = setup(t)
+  writeFileSync(dataDir, '')
+
+  assert.match(await find('data folder'), /^fail .* is not a folder$/)
+})
+
+it('finds a data folder that can be written, and leaves nothing in it', async (t) => {
+  const { find, dataDir } = setup(t)
+  mkdirSync(dataDir)
+
+  assert.match(await find('data folder'), /^ok .* MiB free\)$/)
+  assert.deepEqual(readdirSync(dataDir), [])
+})
+
+it('fails on a data folder that cannot be written', {
+  skip: process.getuid?.() === 0 && 'root may write anywhere',
+}, async (t) => {
+  const { find, dataDir } = setup(t)
+  mkdirSync(dataDir, { mode: 0o500 })
+
+  assert.match(await find('data folder'), /^fail .* cannot be written: EACCES/)
+})
+
+it('looks at the master key: configured, sound, exposed or broken', async (t) => {
+  const { find, dataDir } = setup(t)
+  const path = masterKeyPath(dataDir)
+  mkdirSync(dataDir)
+  const configured = setup(t, { PILLARBOX_MASTER_KEY: Buffer.alloc(32, 1).toString('base64') })
+
+  assert.equal(await configured.find('master key'), 'ok configured')
+  writeFileSync(path, Buffer.alloc(32, 1).toString('base64'), { mode: 0o600 })
+  assert.equal(await find('master key'), `ok ${path}`)
+  chmodSync(path, 0o644)
+  assert.equal(await find('master key'), `warn ${path} can be read by other users`)
+  writeFileSync(path, 'not a key')
+  assert.match(await find('master key'), /^fail .*does not hold a master key/)
+})
+
+it('finds an SQLite file sound and its schema up to date', async (t) => {
+  const { find, dataDir, databasePath } = setup(t)
+  mkdirSync(dataDir)
+  const db = new DatabaseSync(databasePath)
+  db.exec('create table a (b)')
+  db.close()
+
+  assert.match(await find('database'), /^ok SQLite 3\.\d+\.\d+, .*, sound$/)
+  assert.equal(await find('schema'), 'ok up to date: schema version 1')
+})
+
+it('fails on an SQLite file that is damaged, or is none', async (t) => {
+  const { find, dataDir, databasePath } = setup(t)
+  mkdirSync(dataDir)
+  const db = new DatabaseSync(databasePath)
+  db.exec(`create table a (b); begin;
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000) insert into a select 'row ' || i from n;
+    commit`)
+  db.close()
+  // Where the rows of a page in the middle begin is overwritten: opening the file does not show that.
+  const file = openSync(databasePath, 'r+')
+  writeSync(file, Buffer.alloc(12, 0xff), 0, 12, 4096 * 4 + 8)
+  closeSync(file)
+
+  assert.match(await find('database'), /^fail .* is damaged: /)
+  writeFileSync(databasePath, 'this is no database, whatever its name says'.repeat(100))
+  assert.match(await find('database'), /^fail .* cannot be read: file is not a database/)
+})
+
+it('warns of a schema that is behind, and fails on one that is ahead', async (t) => {
+  for (const [found, expected] of [
+    [0, /^warn behind: schema version 0, wanted 1/],
+    [2, /^fail ahead: schema version 2/],
+  ] as const) {
+    const { find, dataDir, databasePath } = setup(t, {}, { found, wanted: 1 })
+    mkdirSync(dataDir)
+    new DatabaseSync(databasePath).close()
+
+    assert.match(await find('schema'), expected)
+  }
+})
+
+it('fails on a PostgreSQL that cannot be reached, without its password', async (t) => {
+  const closed = createSocketServer()
+  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
+  const { port } = closed.address() as AddressInfo
+  await new Promise((resolve) => closed.close(resolve))
+  const { deps } = setup(t, { DATABASE_URL: `postgres://app:hunter2@127.0.0.1:${port}/app` })
+
+  const findings = await examine(deps)
+
+  const text = describeFindings(findings)
+  assert.match(text, /fail {2}database {5}cannot be reached: connect ECONNREFUSED/)
+  assert.match(text, /→ check DATABASE_URL/)
+  assert.doesNotMatch(text, /hunter2/)
+})
+
+it('fails on a port that somebody else uses', async (t) => {
+  const other = createSocketServer((socket) => socket.destroy())
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  t.after(() => other.close())
+  const { port } = other.address() as AddressInfo
+  const { find } = setup(t, { PILLARBOX_PORT: String(port) })
+
+  assert.equal(await find('port'), `fail 127.0.0.1:${port} cannot be used: EADDRINUSE`)
+})
+
+it('knows a Pillarbox that already runs on the port', async (t) => {
+  const running = createServer((request, response) =>
+    response.writeHead(request.url === '/health/live' ? 200 : 404).end(),
+  )
+  await new Promise<void>((resolve) => running.listen(0, '127.0.0.1', resolve))
+  t.after(() => running.close())
+  const { port } = running.address() as AddressInfo
+  const { find } = setup(t, { PILLARBOX_PORT: String(port) })
+
+  assert.equal(await find('port'), `ok 127.0.0.1:${port} is used by a running Pillarbox`)
+})
+
+it('writes a line for each finding, and below it what to do', () => {
+  const text = describeFindings([
+    { state: 'ok', subject: 'node', found: 'v24.21.0' },
+    { state: 'fail', subject: 'port', found: 'taken', advice: 'choose another' },
+  ])
+
+  assert.equal(text, 'ok    node         v24.21.0\nfail  port         taken\n                   → choose another\n')
+})

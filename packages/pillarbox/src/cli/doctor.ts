@@ -1,0 +1,252 @@
+import { constants } from 'node:fs'
+import { access, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import type { Config } from '../config/config.ts'
+import { isMasterKeyExposed, masterKeyPath, readMasterKey } from '../config/master-key.ts'
+import type { Logger } from '../model/ports.ts'
+import type { EngineModule } from './engine.ts'
+import { describeSchema } from './migrate.ts'
+
+export interface Finding {
+  state: 'ok' | 'warn' | 'fail'
+  subject: string
+  found: string
+  /** What to do about it. */
+  advice?: string
+}
+
+export interface DoctorDeps {
+  config: Config
+  warnings: readonly string[]
+  logger: Logger
+  openStore: EngineModule['openStore']
+  nodeVersion: string
+  now(): number
+}
+
+/** Looks at everything that a start needs and changes nothing. Never throws: what cannot be looked at is a finding. */
+export async function examine(deps: DoctorDeps): Promise<Finding[]> {
+  const { config } = deps
+  const checks: [string, () => Promise<Finding[]>][] = [
+    ['node', async () => [checkNode(deps.nodeVersion)]],
+    ['config', async () => checkWarnings(deps.warnings)],
+    ['data folder', () => checkDataDir(config.dataDir)],
+    ['master key', () => checkMasterKey(config)],
+    ['database', () => (config.databaseUrl.startsWith('sqlite:') ? checkSqlite(deps) : checkPostgres(deps))],
+    ['port', () => checkPort(config)],
+  ]
+  const findings: Finding[] = []
+  for (const [subject, check] of checks)
+    findings.push(
+      ...(await check().catch((error: unknown): Finding[] => [{ state: 'fail', subject, found: textOf(error) }])),
+    )
+  return findings
+}
+
+/** One line each, with what to do below where there is something to do. */
+export function describeFindings(findings: readonly Finding[]): string {
+  const lines = findings.map(({ state, subject, found, advice }) => {
+    const line = `${state.padEnd(5)} ${subject.padEnd(12)} ${found}`
+    return advice === undefined ? line : `${line}\n${' '.repeat(19)}→ ${advice}`
+  })
+  return `${lines.join('\n')}\n`
+}
+
+const OLDEST_NODE = [24, 15] as const
+
+function checkNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.replace('v', '').split('.').map(Number)
+  const isNewEnough = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])
+  if (isNewEnough) return { state: 'ok', subject: 'node', found: version }
+  return { state: 'fail', subject: 'node', found: version, advice: `install Node ${OLDEST_NODE.join('.')} or newer` }
+}
+
+function checkWarnings(warnings: readonly string[]): Finding[] {
+  if (warnings.length === 0) return [{ state: 'ok', subject: 'config', found: 'every setting is valid' }]
+  return warnings.map((found) => ({ state: 'warn', subject: 'config', found }))
+}
+
+const LOW_SPACE_BYTES = 500 * 1024 * 1024
+
+async function checkDataDir(dataDir: string): Promise<Finding[]> {
+  const subject = 'data folder'
+  const existing = await nearestExisting(dataDir)
+  if (existing !== dataDir) {
+    const canMake = await access(existing, constants.W_OK | constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    const advice = `make it, or let this user write to ${existing}, or choose another with --data-dir`
+    return canMake
+      ? [{ state: 'ok', subject, found: `${dataDir} will be made on first start` }]
+      : [{ state: 'fail', subject, found: `${dataDir} does not exist and cannot be made`, advice }]
+  }
+  if (!(await stat(dataDir)).isDirectory())
+    return [{ state: 'fail', subject, found: `${dataDir} is not a folder`, advice: 'choose another with --data-dir' }]
+  const probe = join(dataDir, `.doctor-${process.pid}`)
+  try {
+    await writeFile(probe, 'x', { flag: 'wx', flush: true })
+  } catch (error) {
+    const advice = 'let this user write to it, or make room on its disk'
+    return [{ state: 'fail', subject, found: `${dataDir} cannot be written: ${textOf(error)}`, advice }]
+  } finally {
+    await rm(probe, { force: true })
+  }
+  const { bavail, bsize } = await statfs(dataDir)
+  const free = `${Math.floor((bavail * bsize) / 1024 / 1024)} MiB free`
+  if (bavail * bsize < LOW_SPACE_BYTES)
+    return [{ state: 'warn', subject, found: `${dataDir} has only ${free}`, advice: 'make room on its disk' }]
+  return [{ state: 'ok', subject, found: `${dataDir} (${free})` }]
+}
+
+async function nearestExisting(path: string): Promise<string> {
+  const exists = await stat(path).then(
+    () => true,
+    () => false,
+  )
+  return exists || path === dirname(path) ? path : await nearestExisting(dirname(path))
+}
+
+async function checkMasterKey(config: Config): Promise<Finding[]> {
+  const subject = 'master key'
+  if (config.masterKey !== null) return [{ state: 'ok', subject, found: 'configured' }]
+  const path = masterKeyPath(config.dataDir)
+  if ((await readMasterKey(path)) === null)
+    return [{ state: 'ok', subject, found: `${path} will be made on first start` }]
+  if (await isMasterKeyExposed(path))
+    return [{ state: 'warn', subject, found: `${path} can be read by other users`, advice: `chmod 600 ${path}` }]
+  return [{ state: 'ok', subject, found: path }]
+}
+
+const SQLITE_CORRUPT = 11
+
+async function checkSqlite(deps: DoctorDeps): Promise<Finding[]> {
+  const subject = 'database'
+  const path = deps.config.databaseUrl.slice('sqlite:'.length)
+  if (path === ':memory:')
+    return [{ state: 'warn', subject, found: 'in memory', advice: 'everything is lost at the end of the process' }]
+  if ((await nearestExisting(path)) !== path)
+    return [{ state: 'ok', subject, found: `${path} will be made on first start` }]
+  const { DatabaseSync } = await import('node:sqlite')
+  const db = new DatabaseSync(path, { readOnly: true, timeout: 2_000 })
+  let version: string
+  let verdict: string
+  try {
+    version = String(db.prepare('select sqlite_version() as version').get()?.['version'])
+    verdict = String(db.prepare('pragma quick_check(1)').get()?.['quick_check'])
+  } catch (error) {
+    // Bad damage keeps the check itself from reading on.
+    const isDamaged = ((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_CORRUPT
+    const found = `${path} ${isDamaged ? 'is damaged' : 'cannot be read'}: ${textOf(error)}`
+    return [{ state: 'fail', subject, found, advice: 'if it is not merely in use, restore it from your backup' }]
+  } finally {
+    db.close()
+  }
+  if (verdict !== 'ok') {
+    const found = `${path} is damaged: ${verdict.replaceAll('\n', ' ')}`
+    return [{ state: 'fail', subject, found, advice: 'restore it from your backup' }]
+  }
+  return [{ state: 'ok', subject, found: `SQLite ${version}, ${path}, sound` }, await checkStoreSchema(deps)]
+}
+
+const OLDEST_POSTGRES = 15
+const SKEW_MS = 2_000
+
+async function checkPostgres(deps: DoctorDeps): Promise<Finding[]> {
+  const { default: pg } = await import('pg')
+  const client = new pg.Client({
+    connectionString: deps.config.databaseUrl,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 5_000,
+  })
+  // A connection that breaks later says so by an event; the query under way rejects as well.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const askedAt = deps.now()
+    const { rows } = await client.query<{ version: string; number: number; now: Date }>(
+      `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
+         clock_timestamp() as now`,
+    )
+    const answeredAt = deps.now()
+    const [row] = rows
+    if (!row) throw new Error('PostgreSQL answered nothing')
+    return [
+      describeVersion(row.version, row.number),
+      describeSkew(row.now.getTime() - (askedAt + answeredAt) / 2, answeredAt - askedAt),
+      await checkStoreSchema(deps),
+    ]
+  } catch (error) {
+    const advice = 'check DATABASE_URL, that the server runs, and that it lets this machine in'
+    return [{ state: 'fail', subject: 'database', found: `cannot be reached: ${textOf(error)}`, advice }]
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+function describeVersion(version: string, number: number): Finding {
+  const found = `PostgreSQL ${version}`
+  if (number >= OLDEST_POSTGRES * 10_000) return { state: 'ok', subject: 'database', found }
+  return { state: 'warn', subject: 'database', found, advice: `use PostgreSQL ${OLDEST_POSTGRES} or newer` }
+}
+
+/** Half the round trip is what the measurement itself may be wrong by. */
+function describeSkew(skewMs: number, roundTripMs: number): Finding {
+  const off = Math.max(0, Math.abs(skewMs) - roundTripMs / 2)
+  const found = `${Math.round(off)} ms from the database’s`
+  if (off <= SKEW_MS) return { state: 'ok', subject: 'clock', found }
+  return { state: 'warn', subject: 'clock', found, advice: 'set both clocks by NTP' }
+}
+
+async function checkStoreSchema({ config, logger, openStore }: DoctorDeps): Promise<Finding> {
+  const store = await openStore(config, logger)
+  try {
+    const { found, wanted } = await store.schema()
+    const state = found === wanted ? 'ok' : found < wanted ? 'warn' : 'fail'
+    return { state, subject: 'schema', found: describeSchema(found, wanted) }
+  } finally {
+    await store.close()
+  }
+}
+
+async function checkPort({ host, port }: Config): Promise<Finding[]> {
+  const subject = 'port'
+  if (port === 0) return [{ state: 'ok', subject, found: 'the system will choose one' }]
+  const refusal = await tryListening(host, port)
+  if (refusal === null) return [{ state: 'ok', subject, found: `${host}:${port} is free` }]
+  if (refusal === 'EADDRINUSE' && (await isPillarbox(host, port)))
+    return [{ state: 'ok', subject, found: `${host}:${port} is used by a running Pillarbox` }]
+  return [
+    {
+      state: 'fail',
+      subject,
+      found: `${host}:${port} cannot be used: ${refusal}`,
+      advice: 'choose another with --port',
+    },
+  ]
+}
+
+function tryListening(host: string, port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)))
+  })
+}
+
+async function isPillarbox(host: string, port: number): Promise<boolean> {
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  try {
+    const answer = await fetch(`http://${name}:${port}/health/live`, { signal: AbortSignal.timeout(1_000) })
+    await answer.body?.cancel()
+    return answer.ok
+  } catch {
+    return false
+  }
+}
+
+function textOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(textOf).join('; ')
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env node
+import { systemClock } from '../system.ts'
+import { VERSION } from '../version.ts'
+import { loadEngine } from './engine.ts'
+import { run } from './run.ts'
+
+// Whoever read our output may leave early (`pillarbox doctor | head`); that must not bring the server down.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+
+process.exit(
+  await run(process.argv.slice(2), {
+    version: VERSION,
+    env: process.env,
+    cwd: process.cwd(),
+    nodeVersion: process.version,
+    stdout: {
+      write: (text) => void process.stdout.write(text),
+      isTerminal: process.stdout.isTTY === true,
+      hasColours: process.stdout.isTTY === true && process.stdout.hasColors(),
+    },
+    stderr: { write: (text) => void process.stderr.write(text) },
+    clock: systemClock,
+    events: process,
+    exitNow: (code) => process.exit(code),
+    loadEngine,
+  }),
+)

@@ -1,0 +1,326 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { EventEmitter } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { it, type TestContext } from 'node:test'
+import type { Config } from '../config/config.ts'
+import type { Store } from '../store/store.ts'
+import type { EngineModule, Started } from './engine.ts'
+import { type CliDeps, run } from './run.ts'
+
+const KEY = 'pbx_a-new-ops-key-that-nobody-has-seen-yet-1234567890'
+
+interface Faked {
+  started?: Started
+  schema?: { found: number; wanted: number }
+  isTerminal?: boolean
+  env?: Record<string, string>
+  startError?: Error
+  storeError?: Error
+}
+
+function setup(t: TestContext, faked: Faked = {}) {
+  const cwd = mkdtempSync(join(tmpdir(), 'cli-'))
+  t.after(() => rmSync(cwd, { recursive: true }))
+  const output = { stdout: '', stderr: '' }
+  const events = new EventEmitter()
+  const seen: { config?: Config; parts?: unknown; closed: number } = { closed: 0 }
+  const schema = faked.schema ?? { found: 1, wanted: 1 }
+  const store = {
+    migrate: async () => ({ from: schema.found, to: schema.wanted }),
+    schema: async () => schema,
+    close: async () => {
+      seen.closed += 1
+    },
+  } as unknown as Store
+  const engine: EngineModule = {
+    createPillarbox: async (config) => ({
+      start: async (parts) => {
+        if (faked.startError) throw faked.startError
+        seen.config = config
+        seen.parts = parts
+        // The signal comes once it runs and has said so.
+        setImmediate(() => events.emit('SIGTERM'))
+        return faked.started ?? { url: 'http://127.0.0.1:4400', newOpsKey: null, demoTenantId: null }
+      },
+      stop: async () => {},
+    }),
+    openStore: async () => {
+      if (faked.storeError) throw faked.storeError
+      return store
+    },
+  }
+  const deps: CliDeps = {
+    version: '1.2.3',
+    env: faked.env ?? {},
+    cwd,
+    nodeVersion: process.version,
+    stdout: {
+      write: (text) => {
+        output.stdout += text
+      },
+      isTerminal: faked.isTerminal ?? false,
+      hasColours: false,
+    },
+    stderr: {
+      write: (text) => {
+        output.stderr += text
+      },
+    },
+    clock: {
+      now: () => 0,
+      monotonic: () => 0,
+      sleep: (_, signal) =>
+        new Promise((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true })),
+    },
+    events,
+    exitNow: () => assert.fail('left at once'),
+    loadEngine: async () => engine,
+  }
+  return { run: (...args: string[]) => run(args, deps), output, seen, cwd }
+}
+
+function lines(text: string): Record<string, unknown>[] {
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+}
+
+it('shows every command, with examples, in its help', async (t) => {
+  const { run, output } = setup(t)
+
+  const code = await run('--help')
+
+  assert.equal(code, 0)
+  for (const word of ['start', 'api', 'worker', 'migrate', 'doctor', 'Examples:'])
+    assert.match(output.stdout, new RegExp(word))
+})
+
+for (const command of ['start', 'api', 'worker', 'migrate', 'doctor']) {
+  it(`helps with ${command}: settings with their variable and default, and examples`, async (t) => {
+    const { run, output } = setup(t)
+
+    const code = await run(command, '--help')
+
+    assert.equal(code, 0)
+    assert.match(output.stdout, /--data-dir <folder>/)
+    assert.match(output.stdout, /PILLARBOX_DATA_DIR, default \.\/\.pillarbox/)
+    assert.match(output.stdout, /Examples:\n {2}\$ /)
+  })
+}
+
+it('shows a worker no settings of the API, and has no flags for secrets', async (t) => {
+  const { run, output } = setup(t)
+
+  await run('worker', '--help')
+
+  assert.doesNotMatch(output.stdout, /--port/)
+  assert.match(output.stdout, /--channels <list>/)
+  assert.doesNotMatch(output.stdout, /--master-key|--ops-key/)
+})
+
+it('shows its version', async (t) => {
+  const { run, output } = setup(t)
+
+  assert.equal(await run('--version'), 0)
+  assert.equal(output.stdout, '1.2.3\n')
+})
+
+it('guesses what a mistyped command or flag was meant to be', async (t) => {
+  const { run, output } = setup(t)
+
+  const codes = [await run('wroker'), await run('start', '--prot', '1')]
+
+  assert.deepEqual(codes, [1, 1])
+  assert.match(output.stderr, /unknown command 'wroker'\n\(Did you mean worker\?\)/)
+  assert.match(output.stderr, /unknown option '--prot'\n\(Did you mean --port\?\)/)
+})
+
+for (const [command, parts] of [
+  ['start', { api: true, worker: true }],
+  ['api', { api: true, worker: false }],
+  ['worker', { api: false, worker: true }],
+] as const) {
+  it(`runs the parts of ${command}, and answers 0 after a signal`, async (t) => {
+    const { run, seen } = setup(t)
+
+    assert.equal(await run(command), 0)
+    assert.deepEqual(seen.parts, parts)
+  })
+}
+
+it('hands over the settings of flags and environment', async (t) => {
+  const { run, seen, cwd } = setup(t, { env: { PILLARBOX_PORT: '1', PILLARBOX_LOG_LEVEL: 'warn' } })
+
+  await run('start', '--port', '2', '--no-demo', '--allow-private-endpoints', '--channels', 'sms,push')
+
+  const { port, demo, allowPrivateEndpoints, channels, logLevel, dataDir } = seen.config ?? assert.fail('not started')
+  assert.deepEqual([port, demo, allowPrivateEndpoints, channels, logLevel], [2, false, true, ['sms', 'push'], 'warn'])
+  assert.equal(dataDir, join(cwd, '.pillarbox'))
+})
+
+it('says all that is wrong with the settings, and starts nothing', async (t) => {
+  const { run, output, seen } = setup(t, { env: { PILLARBOX_OPS_KEY: 'hunter2 hunter2' } })
+
+  const code = await run('start', '--port', 'http', '--worker-ttl', 'PT2S', '--provider-timeout', 'PT2S')
+
+  assert.equal(code, 1)
+  assert.equal(seen.parts, undefined)
+  assert.match(
+    output.stderr,
+    /^pillarbox: these settings are wrong\n {2}--port: expected .*\n {2}PILLARBOX_OPS_KEY: .*\n {2}--worker-ttl: /,
+  )
+  assert.doesNotMatch(output.stderr, /hunter2/)
+})
+
+it('writes only JSON lines where nobody is looking, and a new ops key once, clearly marked', async (t) => {
+  const { run, output } = setup(t, { started: { url: 'http://127.0.0.1:4400', newOpsKey: KEY, demoTenantId: 'demo' } })
+
+  await run('start')
+
+  const written = lines(output.stdout)
+  assert.deepEqual(
+    written.map((line) => line['msg']),
+    ['ready', 'NEW OPS KEY: keep it, it is shown only this once', 'stopping', 'stopped'],
+  )
+  assert.equal(written[1]?.['newOpsKey'], KEY)
+  assert.equal(output.stdout.split(KEY).length, 2)
+})
+
+it('speaks of no key that was there before', async (t) => {
+  const { run, output } = setup(t, { env: { PILLARBOX_OPS_KEY: KEY } })
+
+  await run('start')
+
+  assert.doesNotMatch(output.stdout, /OPS KEY|pbx_/i)
+})
+
+it('shows people a banner with address, data, new key and a first event to send', async (t) => {
+  const started = { url: 'http://127.0.0.1:4400', newOpsKey: KEY, demoTenantId: 'demo' }
+  const { run, output, cwd } = setup(t, { started, isTerminal: true })
+
+  await run('start')
+
+  assert.match(output.stdout, /Pillarbox is running/)
+  assert.ok(output.stdout.includes(`ops key  ${KEY}`))
+  assert.ok(output.stdout.includes(join(cwd, '.pillarbox/pillarbox.db')))
+  const curl = /curl -X POST 'http:\/\/127\.0\.0\.1:4400\/api\/events\?tenantId=demo'.*?-d '([^']*)'/s.exec(
+    output.stdout,
+  )
+  assert.equal((JSON.parse(curl?.[1] ?? 'null') as { type: string } | null)?.type, 'booking.confirmed')
+})
+
+it('shows a banner without the database’s password', async (t) => {
+  const { run, output } = setup(t, { isTerminal: true, env: { DATABASE_URL: 'postgres://app:hunter2@db:5432/app' } })
+
+  await run('worker', '--channels', 'sms')
+
+  assert.match(output.stdout, /A Pillarbox worker is running/)
+  assert.match(output.stdout, /db:5432\/app \(PostgreSQL\)/)
+  assert.match(output.stdout, /on sms/)
+  assert.doesNotMatch(output.stdout, /hunter2|curl/)
+})
+
+it('says what to do when the port is taken, in one line', async (t) => {
+  const startError = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' })
+  const { run, output } = setup(t, { startError })
+
+  const code = await run('start')
+
+  assert.equal(code, 1)
+  const [line] = lines(output.stdout)
+  assert.deepEqual([line?.['msg'], line?.['reason']], ['could not start', 'listen EADDRINUSE'])
+  assert.match(String(line?.['hint']), /choose another with --port/)
+})
+
+it('shows an error that nobody expected whole', async (t) => {
+  const { run, output } = setup(t, { startError: new TypeError('x is undefined') })
+
+  await run('start')
+
+  const error = lines(output.stdout)[0]?.['error'] as { type: string } | undefined
+  assert.equal(error?.type, 'TypeError')
+})
+
+it('warns of settings that are probably not meant', async (t) => {
+  const { run, output } = setup(t, { env: { PILLARBOX_PROT: '1' } })
+
+  await run('start')
+
+  assert.match(output.stdout, /"level":"warn".*did you mean PILLARBOX_PORT/)
+})
+
+it('migrates and says from where to where', async (t) => {
+  const { run, output, seen } = setup(t, { schema: { found: 1, wanted: 3 } })
+
+  assert.equal(await run('migrate'), 0)
+  assert.equal(output.stdout, 'migrated: schema version 1 → 3\n')
+  assert.equal(seen.closed, 1)
+})
+
+it('says that there was nothing to migrate', async (t) => {
+  const { run, output } = setup(t)
+
+  assert.equal(await run('migrate'), 0)
+  assert.equal(output.stdout, 'up to date: schema version 1\n')
+})
+
+for (const [found, code, said] of [
+  [3, 0, /^up to date: schema version 3\n$/],
+  [2, 1, /^behind: schema version 2, wanted 3; run "pillarbox migrate"\n$/],
+  [4, 1, /^ahead: schema version 4/],
+] as const) {
+  it(`answers ${code} to migrate --check at version ${found} of 3`, async (t) => {
+    const { run, output, cwd } = setup(t, { schema: { found, wanted: 3 } })
+    mkdirSync(join(cwd, '.pillarbox'))
+    writeFileSync(join(cwd, '.pillarbox/pillarbox.db'), '')
+
+    assert.equal(await run('migrate', '--check'), code)
+    assert.match(output.stdout, said)
+  })
+}
+
+it('answers 1 to migrate --check where there is no SQLite file yet, and makes none', async (t) => {
+  const { run, output, cwd } = setup(t)
+
+  assert.equal(await run('migrate', '--check'), 1)
+  assert.match(output.stdout, /^behind: there is no .*pillarbox\.db yet/)
+  assert.deepEqual(readdirSync(cwd), [])
+})
+
+it('makes the folder of an SQLite file that it migrates', async (t) => {
+  const { run, cwd } = setup(t)
+
+  await run('migrate', '--database-url', 'sqlite:deep/er/x.db')
+
+  assert.deepEqual(readdirSync(join(cwd, 'deep')), ['er'])
+})
+
+it('says in one line, without credentials, why a command failed', async (t) => {
+  const { run, output } = setup(t, { storeError: new Error('no way to postgres://u:hunter2@db') })
+
+  const code = await run('migrate')
+
+  assert.equal(code, 1)
+  assert.equal(output.stderr, 'pillarbox: no way to postgres://[redacted]@db\n')
+})
+
+it('is quick to help: loads neither the engine nor the drivers', () => {
+  const main = new URL('./main.ts', import.meta.url)
+  const hook = `
+    import { registerHooks } from 'node:module'
+    registerHooks({ load(url, context, next) { console.error(url); return next(url, context) } })`
+
+  const result = spawnSync(
+    process.execPath,
+    ['--conditions=source', '--import', `data:text/javascript,${encodeURIComponent(hook)}`, main.pathname, '--help'],
+    { encoding: 'utf8' },
+  )
+
+  assert.equal(result.status, 0, result.stderr)
+  assert.match(result.stdout, /^Usage: pillarbox/)
+  assert.doesNotMatch(result.stderr, /\/(pg|pino|fastify|yaml|liquidjs)\/|pillarbox\.ts|\/(http|store|dispatch)\//)
+})

@@ -1,0 +1,102 @@
+import { CHANNELS, type Channel, isChannel } from '../model/channel.ts'
+import { formatDuration, parseDuration } from '../model/duration.ts'
+
+/** Reads one setting, from the text of a flag or variable or from the value in a file. */
+export interface Check<T> {
+  /** Completes "expected …". */
+  expected: string
+  /** Undefined: not what was expected. */
+  read(raw: unknown): T | undefined
+  /** The value as one would write it in a file. */
+  write(value: T): string
+}
+
+export function wholeNumber(min: number, max: number): Check<number> {
+  return {
+    expected: `a whole number from ${min} to ${max}`,
+    read(raw) {
+      const value = typeof raw === 'string' && /^\d{1,15}$/.test(raw) ? Number(raw) : raw
+      return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max ? value : undefined
+    },
+    write: String,
+  }
+}
+
+export function duration(min: string, max: string): Check<number> {
+  const [minMs, maxMs] = [parseDuration(min) ?? 0, parseDuration(max) ?? 0]
+  return {
+    expected: `an ISO 8601 duration from ${min} to ${max}`,
+    read(raw) {
+      const ms = typeof raw === 'string' ? parseDuration(raw) : null
+      return ms !== null && ms >= minMs && ms <= maxMs ? ms : undefined
+    },
+    write: formatDuration,
+  }
+}
+
+export function switchable(): Check<boolean> {
+  return {
+    expected: '1, 0, true or false',
+    read(raw) {
+      const value = typeof raw === 'string' ? raw.toLowerCase() : raw
+      if (value === true || value === 1 || value === '1' || value === 'true') return true
+      return value === false || value === 0 || value === '0' || value === 'false' ? false : undefined
+    },
+    write: String,
+  }
+}
+
+export function oneOf<const T extends string>(choices: readonly T[]): Check<T> {
+  return {
+    expected: `one of ${choices.join(', ')}`,
+    read: (raw) => choices.find((choice) => choice === raw),
+    write: String,
+  }
+}
+
+export function text({ expected, pattern }: { expected: string; pattern: RegExp }): Check<string> {
+  return {
+    expected,
+    read: (raw: unknown) => (typeof raw === 'string' && pattern.test(raw) ? raw : undefined),
+    write: String,
+  }
+}
+
+/** Exactly so many bytes, in base64 or base64url. */
+export function keyBytes(count: number): Check<Buffer | null> {
+  return {
+    expected: `${count} bytes in base64`,
+    read(raw) {
+      if (typeof raw !== 'string' || !/^[\w+/-]+={0,2}$/.test(raw)) return undefined
+      const bytes = Buffer.from(raw, 'base64')
+      // Node skips what it cannot read; a key with a slip in it must not become another key.
+      const isWhole = bytes.toString('base64url') === raw.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_')
+      return bytes.length === count && isWhole ? bytes : undefined
+    },
+    write: () => '',
+  }
+}
+
+export function databaseUrl(): Check<string> {
+  return {
+    expected: 'postgres://…, postgresql://… or sqlite:PATH',
+    read(raw) {
+      if (typeof raw !== 'string') return undefined
+      if (/^sqlite:[^\0]+$/.test(raw)) return raw.startsWith('sqlite://') ? undefined : raw
+      return /^postgres(ql)?:\/\/./.test(raw) && URL.canParse(raw) ? raw : undefined
+    },
+    write: String,
+  }
+}
+
+/** Comma-separated, or a list in a file. */
+export function channelList(): Check<Channel[] | null> {
+  return {
+    expected: `a list of ${CHANNELS.join(', ')}`,
+    read(raw) {
+      const list: unknown = typeof raw === 'string' ? raw.split(',').map((name) => name.trim()) : raw
+      return Array.isArray(list) && list.length > 0 && list.every(isChannel) ? [...new Set(list)] : undefined
+    },
+    write: (channels) => (channels ?? []).join(','),
+  }
+}

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { type Config, type ConfigInput, describeProblem, OPTIONS, optionEntries, resolveConfig } from './config.ts'
+
+function resolved(input: Partial<ConfigInput> = {}) {
+  return resolveConfig({ flags: {}, env: {}, file: null, cwd: '/srv/app', ...input })
+}
+
+function settled(input: Partial<ConfigInput> = {}): Config {
+  const answer = resolved(input)
+  if ('problems' in answer) assert.fail(answer.problems.map(describeProblem).join('\n'))
+  return answer.config
+}
+
+function problems(input: Partial<ConfigInput>): string[] {
+  const answer = resolved(input)
+  return 'problems' in answer ? answer.problems.map(describeProblem) : []
+}
+
+function warnings(input: Partial<ConfigInput>): string[] {
+  const answer = resolved(input)
+  return 'problems' in answer ? assert.fail('refused') : answer.warnings
+}
+
+it('has the documented defaults', () => {
+  const config = settled()
+
+  assert.deepEqual(config, {
+    port: 4400,
+    host: '127.0.0.1',
+    databaseUrl: 'sqlite:/srv/app/.pillarbox/pillarbox.db',
+    dataDir: '/srv/app/.pillarbox',
+    masterKey: null,
+    opsKey: null,
+    allowPrivateEndpoints: false,
+    demo: true,
+    logLevel: 'info',
+    stuckAfterMs: 600_000,
+    staleAfterMs: 86_400_000,
+    workerTtlMs: 30_000,
+    shutdownGraceMs: 10_000,
+    providerTimeoutMs: 10_000,
+    callGraceMs: 500,
+    concurrency: 256,
+    channels: null,
+    planBatch: 200,
+    claimBatch: 256,
+    flushMs: 5,
+    databasePoolSize: 10,
+    pollMaxMs: 1_000,
+  })
+  assert.deepEqual(warnings({}), [])
+})
+
+it('prefers a flag to the environment, the environment to the file, the file to the default', () => {
+  const file = { path: 'p.yaml', content: { port: 1, host: 'file', logLevel: 'warn' } }
+  const answer = resolved({ flags: { '--port': '3' }, env: { PILLARBOX_PORT: '2', PILLARBOX_HOST: 'env' }, file })
+
+  assert.ok('config' in answer)
+  const { port, host, logLevel, concurrency } = answer.config
+  assert.deepEqual([port, host, logLevel, concurrency], [3, 'env', 'warn', 256])
+  const { origins } = answer
+  assert.deepEqual(
+    [origins.port, origins.host, origins.logLevel, origins.concurrency],
+    ['flag', 'environment', 'file', 'default'],
+  )
+})
+
+it('takes every option from the environment and from a file', () => {
+  const key = Buffer.alloc(32, 7)
+  const values: Record<string, [string, unknown]> = {
+    port: ['0', 0],
+    host: ['0.0.0.0', '0.0.0.0'],
+    databaseUrl: ['postgresql://u:p@db/x', 'postgresql://u:p@db/x'],
+    dataDir: ['data', '/srv/app/data'],
+    masterKey: [key.toString('base64'), key],
+    opsKey: ['pbx_a-long-enough-ops-key', 'pbx_a-long-enough-ops-key'],
+    allowPrivateEndpoints: ['1', true],
+    demo: ['0', false],
+    logLevel: ['debug', 'debug'],
+    stuckAfterMs: ['PT1M', 60_000],
+    staleAfterMs: ['P2D', 172_800_000],
+    workerTtlMs: ['PT1M30S', 90_000],
+    shutdownGraceMs: ['PT25S', 25_000],
+    providerTimeoutMs: ['PT20S', 20_000],
+    concurrency: ['8', 8],
+    channels: ['sms, whatsapp', ['sms', 'whatsapp']],
+    planBatch: ['10', 10],
+    claimBatch: ['20', 20],
+    flushMs: ['0', 0],
+    databasePoolSize: ['4', 4],
+    pollMaxMs: ['PT0.5S', 500],
+  }
+  const env = Object.fromEntries(optionEntries().map(([name, { env: variable }]) => [variable, values[name]?.[0]]))
+  const content = Object.fromEntries(optionEntries().map(([name, { key: fileKey }]) => [fileKey, values[name]?.[0]]))
+  const expected = Object.fromEntries(Object.entries(values).map(([name, [, value]]) => [name, value]))
+
+  for (const input of [{ env }, { file: { path: 'p.yaml', content } }]) {
+    const { callGraceMs: _derived, ...config } = settled(input)
+    assert.deepEqual(config, expected)
+  }
+})
+
+it('takes numbers, switches and lists of a file as they are', () => {
+  const content = { port: 8080, demo: false, channels: ['sms', 'sms'] }
+
+  const { port, demo, channels } = settled({ file: { path: 'p.yaml', content } })
+
+  assert.deepEqual([port, demo, channels], [8080, false, ['sms']])
+})
+
+it('takes a switch off by flag, whatever the environment says', () => {
+  assert.equal(settled({ flags: { '--demo': false }, env: { PILLARBOX_DEMO: '1' } }).demo, false)
+})
+
+it('counts an empty variable and an empty key as not set', () => {
+  const config = settled({ env: { PILLARBOX_PORT: '' }, file: { path: 'p.yaml', content: { host: null } } })
+
+  assert.deepEqual([config.port, config.host], [4400, '127.0.0.1'])
+})
+
+it('makes a relative SQLite path absolute, and leaves :memory: alone', () => {
+  assert.equal(settled({ env: { DATABASE_URL: 'sqlite:db/x.db' } }).databaseUrl, 'sqlite:/srv/app/db/x.db')
+  assert.equal(settled({ env: { DATABASE_URL: 'sqlite::memory:' } }).databaseUrl, 'sqlite::memory:')
+})
+
+it('names every problem at once, each as the user gave it, with what was expected and what was got', () => {
+  const found = problems({
+    flags: { '--port': '70000' },
+    env: { PILLARBOX_WORKER_TTL: '30s' },
+    file: { path: 'p.yaml', content: { logLevel: 'loud', prot: 4400 } },
+  })
+
+  assert.deepEqual(found, [
+    'prot in p.yaml: expected a known setting; did you mean port?, got an unknown one',
+    '--port: expected a whole number from 0 to 65535, got "70000"',
+    'logLevel in p.yaml: expected one of debug, info, warn, error, silent, got "loud"',
+    'PILLARBOX_WORKER_TTL: expected an ISO 8601 duration from PT1S to PT1H, got "30s"',
+  ])
+})
+
+const WRONG: [string, string][] = [
+  ['PILLARBOX_PORT', '-1'],
+  ['PILLARBOX_PORT', '4400.5'],
+  ['PILLARBOX_PORT', '0x10'],
+  ['PILLARBOX_PORT', ' 4400'],
+  ['PILLARBOX_HOST', 'http://localhost'],
+  ['DATABASE_URL', 'mysql://db/x'],
+  ['DATABASE_URL', 'sqlite:'],
+  ['DATABASE_URL', 'sqlite://data/x.db'],
+  ['DATABASE_URL', 'postgres://'],
+  ['PILLARBOX_DEMO', 'maybe'],
+  ['PILLARBOX_STUCK_AFTER', '10'],
+  ['PILLARBOX_STUCK_AFTER', 'P1M'],
+  ['PILLARBOX_PROVIDER_TIMEOUT', 'PT0S'],
+  ['PILLARBOX_CHANNELS', 'sms,fax'],
+  ['PILLARBOX_CHANNELS', ','],
+  ['PILLARBOX_MASTER_KEY', Buffer.alloc(16).toString('base64')],
+  ['PILLARBOX_MASTER_KEY', `${Buffer.alloc(32).toString('base64').slice(0, -3)}!B=`],
+  ['PILLARBOX_OPS_KEY', 'has a space'],
+]
+
+for (const [variable, value] of WRONG) {
+  it(`refuses ${variable}=${value}`, () => {
+    assert.match(problems({ env: { [variable]: value } })[0] ?? '', new RegExp(`^${variable}: expected `))
+  })
+}
+
+it('never echoes a secret', () => {
+  const env = {
+    PILLARBOX_MASTER_KEY: 'hunter2-master',
+    PILLARBOX_OPS_KEY: 'hunter2 ops',
+    DATABASE_URL: 'mysql://user:hunter2@db/x?password=hunter2&a=b',
+  }
+
+  const found = problems({ env })
+
+  assert.equal(found.length, 3)
+  assert.doesNotMatch(found.join('\n'), /hunter2/)
+  assert.match(found.join('\n'), /mysql:\/\/user:\*\*\*@db/)
+})
+
+it('never takes a secret from the command line', () => {
+  for (const [name, entry] of optionEntries()) assert.equal(entry.flag === null, entry.isSecret ?? false, name)
+})
+
+it('refuses a worker TTL that a provider call and its flush would outlast', () => {
+  const tooShort = { PILLARBOX_WORKER_TTL: 'PT4S', PILLARBOX_PROVIDER_TIMEOUT: 'PT2.8S', PILLARBOX_FLUSH_MS: '1' }
+
+  assert.match(
+    problems({ env: tooShort })[0] ?? '',
+    /^PILLARBOX_WORKER_TTL: expected at least .*\(PILLARBOX_PROVIDER_TIMEOUT is PT2.8S, PILLARBOX_FLUSH_MS is 1 ms\), got PT4S$/,
+  )
+  assert.deepEqual(problems({ env: { ...tooShort, PILLARBOX_FLUSH_MS: '0' } }), [])
+  assert.match(problems({ env: { PILLARBOX_PROVIDER_TIMEOUT: 'PT1M' } })[0] ?? '', /^PILLARBOX_WORKER_TTL/)
+})
+
+it('shortens the provider timeout nobody set to fit a short worker TTL', () => {
+  const { providerTimeoutMs, callGraceMs } = settled({ env: { PILLARBOX_WORKER_TTL: 'PT3S' } })
+
+  assert.deepEqual([providerTimeoutMs, callGraceMs], [1_000, 150])
+})
+
+it('doubts what works but is probably not meant', () => {
+  const found = warnings({
+    env: {
+      PILLARBOX_SHUTDOWN_GRACE: 'PT1S',
+      PILLARBOX_OPS_KEY: 'short-key',
+      PILLARBOX_PROT: '1',
+      PILLARBOX_SOMETHING_ELSE_ENTIRELY: '1',
+    },
+  })
+
+  assert.equal(found.length, 3)
+  assert.match(found.join('\n'), /PILLARBOX_PROT is not known: did you mean PILLARBOX_PORT\?/)
+  assert.doesNotMatch(found.join('\n'), /short-key/)
+})
+
+it('explains a port that Kubernetes set', () => {
+  assert.match(problems({ env: { PILLARBOX_PORT: 'tcp://10.0.0.1:4400' } })[0] ?? '', /enableServiceLinks/)
+})
+
+it('gives every option names of its own', () => {
+  for (const field of ['key', 'env', 'flag'] as const) {
+    const names = optionEntries().flatMap(([, entry]) => entry[field] ?? [])
+    assert.equal(new Set(names).size, names.length, field)
+  }
+})
+
+it('has defaults that its own checks accept', () => {
+  for (const [name, entry] of optionEntries())
+    if (entry.defaultText === undefined)
+      assert.deepEqual(entry.check.read(entry.check.write(entry.default)), entry.default, name)
+  assert.equal(OPTIONS.workerTtlMs.default, 30_000)
+})

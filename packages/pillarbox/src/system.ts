@@ -1,0 +1,35 @@
+import { randomFillSync } from 'node:crypto'
+import type { Clock, Random } from './model/ports.ts'
+
+/** The machine's own time. The only real clock there is; everything else is handed one. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve()
+      const end = (): void => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', end)
+        resolve()
+      }
+      const timer = setTimeout(end, ms)
+      signal?.addEventListener('abort', end, { once: true })
+    }),
+}
+
+const POOL_NUMBERS = 1_024
+
+/** Chance nobody can guess: 48 bits of the system's randomness per number, drawn in blocks. */
+export function systemRandom(): Random {
+  const pool = Buffer.alloc(POOL_NUMBERS * 6)
+  let at = pool.length
+  return () => {
+    if (at === pool.length) {
+      randomFillSync(pool)
+      at = 0
+    }
+    at += 6
+    return pool.readUIntBE(at - 6, 6) / 2 ** 48
+  }
+}
