@@ -1,0 +1,254 @@
+import type { Socket } from 'node:net'
+import helmet from '@fastify/helmet'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { createAccountDirectory } from '../intake/accounts.ts'
+import { createEventIntake } from '../intake/events.ts'
+import { createNotificationIntake } from '../intake/notifications.ts'
+import { type ErrorCode, PillarboxError } from '../model/errors.ts'
+import { type Access, installAuthentication } from './auth.ts'
+import { channelAccountRoutes } from './channel-accounts.ts'
+import type { App, AppDeps, Context } from './context.ts'
+import { eventTypeRoutes } from './event-types.ts'
+import { eventRoutes } from './events.ts'
+import { healthRoutes } from './health.ts'
+import { parseJsonBody, textProblem } from './json-body.ts'
+import { keyRoutes } from './keys.ts'
+import { notificationRoutes } from './notifications.ts'
+import { collectOpenApi, isDocsRoute, serveOpenApi } from './openapi.ts'
+import { outboxRoutes } from './outbox.ts'
+import { createErrorHandler, rawProblem, sendProblem } from './problems.ts'
+import { sandboxRoutes } from './sandbox.ts'
+import { tenantRoutes } from './tenants.ts'
+import { validatorCompiler } from './validation.ts'
+
+/** One route as it is registered: what the tests and the reference page are held against. */
+export interface RouteEntry {
+  method: string
+  url: string
+  access: Access
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Every route but the documentation page's. */
+    routeTable: RouteEntry[]
+  }
+}
+
+/**
+ * The whole HTTP side, ready to listen or to be injected into. A route without an `access` in its config is refused
+ * here, so that none can be open by oversight.
+ */
+export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
+  const { store, ids, clock, logger, nudge, config } = deps
+  const app = fastify({
+    logger: false,
+    trustProxy: false,
+    bodyLimit: config.bodyLimitBytes,
+    requestTimeout: config.requestTimeoutMs,
+    connectionTimeout: config.connectionTimeoutMs,
+    keepAliveTimeout: config.keepAliveTimeoutMs,
+    handlerTimeout: config.handlerTimeoutMs,
+    http: { headersTimeout: config.headersTimeoutMs, maxHeaderSize: 16_384 },
+    exposeHeadRoutes: false,
+    return503OnClosing: true,
+    routerOptions: {
+      maxParamLength: 1_000,
+      ignoreTrailingSlash: false,
+      ignoreDuplicateSlashes: false,
+      caseSensitive: true,
+    },
+    requestIdHeader: false,
+    genReqId: (raw) => saneRequestId(raw.headers['x-request-id']) ?? ids(),
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, ids()),
+    frameworkErrors: (error, request, reply) => answerError(error, request as FastifyRequest, reply as never),
+  })
+  const answerError = createErrorHandler(logger)
+  app.setErrorHandler(answerError)
+  app.setValidatorCompiler(validatorCompiler as never)
+
+  keepRouteTable(app)
+  limitInFlight(app, config.maxInFlight)
+  await app.register(helmet, {
+    global: true,
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { defaultSrc: ["'none'"], baseUri: ["'none'"], frameAncestors: ["'none'"], formAction: ["'none'"] },
+    },
+    frameguard: { action: 'deny' },
+    referrerPolicy: { policy: 'no-referrer' },
+    strictTransportSecurity: { maxAge: 31_536_000, includeSubDomains: true },
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    reply.header('cache-control', 'no-store')
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    // The route, not the URL: that may hold an address. No body, no header, no key.
+    const fields = {
+      requestId: request.id,
+      method: request.method,
+      route: request.routeOptions.url ?? null,
+      status: reply.statusCode,
+      durationMs: Math.round(reply.elapsedTime * 10) / 10,
+      tenantId: request.caller?.key.tenantId ?? null,
+      keyId: request.caller?.key.id ?? null,
+    }
+    if (reply.statusCode >= 500) logger.warn(fields, 'request')
+    else logger.info(fields, 'request')
+  })
+  const authentication = installAuthentication(app, { keys: store.keys, clock, config })
+  onlyStrictJson(app)
+  answerUnknownPaths(app)
+  await collectOpenApi(app, deps.version)
+
+  const accounts = createAccountDirectory(store.accounts, clock)
+  const context: Context = {
+    ...deps,
+    authentication,
+    accounts,
+    events: createEventIntake({ store, ids, clock, nudge }),
+    notifications: createNotificationIntake({ store, accounts, ids, clock, nudge }),
+  }
+  const typed: App = app.withTypeProvider<TypeBoxTypeProvider>()
+  for (const routes of [
+    eventRoutes,
+    notificationRoutes,
+    eventTypeRoutes,
+    channelAccountRoutes,
+    keyRoutes,
+    sandboxRoutes,
+    tenantRoutes,
+    outboxRoutes,
+    healthRoutes,
+  ])
+    routes(typed, context)
+  await serveOpenApi(app)
+  return app
+}
+
+/** An id from outside goes into logs and answers, so it may only be a plain one. */
+function saneRequestId(given: string | string[] | undefined): string | null {
+  return typeof given === 'string' && /^[A-Za-z0-9._:-]{1,100}$/.test(given) ? given : null
+}
+
+function keepRouteTable(app: FastifyInstance): void {
+  app.decorate('routeTable', [])
+  app.addHook('onRoute', (route) => {
+    if (isDocsRoute(route.url)) {
+      route.config = { ...route.config, access: 'public' }
+      return
+    }
+    const access = route.config?.access
+    if (access === undefined) throw new Error(`${String(route.method)} ${route.url} does not say who may use it`)
+    for (const method of [route.method].flat()) app.routeTable.push({ method, url: route.url, access })
+  })
+}
+
+/** More than `max` at once are turned away before anything is done for them; health is always answered. */
+function limitInFlight(app: FastifyInstance, max: number): void {
+  let inFlight = 0
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.url?.startsWith('/health')) return
+    if (inFlight >= max)
+      throw new PillarboxError('overloaded', 'Too many requests are being answered. Try again shortly.')
+    inFlight += 1
+    let isOver = false
+    const over = (): void => {
+      if (isOver) return
+      isOver = true
+      inFlight -= 1
+    }
+    // A client that goes away ends the response without finishing it.
+    reply.raw.once('finish', over).once('close', over)
+  })
+}
+
+const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?[ \t]*$/i
+
+/**
+ * Bodies are JSON in UTF-8, said so in exactly one way, and not compressed. Everything else is 415, so that no spelling
+ * gets past validation.
+ */
+function onlyStrictJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, parseJsonBody(body as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.addHook('preParsing', async (request) => {
+    const { 'content-type': type, 'content-encoding': encoding } = request.headers
+    if (request.method === 'GET' || request.method === 'HEAD') return
+    if (type !== undefined && !JSON_TYPE.test(type))
+      throw new PillarboxError('unsupported_media_type', 'Send the body as application/json in UTF-8.')
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+      throw new PillarboxError('unsupported_media_type', 'Send the body uncompressed.')
+  })
+  app.addHook('preValidation', async (request) => {
+    if (request.is404) return
+    if (request.body !== undefined && request.routeOptions.schema?.body === undefined) refuseFields(request.body)
+    for (const [name, value] of Object.entries((request.query ?? {}) as Record<string, unknown>))
+      for (const text of [name, ...[value].flat()].map(String)) {
+        const problem = textProblem(text)
+        if (problem) throw new PillarboxError('invalid_query', `A query parameter ${problem}.`)
+      }
+    // A route without a query takes none.
+    if (request.routeOptions.schema?.querystring === undefined && !isDocsRoute(request.routeOptions.url ?? '')) {
+      const [name] = Object.keys(request.query ?? {})
+      if (name !== undefined)
+        throw new PillarboxError('invalid_query', 'This path takes no query.', {
+          errors: [{ path: name.slice(0, 100), message: 'is not a known parameter' }],
+        })
+    }
+  })
+}
+
+/** For routes that take no body: an empty object is as good as none, fields are not. */
+function refuseFields(body: unknown): void {
+  if (typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0) return
+  throw new PillarboxError('invalid_body', 'This path takes no body.', {
+    errors: [{ path: '', message: 'must be empty' }],
+  })
+}
+
+/** 405 where the path exists for another method, 404 otherwise. */
+function answerUnknownPaths(app: FastifyInstance): void {
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0] ?? ''
+    const methods = app.routeTable.filter((route) => matches(route.url, path)).map((route) => route.method)
+    if (methods.length === 0)
+      return sendProblem(reply, new PillarboxError('not_found', 'There is nothing at this path.'), request.id)
+    reply.header('allow', [...new Set(methods)].sort().join(', '))
+    return sendProblem(
+      reply,
+      new PillarboxError('method_not_allowed', `This path does not take ${request.method}.`),
+      request.id,
+    )
+  })
+}
+
+function matches(pattern: string, path: string): boolean {
+  const parts = pattern.split('/')
+  const given = path.split('/')
+  return (
+    parts.length === given.length &&
+    parts.every((part, i) => (part.startsWith(':') ? given[i] !== '' : part === given[i]))
+  )
+}
+
+const BROKEN: Record<string, [ErrorCode, string]> = {
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are larger than 16 KiB.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request was not sent in time.'],
+}
+
+/** What is not HTTP, or comes too slowly, has no request yet: answered on the socket, then cut. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return
+  const [code, detail] = BROKEN[error.code ?? ''] ?? ['bad_request', 'This is not a valid HTTP request.']
+  if (socket.writable) socket.write(rawProblem(code, detail, requestId))
+  socket.destroy(error)
+}

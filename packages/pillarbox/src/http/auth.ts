@@ -1,0 +1,171 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { PillarboxError } from '../model/errors.ts'
+import type { Clock } from '../model/ports.ts'
+import { hashKey, parseBearer } from '../security/keys.ts'
+import type { ApiKey, KeyStore, Role, Store } from '../store/store.ts'
+import { createRateLimiter } from './rate.ts'
+
+/**
+ * Who may use a route. Every route states it in its `config`; one that does not is refused when the app is built.
+ * Roles nest: viewer ⊂ operator ⊂ admin. A publisher stands apart, and ops may do everything in every tenant.
+ */
+export type Access = 'public' | readonly Role[]
+
+export const TO_PUBLISH = ['publisher', 'admin', 'ops'] as const satisfies Access
+export const TO_READ = ['viewer', 'operator', 'admin', 'ops'] as const satisfies Access
+export const TO_OPERATE = ['operator', 'admin', 'ops'] as const satisfies Access
+export const TO_ADMINISTER = ['admin', 'ops'] as const satisfies Access
+export const OPS_ONLY = ['ops'] as const satisfies Access
+/** A publisher too, which then sees only what its own key sent. */
+export const TO_READ_STATUS = ['publisher', 'viewer', 'operator', 'admin', 'ops'] as const satisfies Access
+
+/** The holder of the key a request came with. */
+export interface Caller {
+  key: ApiKey
+  /** What audit rows and `triggeredBy` say: `key:<name>`. Keys of one tenant that share a name are one publisher. */
+  actor: string
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access
+    /** Open to keys that are bound to a site; those may otherwise only hand off. */
+    forSites?: boolean
+  }
+  interface FastifyRequest {
+    caller: Caller | null
+  }
+}
+
+export interface Authentication {
+  /** Forgets what is cached of a key, so that a revocation acts in this process at once. */
+  forget(keyId: string): void
+}
+
+export interface AuthConfig {
+  /** How long a key's record is believed: a revocation made by another process acts here within this time. */
+  keyCacheMs: number
+  /** Failed keys allowed per second and source, and per beginning of the key; beyond that unknown keys get 429. */
+  failedKeysPerSecond: number
+  failedKeysBurst: number
+}
+
+const MAX_CACHED_KEYS = 10_000
+const KEY_BEGINNING = 12
+
+/**
+ * Installs the guard: authentication, role, site binding and the key's own rate are settled before a byte of the body
+ * is read. The answer to an unknown, a revoked and an expired key is the same.
+ */
+export function installAuthentication(
+  app: FastifyInstance,
+  { keys, clock, config }: { keys: KeyStore; clock: Clock; config: AuthConfig },
+): Authentication {
+  const cache = new Map<string, { key: Promise<ApiKey | null>; readAt: number }>()
+  const rates = createRateLimiter(clock)
+  const failures = createRateLimiter(clock)
+
+  function lookUp(hash: string): Promise<ApiKey | null> {
+    const found = cache.get(hash)
+    if (found && clock.monotonic() - found.readAt < config.keyCacheMs) return found.key
+    const key = keys.findByHash(hash)
+    cache.delete(hash)
+    cache.set(hash, { key, readAt: clock.monotonic() })
+    // Unknown keys and failed reads are not remembered: the first would let anybody fill the cache.
+    const dropIf = (unwanted: boolean): void => void (unwanted && cache.get(hash)?.key === key && cache.delete(hash))
+    key.then(
+      (record) => dropIf(record === null),
+      () => dropIf(true),
+    )
+    for (const oldest of cache.keys()) {
+      if (cache.size <= MAX_CACHED_KEYS) break
+      cache.delete(oldest)
+    }
+    return key
+  }
+
+  async function authenticate(request: FastifyRequest): Promise<ApiKey> {
+    const token = parseBearer(request.headers.authorization)
+    if (token === null) throw new PillarboxError('unauthorized', 'Send an API key as "Authorization: Bearer <key>".')
+    const hash = hashKey(token)
+    // Guessing is hopeless; the limit keeps it from being work for the database. Keys in use are cached and unaffected.
+    const suspects = [`source ${request.ip}`, `key ${token.slice(0, KEY_BEGINNING)}`]
+    if (!cache.has(hash))
+      for (const suspect of suspects)
+        refuseUnless(
+          failures.peek(suspect, config.failedKeysPerSecond, config.failedKeysBurst),
+          'Too many requests with unknown keys.',
+        )
+    const key = await lookUp(hash)
+    if (!key || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= clock.now())) {
+      for (const suspect of suspects) failures.take(suspect, config.failedKeysPerSecond, config.failedKeysBurst)
+      throw new PillarboxError('unauthorized', 'The API key is not known, or no longer valid.')
+    }
+    return key
+  }
+
+  app.decorateRequest('caller', null)
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) return
+    const { access, forSites } = request.routeOptions.config
+    if (access === 'public') return
+    const key = await authenticate(request)
+    if (key.ratePerSecond !== null)
+      refuseUnless(rates.take(key.id, key.ratePerSecond, key.ratePerSecond), 'The key’s rate is exceeded.')
+    if (!access?.includes(key.role))
+      throw new PillarboxError('forbidden', `A key with the role ${key.role} may not do this.`)
+    if (key.site !== null && !forSites)
+      throw new PillarboxError('forbidden', 'A key bound to a site may only hand off for that site.')
+    if (request.headers['x-tenant-id'] !== undefined)
+      throw new PillarboxError('bad_request', 'The tenant comes from the key, never from a header.')
+    request.caller = { key, actor: `key:${key.name}` }
+  })
+  // After validation, so that the name is known to be a declared parameter.
+  app.addHook('preHandler', async (request) => {
+    const { tenantId } = (request.query ?? {}) as { tenantId?: unknown }
+    if (tenantId !== undefined && request.caller && request.caller.key.role !== 'ops')
+      throw new PillarboxError('invalid_query', 'Only an ops key may name a tenant; yours has one.', {
+        errors: [{ path: 'tenantId', message: 'may only be given with an ops key' }],
+      })
+  })
+
+  return {
+    forget(keyId) {
+      for (const [hash, { key }] of cache)
+        key.then(
+          (record) => record?.id === keyId && cache.delete(hash),
+          () => undefined,
+        )
+    },
+  }
+}
+
+export function callerOf(request: FastifyRequest): Caller {
+  if (!request.caller) throw new PillarboxError('unauthorized', 'This needs an API key.')
+  return request.caller
+}
+
+/** The tenant whose rows a request may see: the key's own, the one an ops key named, or `null` for all of them. */
+export function scopeOf(request: FastifyRequest): string | null {
+  const { key } = callerOf(request)
+  return key.tenantId ?? (request.query as { tenantId?: string }).tenantId ?? null
+}
+
+/** The one tenant a request is about. An ops key has to name it with `?tenantId=`, and it has to exist. */
+export async function tenantOf(request: FastifyRequest, store: Pick<Store, 'tenants'>): Promise<string> {
+  const { key } = callerOf(request)
+  if (key.tenantId !== null) return key.tenantId
+  const { tenantId } = request.query as { tenantId?: string }
+  if (tenantId === undefined)
+    throw new PillarboxError('invalid_query', 'An ops key has no tenant of its own: name one with ?tenantId=.', {
+      errors: [{ path: 'tenantId', message: 'is required with an ops key' }],
+    })
+  if (!(await store.tenants.find(tenantId))) throw new PillarboxError('not_found', 'There is no such tenant.')
+  return tenantId
+}
+
+function refuseUnless(answer: { allowed: true } | { allowed: false; retryAfterMs: number }, detail: string): void {
+  if (answer.allowed) return
+  const retryAfterSeconds = Math.max(1, Math.ceil(answer.retryAfterMs / 1_000))
+  throw new PillarboxError('rate_limited', detail, { retryAfterSeconds })
+}

@@ -1,0 +1,512 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { CHANNELS } from '../model/channel.ts'
+import { PillarboxError } from '../model/errors.ts'
+import { openAccountSecrets } from '../security/account-secrets.ts'
+import type { Store } from '../store/store.ts'
+import { CATALOGUE, openFixture } from './fixture.ts'
+
+async function setup(t: TestContext, options: Parameters<typeof openFixture>[0] = {}) {
+  const f = await openFixture(options)
+  t.after(() => f.app.close())
+  return f
+}
+
+describe('tenants', () => {
+  it('are provisioned with a first admin key that works', async (t) => {
+    const f = await setup(t)
+
+    const answer = await f.call(f.opsKey, 'POST', '/ops/tenants', {
+      id: 'acme-1',
+      name: 'Acme',
+      defaultLocale: 'de-DE',
+      timeZone: 'Europe/Berlin',
+    })
+
+    assert.equal(answer.statusCode, 201)
+    const { keys, ...tenant } = answer.json()
+    assert.deepEqual(tenant, {
+      id: 'acme-1',
+      name: 'Acme',
+      defaultLocale: 'de-DE',
+      timeZone: 'Europe/Berlin',
+      createdAt: new Date(f.now()).toISOString(),
+    })
+    assert.match(keys.admin, /^pbx_/)
+    assert.deepEqual((await f.call(keys.admin, 'GET', '/api/tenant')).json(), tenant)
+    assert.deepEqual((await f.call(f.opsKey, 'GET', '/ops/tenants/acme-1')).json(), tenant)
+    assert.deepEqual((await f.call(f.opsKey, 'GET', '/ops/tenants')).json(), { items: [tenant], nextCursor: null })
+    const again = await f.call(f.opsKey, 'POST', '/ops/tenants', { id: 'acme-1', name: 'Other' })
+    assert.deepEqual([again.statusCode, again.json().code], [409, 'already_exists'])
+  })
+
+  it('take a catalogue with them, by name or whole, or are not made at all', async (t) => {
+    const f = await setup(t, { deps: { readyMade: (name) => (name === 'ready' ? CATALOGUE : null) } })
+    const make = (id: string, catalogue: unknown) =>
+      f.call(f.opsKey, 'POST', '/ops/tenants', { id, name: id, catalogue })
+
+    for (const [id, catalogue] of [
+      ['named', 'ready'],
+      ['whole', CATALOGUE],
+    ] as const) {
+      const { keys } = (await make(id, catalogue)).json()
+      const types = (await f.call(keys.admin, 'GET', '/api/event-types')).json()
+      assert.deepEqual(
+        types.items.map((type) => type.name),
+        ['booking.confirmed'],
+      )
+    }
+    for (const wrong of ['missing', { eventTypes: {} }]) {
+      const answer = await make('broken', wrong)
+      assert.deepEqual([answer.statusCode, answer.json().code], [422, 'invalid_catalogue'])
+      assert.ok(answer.json().errors[0]?.path.startsWith('/catalogue'))
+    }
+    assert.equal((await f.call(f.opsKey, 'GET', '/ops/tenants/broken')).statusCode, 404)
+  })
+
+  it('change what is named and keep the rest', async (t) => {
+    const f = await setup(t)
+    const tenant = await f.tenant('acme')
+
+    await f.call(f.opsKey, 'PATCH', '/ops/tenants/acme', { dateFormat: 'dd-MMM-yyyy', missingPlaceholder: 'keep' })
+    const answer = await f.call(tenant.keys.admin, 'PATCH', '/api/tenant', {
+      timeZone: 'Asia/Kolkata',
+      retention: 'P365D',
+    })
+
+    const { id: _, createdAt: __, ...rest } = answer.json()
+    assert.deepEqual(rest, {
+      name: 'acme',
+      defaultLocale: 'en',
+      timeZone: 'Asia/Kolkata',
+      dateFormat: 'dd-MMM-yyyy',
+      missingPlaceholder: 'keep',
+      retention: 'P365D',
+    })
+  })
+
+  for (const [path, body] of [
+    ['/id', { id: 'Acme', name: 'x' }],
+    ['/id', { id: 'a_b', name: 'x' }],
+    ['/id', { id: '', name: 'x' }],
+    ['/id', { id: 'a'.repeat(64), name: 'x' }],
+    ['/id', { name: 'x' }],
+    ['/name', { id: 'a' }],
+    ['/timeZone', { id: 'a', name: 'x', timeZone: 'Mars/Olympus' }],
+    ['/defaultLocale', { id: 'a', name: 'x', defaultLocale: 'German' }],
+    ['/retention', { id: 'a', name: 'x', retention: '1 year' }],
+    ['/missingPlaceholder', { id: 'a', name: 'x', missingPlaceholder: 'explode' }],
+    ['/createdAt', { id: 'a', name: 'x', createdAt: 'now' }],
+  ] as const)
+    it(`are refused with a wrong ${path}: ${JSON.stringify(body).slice(0, 40)}`, async (t) => {
+      const f = await setup(t)
+      const answer = await f.call(f.opsKey, 'POST', '/ops/tenants', body)
+
+      assert.equal(answer.statusCode, 422)
+      assert.equal(answer.json().errors[0]?.path, path)
+    })
+})
+
+describe('the catalogue', () => {
+  it('is replaced as a whole, and read back as it was written', async (t) => {
+    const f = await setup(t)
+    const tenant = await f.tenant('acme')
+
+    const answer = await f.call(tenant.keys.admin, 'PUT', '/api/event-types', CATALOGUE)
+
+    assert.deepEqual(answer.json(), {
+      name: 'test',
+      defaultLocale: 'en',
+      version: 1,
+      eventTypes: ['booking.confirmed'],
+      templates: 1,
+    })
+    const read = (await f.call(tenant.keys.viewer, 'GET', '/api/event-types')).json()
+    assert.deepEqual(read.entities, { booking: 'bookings' })
+    const { templates, ...definition } = CATALOGUE.eventTypes['booking.confirmed']
+    assert.deepEqual(read.items, [{ name: 'booking.confirmed', once: 'per-entity', ...definition }])
+    const one = (await f.call(tenant.keys.viewer, 'GET', '/api/event-types/booking.confirmed')).json()
+    assert.equal(one.templates[0]?.body, templates[0]?.body)
+    const second = await f.call(tenant.keys.admin, 'PUT', '/api/event-types', {
+      eventTypes: { other: { entity: 'x' } },
+    })
+    assert.deepEqual([second.json().version, second.json().eventTypes], [2, ['other']])
+    assert.equal((await f.call(tenant.keys.viewer, 'GET', '/api/event-types/booking.confirmed')).statusCode, 404)
+  })
+
+  it('is refused with all its problems at once, and stays as it was', async (t) => {
+    const f = await setup(t)
+    const tenant = await f.tenant('acme')
+    await f.call(tenant.keys.admin, 'PUT', '/api/event-types', CATALOGUE)
+
+    const answer = await f.call(tenant.keys.admin, 'PUT', '/api/event-types', {
+      defaultLocale: 'English',
+      eventTypes: { 'a.b': { entity: 'booking', once: 'twice', delivery: {}, templates: [{ channel: 'pigeon' }] } },
+    })
+
+    assert.deepEqual([answer.statusCode, answer.json().code], [422, 'invalid_catalogue'])
+    const paths = answer.json().errors.map((error) => error.path)
+    for (const path of [
+      '/defaultLocale',
+      '/eventTypes/a.b/once',
+      '/eventTypes/a.b/delivery',
+      '/eventTypes/a.b/templates/0/channel',
+      '/eventTypes/a.b/templates/0/body',
+    ])
+      assert.ok(paths.includes(path), path)
+    assert.equal((await f.call(tenant.keys.viewer, 'GET', '/api/event-types')).json().items.length, 1)
+    for (const body of [[], null, 5, {}])
+      assert.equal((await f.call(tenant.keys.admin, 'PUT', '/api/event-types', body)).json().code, 'invalid_catalogue')
+  })
+})
+
+const ACCOUNT = {
+  channel: 'email',
+  provider: 'sandbox',
+  name: 'mail',
+  settings: { fromAddress: 'no-reply@example.com' },
+  secrets: { password: 'hunter2-hunter2', serviceAccount: { private_key: 'canary-key' } },
+  pace: { perSecond: 5, burst: 10 },
+  retry: { maxAttempts: 3, fixed: 'PT1M' },
+  onUnknown: 'hold',
+  breaker: { failures: 2, resetAfter: 'PT10S' },
+  priority: 4,
+}
+
+describe('channel accounts', () => {
+  it('answer with all but their secrets, of which they name those that are set', async (t) => {
+    const f = await setup(t)
+    const tenant = await f.tenant('acme')
+
+    const answer = await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', ACCOUNT)
+
+    assert.equal(answer.statusCode, 201)
+    const { id, createdAt: _, updatedAt: __, ...account } = answer.json()
+    assert.deepEqual(account, {
+      ...ACCOUNT,
+      tenantId: 'acme',
+      secrets: ['password', 'serviceAccount'],
+      status: 'active',
+      statusReason: null,
+      warnings: [],
+    })
+    const stored = await f.store.accounts.find('acme', id)
+    assert.ok(stored)
+    assert.deepEqual(openAccountSecrets(f.deps.seal, stored), {
+      password: 'hunter2-hunter2',
+      serviceAccount: '{"private_key":"canary-key"}',
+    })
+    const listed = await f.call(tenant.keys.viewer, 'GET', '/api/channel-accounts')
+    for (const text of [answer.body, listed.body, JSON.stringify(stored), f.log.join()])
+      for (const secret of ['hunter2', 'canary-key']) assert.ok(!text.includes(secret))
+  })
+
+  it('keep secrets that are not given, replace those that are, and drop those that are null', async (t) => {
+    const f = await setup(t)
+    const tenant = await f.tenant('acme')
+    const { id } = (await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', ACCOUNT)).json()
+    const secrets = async () => {
+      const stored = await f.store.accounts.find('acme', id)
+      return stored && openAccountSecrets(f.deps.seal, stored)
+    }
+
+    const patched = await f.call(tenant.keys.admin, 'PATCH', `/api/channel-accounts/${id}`, {
+      secrets: { password: 'new', token: 't', serviceAccount: null },
+    })
+    assert.deepEqual(patched.json().secrets, ['password', 'token'])
+    assert.deepEqual(await secrets(), { password: 'new', token: 't' })
+    const replaced = await f.call(tenant.keys.admin, 'PUT', `/api/channel-accounts/${id}`, {
+      channel: 'email',
+      provider: 'sandbox',
+      name: 'renamed',
+    })
+    assert.deepEqual(
+      [
+        replaced.json().name,
+        replaced.json().pace,
+        replaced.json().settings,
+        replaced.json().priority,
+        replaced.json().onUnknown,
+      ],
+      ['renamed', null, {}, 0, 'resend'],
+    )
+    assert.deepEqual(await secrets(), { password: 'new', token: 't' })
+    for (const body of [
+      { channel: 'sms', provider: 'sandbox', name: 'x' },
+      { channel: 'email', provider: 'smtp', name: 'x' },
+    ])
+      assert.equal((await f.call(tenant.keys.admin, 'PUT', `/api/channel-accounts/${id}`, body)).statusCode, 422)
+  })
+
+  it('change only what a patch names', async (t) => {
+    const f = await setup(t)
+    const tenant = await f.tenant('acme')
+    const made = (await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', ACCOUNT)).json()
+    f.advance(1_000)
+
+    const patched = (
+      await f.call(tenant.keys.admin, 'PATCH', `/api/channel-accounts/${made.id}`, { pace: null, priority: 1 })
+    ).json()
+
+    assert.deepEqual(patched, { ...made, pace: null, priority: 1, updatedAt: new Date(f.now()).toISOString() })
+  })
+
+  it('are suspended and activated, on record, and again without complaint', async (t) => {
+    const f = await setup(t)
+    const tenant = await f.tenant('acme')
+    const { id } = (await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', ACCOUNT)).json()
+    const post = async (verb: string) =>
+      (await f.call(tenant.keys.admin, 'POST', `/api/channel-accounts/${id}/${verb}`)).json()
+
+    assert.deepEqual(
+      [(await post('suspend')).status, (await post('suspend')).statusReason],
+      ['suspended', 'suspended by key:admin'],
+    )
+    assert.deepEqual([(await post('activate')).status, (await post('activate')).statusReason], ['active', null])
+    assert.ok(f.nudges.includes('dispatch'))
+  })
+
+  it('wake up when credentials that were refused are replaced', async (t) => {
+    const f = await setup(t)
+    const tenant = await f.tenant('acme')
+    const { id } = (await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', ACCOUNT)).json()
+    await f.store.accounts.setStatus(id, 'paused', 'auth_failed', 'system')
+    const patch = async (body: object) =>
+      (await f.call(tenant.keys.admin, 'PATCH', `/api/channel-accounts/${id}`, body)).json().status
+
+    assert.equal(await patch({ priority: 1 }), 'paused')
+    assert.equal(await patch({ secrets: { password: 'mended' } }), 'active')
+    await f.store.accounts.setStatus(id, 'suspended', null, 'system')
+    assert.equal(await patch({ secrets: { password: 'again' } }), 'suspended')
+  })
+
+  it('go away unless something still waits on them', async (t) => {
+    const f = await setup(t)
+    const tenant = await f.tenant('acme')
+    const { id } = (await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', ACCOUNT)).json()
+    const email = { channel: 'email', to: { email: 'a@example.com' }, body: 'x' }
+    const sent = (await f.call(tenant.keys.publisher, 'POST', '/api/notifications', email)).json()
+
+    const busy = await f.call(tenant.keys.admin, 'DELETE', `/api/channel-accounts/${id}`)
+    assert.deepEqual([busy.statusCode, busy.json().code], [409, 'in_use'])
+    await f.call(tenant.keys.operator, 'POST', `/api/notifications/${sent.id}/cancel`)
+    assert.equal((await f.call(tenant.keys.admin, 'DELETE', `/api/channel-accounts/${id}`)).statusCode, 204)
+    assert.equal((await f.call(tenant.keys.admin, 'GET', `/api/channel-accounts/${id}`)).statusCode, 404)
+    assert.equal((await f.call(tenant.keys.publisher, 'POST', '/api/notifications', email)).json().status, 'parked')
+  })
+
+  it('have one name each per channel', async (t) => {
+    const f = await setup(t)
+    const tenant = await f.tenant('acme')
+    await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', ACCOUNT)
+    const { id } = (
+      await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', { ...ACCOUNT, name: 'two' })
+    ).json()
+
+    assert.equal(
+      (await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', ACCOUNT)).json().code,
+      'already_exists',
+    )
+    assert.equal(
+      (await f.call(tenant.keys.admin, 'PATCH', `/api/channel-accounts/${id}`, { name: 'mail' })).json().code,
+      'already_exists',
+    )
+    assert.equal(
+      (await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', { ...ACCOUNT, channel: 'sms' })).statusCode,
+      201,
+    )
+  })
+
+  it('are listed newest first, by channel, provider and status', async (t) => {
+    const f = await setup(t)
+    const tenant = await f.tenant('acme')
+    for (const channel of CHANNELS)
+      await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', { ...ACCOUNT, channel, name: channel })
+    const list = async (query: string) =>
+      (await f.call(tenant.keys.viewer, 'GET', `/api/channel-accounts${query}`))
+        .json()
+        .items.map((item) => item.channel)
+
+    assert.deepEqual(await list(''), [...CHANNELS].reverse())
+    assert.deepEqual(await list('?channel=sms'), ['sms'])
+    assert.deepEqual(await list('?provider=fcm'), [])
+    assert.deepEqual(await list('?status=suspended'), [])
+    const first = (await f.call(tenant.keys.viewer, 'GET', '/api/channel-accounts?limit=4')).json()
+    assert.deepEqual(await list(`?limit=4&cursor=${first.nextCursor}`), ['sms', 'whatsapp'])
+  })
+
+  it('take WhatsApp tiers for a pace, and show them as given', async (t) => {
+    const f = await setup(t)
+    const tenant = await f.tenant('acme')
+    const answer = await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', {
+      ...ACCOUNT,
+      channel: 'whatsapp',
+      pace: { tier: 'TIER_2' },
+    })
+
+    assert.deepEqual(answer.json().pace, { tier: 'TIER_2' })
+    assert.equal((await f.store.accounts.find('acme', answer.json().id))?.pace?.perSecond, 8.3)
+  })
+
+  it('warn about a stored retry policy that makes no sense', async (t) => {
+    const f = await setup(t)
+    const tenant = await f.tenant('acme')
+    const { id } = (await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', ACCOUNT)).json()
+    await f.store.accounts.update('acme', id, { retry: { maxAttempts: -1 } })
+
+    const { warnings, retry } = (await f.call(tenant.keys.viewer, 'GET', `/api/channel-accounts/${id}`)).json()
+    assert.deepEqual([warnings[0]?.code, retry], ['retry_clamped', { maxAttempts: -1 }])
+  })
+
+  for (const [code, path, wrong] of [
+    ['invalid_retry', '/retry/maxAttempts', { retry: { maxAttempts: 0 } }],
+    ['invalid_retry', '/retry/base', { retry: { base: '5 seconds' } }],
+    ['invalid_retry', '/retry/cap', { retry: { base: 'PT10S', cap: 'PT1S' } }],
+    ['invalid_retry', '/retry/delays', { retry: { delays: [] } }],
+    ['invalid_retry', '/retry/jitter', { retry: { jitter: 2 } }],
+    ['invalid_retry', '/retry/nonsense', { retry: { nonsense: 1 } }],
+    ['invalid_body', '/retry', { retry: 5 }],
+    ['invalid_body', '/provider', { provider: 'smoke-signals' }],
+    ['invalid_body', '/provider', { provider: 'fcm' }],
+    ['invalid_body', '/pace/perSecond', { pace: { perSecond: 0 } }],
+    ['invalid_body', '/pace/perSecond', { pace: { perSecond: -1, burst: 1 } }],
+    ['invalid_body', '/pace/perSecond', { pace: { burst: 1 } }],
+    ['invalid_body', '/pace/burst', { pace: { perSecond: 1, burst: 0.5 } }],
+    ['invalid_body', '/pace', { pace: { tier: 'TIER_1', perSecond: 1 } }],
+    ['invalid_body', '/pace/tier', { pace: { tier: 'TIER_9' } }],
+    ['invalid_body', '/breaker/resetAfter', { breaker: { resetAfter: 'PT0S' } }],
+    ['invalid_body', '/secrets/password', { secrets: { password: 5 } }],
+    ['invalid_body', '/status', { status: 'paused' }],
+    ['invalid_body', '/onUnknown', { onUnknown: 'pray' }],
+    ['invalid_body', '/sealedSecrets', { sealedSecrets: 'x' }],
+  ] as const)
+    it(`refuse ${JSON.stringify(wrong)}`, async (t) => {
+      const f = await setup(t)
+      const tenant = await f.tenant('acme')
+      const answer = await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', { ...ACCOUNT, ...wrong })
+
+      assert.deepEqual([answer.statusCode, answer.json().code], [422, code], answer.body)
+      assert.equal(answer.json().errors[0]?.path, path)
+    })
+})
+
+describe('the sandbox', () => {
+  const message = {
+    id: 'sbx-2',
+    tenantId: 'acme',
+    accountId: 'a',
+    channel: 'email' as const,
+    key: 'k',
+    notificationId: 'n',
+    attempt: 1,
+    to: { email: 'alice@example.com' },
+    subject: null,
+    body: 'x',
+    data: {},
+    correlationId: null,
+    acceptedAt: 0,
+    duplicateOf: null,
+  }
+
+  it('shows what it took, newest first, to its own tenant', async (t) => {
+    const asked: unknown[] = []
+    const sandbox = (filter: unknown) => {
+      asked.push(filter)
+      return [message, { ...message, id: 'sbx-1' }]
+    }
+    const f = await setup(t, { deps: { sandbox } })
+    const tenant = await f.tenant('acme')
+
+    const page = (
+      await f.call(
+        tenant.keys.operator,
+        'GET',
+        '/api/sandbox/messages?limit=1&channel=email&to=alice%40example.com&cursor=sbx-9',
+      )
+    ).json()
+
+    assert.deepEqual(asked, [
+      { tenantId: 'acme', limit: 2, channel: 'email', to: 'alice@example.com', before: 'sbx-9' },
+    ])
+    assert.deepEqual(
+      [page.items.length, page.nextCursor, page.items[0]?.acceptedAt],
+      [1, 'sbx-2', '1970-01-01T00:00:00.000Z'],
+    )
+    assert.equal(page.items[0]?.to.email, 'alice@example.com')
+    const masked = (await f.call(tenant.keys.viewer, 'GET', '/api/sandbox/messages')).json()
+    assert.deepEqual([masked.items[0]?.to.email, masked.nextCursor], ['a***@example.com', null])
+    await f.call(f.opsKey, 'GET', '/api/sandbox/messages')
+    assert.equal((asked.at(-1) as { tenantId: unknown }).tenantId, null)
+  })
+
+  it('is not found where there is none', async (t) => {
+    const f = await setup(t)
+    const tenant = await f.tenant('acme')
+
+    assert.equal((await f.call(tenant.keys.viewer, 'GET', '/api/sandbox/messages')).statusCode, 404)
+  })
+})
+
+describe('health', () => {
+  const worker = { host: 'h', pid: 1, version: 'v', channels: null }
+
+  it('is ok while a worker is alive, and shows what is not well', async (t) => {
+    const f = await setup(t, { deps: { oldestPendingAgeSeconds: async () => 12.5 } })
+    const tenant = await f.tenant('acme')
+    const health = async () => {
+      f.advance(500)
+      return (await f.call(null, 'GET', '/health')).json()
+    }
+
+    assert.deepEqual([(await health()).status, (await health()).database], ['degraded', 'up'])
+    const id = f.deps.ids()
+    await f.store.workers.register({ id, ...worker })
+    const well = await health()
+    assert.deepEqual([well.status, well.workers[0]?.id, well.workers[0]?.status], ['ok', id, 'alive'])
+    assert.deepEqual([well.backlog, well.openBreakers], [{ oldestPendingAgeSeconds: 12.5 }, []])
+    const account = (await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', ACCOUNT)).json()
+    await f.store.lanes.openBreaker(account.id, 600_000, 'refused')
+    const open = await health()
+    assert.deepEqual([open.status, open.openBreakers], ['degraded', [account.id]])
+    f.advance(60_000)
+    assert.equal((await health()).workers[0]?.status, 'silent')
+  })
+
+  it('is 503 while the database cannot be reached, and alive all the same', async (t) => {
+    const away = () => Promise.reject(new PillarboxError('store_unavailable', 'away'))
+    const wrapStore = (store: Store): Store => ({ ...store, schema: away, workers: { ...store.workers, list: away } })
+    const f = await setup(t, { wrapStore })
+
+    const health = await f.call(null, 'GET', '/health')
+    assert.deepEqual([health.statusCode, health.json().status, health.json().database], [503, 'down', 'down'])
+    assert.equal((await f.call(null, 'GET', '/health/ready')).statusCode, 503)
+    assert.equal((await f.call(null, 'GET', '/health/live')).statusCode, 200)
+  })
+
+  it('is not ready before the schema is this version’s', async (t) => {
+    const wrapStore = (store: Store): Store => ({ ...store, schema: async () => ({ found: 0, wanted: 1 }) })
+    const f = await setup(t, { wrapStore })
+
+    const answer = await f.call(null, 'GET', '/health/ready')
+    assert.equal(answer.statusCode, 503)
+    assert.match(answer.json().reason, /version 0.*needs 1/)
+  })
+
+  it('asks the database once, however often it is asked', async (t) => {
+    let reads = 0
+    const wrapStore = (store: Store): Store => ({
+      ...store,
+      workers: {
+        ...store.workers,
+        list: () => {
+          reads += 1
+          return store.workers.list()
+        },
+      },
+    })
+    const f = await setup(t, { wrapStore })
+
+    await Promise.all(Array.from({ length: 20 }, () => f.call(null, 'GET', '/health')))
+    assert.equal(reads, 1)
+  })
+})

@@ -1,0 +1,101 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
+import type { Registry } from '../channels/registry.ts'
+import type { MessageFilter, SandboxMessage } from '../channels/sandbox/vendor.ts'
+import type { AccountDirectory } from '../intake/accounts.ts'
+import type { EventIntake } from '../intake/events.ts'
+import type { NotificationIntake } from '../intake/notifications.ts'
+import type { Clock, IdSource, Logger } from '../model/ports.ts'
+import type { Replan } from '../operate/act.ts'
+import type { ReadyMadeCatalogue } from '../operate/provision.ts'
+import type { Seal } from '../security/seal.ts'
+import type { Store, WakeTopic } from '../store/store.ts'
+import type { Authentication } from './auth.ts'
+
+/** A Fastify app whose handlers are typed by their routes' schemas. */
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>
+
+/** What the HTTP side needs of the rest. */
+export interface AppDeps {
+  store: Store
+  ids: IdSource
+  clock: Clock
+  logger: Logger
+  registry: Registry
+  seal: Seal
+  /** Wakes the loops; a hint, never waited for. */
+  nudge: (topic: WakeTopic) => void
+  replan: Replan
+  readyMade: ReadyMadeCatalogue
+  /** Reads what the sandbox providers took; absent where there is no sandbox. */
+  sandbox?: SandboxReader
+  /** Age of the oldest notification or event that is due and waits; null when nothing does. */
+  oldestPendingAgeSeconds?: () => Promise<number | null>
+  config: HttpConfig
+  version: string
+}
+
+export type SandboxReader = (filter: MessageFilter & { limit: number; before?: string }) => SandboxMessage[]
+
+export interface HttpConfig {
+  /** Largest body of most routes, in bytes. Default: 1 MiB. */
+  bodyLimitBytes: number
+  /** Largest body where a body is a list, or a catalogue, in bytes. Default: 4 MiB. */
+  batchBodyLimitBytes: number
+  /** Requests answered at the same time; more are turned away with 503. Default: 1,000. */
+  maxInFlight: number
+  /** How long a client may take to send a request. Default: 30 s. */
+  requestTimeoutMs: number
+  /** How long a client may take to send the headers. Default: 10 s. */
+  headersTimeoutMs: number
+  /** How long a connection may stay silent in the middle of something. Default: 60 s. */
+  connectionTimeoutMs: number
+  /** How long an idle connection is kept for another request. Default: 65 s. */
+  keepAliveTimeoutMs: number
+  /** How long an answer may take. Default: 30 s. */
+  handlerTimeoutMs: number
+  /** How long a key's record is believed: a revocation acts everywhere within this time. Default: 2 s. */
+  keyCacheMs: number
+  /** Requests with unknown keys, per source and per beginning of the key. Default: 100 per second. */
+  failedKeysPerSecond: number
+  /** How many of them at once. Default: 1,000. */
+  failedKeysBurst: number
+  /** A waiting notification is shown as stuck after this. Default: 10 min. */
+  stuckAfterMs: number
+  /** A sent notification without a receipt is shown as stale after this. Default: 24 h. */
+  staleAfterMs: number
+  /** A worker silent for longer is shown as dead. Default: 30 s. */
+  workerTtlMs: number
+}
+
+export const DEFAULT_HTTP_CONFIG: HttpConfig = {
+  bodyLimitBytes: 1_048_576,
+  batchBodyLimitBytes: 4_194_304,
+  maxInFlight: 1_000,
+  requestTimeoutMs: 30_000,
+  headersTimeoutMs: 10_000,
+  connectionTimeoutMs: 60_000,
+  keepAliveTimeoutMs: 65_000,
+  handlerTimeoutMs: 30_000,
+  keyCacheMs: 2_000,
+  failedKeysPerSecond: 100,
+  failedKeysBurst: 1_000,
+  stuckAfterMs: 600_000,
+  staleAfterMs: 86_400_000,
+  workerTtlMs: 30_000,
+}
+
+/** What the routes share: the dependencies and the stages made from them. */
+export interface Context extends AppDeps {
+  authentication: Authentication
+  accounts: AccountDirectory
+  events: EventIntake
+  notifications: NotificationIntake
+}

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { CATALOGUE, openFixture } from './fixture.ts'
+
+const EVENT = {
+  id: 'e-1',
+  type: 'booking.confirmed',
+  entity: { type: 'booking', id: '12345' },
+  payload: { guestPhone: '+919876543210', guestEmail: 'guest@example.com' },
+  occurredAt: '2026-01-01T10:00:00+05:30',
+  dueAt: null,
+  correlationId: null,
+  locale: 'de-DE',
+  recipients: [{ profileId: 'p', name: 'N', phone: '+919876543210', email: null }],
+  channels: ['whatsapp'],
+  conversation: { type: 'booking', id: '12345' },
+}
+
+async function setup(t: TestContext) {
+  const f = await openFixture()
+  t.after(() => f.app.close())
+  const tenant = await f.tenant('acme')
+  await f.call(tenant.keys.admin, 'PUT', '/api/event-types', CATALOGUE)
+  return { f, tenant, publish: (body: unknown) => f.call(tenant.keys.publisher, 'POST', '/api/events', body) }
+}
+
+describe('publishing events', () => {
+  it('writes the event as it was given and wakes the planner', async (t) => {
+    const { f, publish } = await setup(t)
+
+    const answer = await publish(EVENT)
+
+    assert.deepEqual([answer.statusCode, answer.json()], [202, { id: 'e-1', duplicate: false }])
+    const stored = await f.store.events.find('acme', 'e-1')
+    assert.equal(stored?.status, 'pending')
+    assert.deepEqual(stored?.payload, EVENT.payload)
+    assert.equal(stored?.occurredAt, Date.parse('2026-01-01T04:30:00Z'))
+    assert.deepEqual(stored?.recipients, [{ profileId: 'p', name: 'N', phone: '+919876543210' }])
+    assert.deepEqual(
+      [stored?.channels, stored?.conversation, stored?.locale],
+      [['whatsapp'], EVENT.conversation, 'de-DE'],
+    )
+    assert.deepEqual(f.nudges, ['events'])
+  })
+
+  it('answers a known id with 200 and changes nothing', async (t) => {
+    const { f, publish } = await setup(t)
+    await publish(EVENT)
+    f.nudges.length = 0
+
+    const repeat = await publish({ ...EVENT, payload: { other: 1 } })
+
+    assert.deepEqual([repeat.statusCode, repeat.json()], [200, { id: 'e-1', duplicate: true }])
+    assert.deepEqual((await f.store.events.find('acme', 'e-1'))?.payload, EVENT.payload)
+    assert.deepEqual(f.nudges, [])
+  })
+
+  it('makes an id where none is given', async (t) => {
+    const { publish } = await setup(t)
+    const { id: _, ...anonymous } = EVENT
+    const [first, second] = [(await publish(anonymous)).json(), (await publish(anonymous)).json()]
+
+    assert.match(first.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7/)
+    assert.notEqual(first.id, second.id)
+  })
+
+  it('refuses a type the catalogue does not know, and takes it as soon as it does', async (t) => {
+    const { f, tenant, publish } = await setup(t)
+
+    const unknown = await publish({ ...EVENT, type: 'booking.moved' })
+    assert.deepEqual([unknown.statusCode, unknown.json().code], [422, 'unknown_event_type'])
+    const eventTypes = { ...CATALOGUE.eventTypes, 'booking.moved': { entity: 'booking' } }
+    await f.call(tenant.keys.admin, 'PUT', '/api/event-types', { ...CATALOGUE, eventTypes })
+    assert.equal((await publish({ ...EVENT, type: 'booking.moved' })).statusCode, 202)
+  })
+
+  it('forgets a type that was removed, here at once and elsewhere within a second', async (t) => {
+    const { f, tenant, publish } = await setup(t)
+    await publish(EVENT)
+    const eventTypes = { 'other.type': { entity: 'booking' } }
+    await f.call(tenant.keys.admin, 'PUT', '/api/event-types', { eventTypes })
+
+    assert.equal((await publish({ ...EVENT, id: 'e-2' })).statusCode, 422)
+  })
+
+  it('answers each event of a list by itself', async (t) => {
+    const { f, publish } = await setup(t)
+
+    const answer = await publish([
+      EVENT,
+      { ...EVENT, id: 'e-2', type: 'nothing.known' },
+      { ...EVENT, id: 'e-3', entity: null },
+      EVENT,
+      'nonsense',
+      { ...EVENT, id: 'e-4' },
+    ])
+
+    assert.equal(answer.statusCode, 200)
+    const { results } = answer.json()
+    assert.deepEqual(
+      results.map(({ index, id, status, code }) => [index, id, status, code]),
+      [
+        [0, 'e-1', 202, undefined],
+        [1, undefined, 422, 'unknown_event_type'],
+        [2, undefined, 422, 'invalid_body'],
+        [3, 'e-1', 200, undefined],
+        [4, undefined, 422, 'invalid_body'],
+        [5, 'e-4', 202, undefined],
+      ],
+    )
+    assert.equal((await f.call(f.opsKey, 'GET', '/ops/outbox')).json().items.length, 2)
+  })
+
+  it('takes 1,000 events at once, and neither none nor more', async (t) => {
+    const { publish } = await setup(t)
+    const events = (count: number) => Array.from({ length: count }, (_, i) => ({ ...EVENT, id: `n-${i}` }))
+
+    const answer = await publish(events(1_000))
+    assert.ok(answer.json().results.every(({ status }) => status === 202))
+    assert.equal((await publish(events(1_001))).statusCode, 422)
+    assert.equal((await publish([])).statusCode, 422)
+  })
+
+  for (const [path, wrong] of Object.entries({
+    '/type': { type: 'a b' },
+    '/entity': { entity: undefined },
+    '/entity/id': { entity: { type: 'booking', id: '' } },
+    '/entity/more': { entity: { type: 'booking', id: '1', more: 1 } },
+    '/payload': { payload: [] },
+    '/channels/0': { channels: ['pigeon'] },
+    '/recipients/0/age': { recipients: [{ age: 5 }] },
+    '/recipients': { recipients: [] },
+    '/locale': { locale: 'German' },
+    '/id': { id: 'x'.repeat(201) },
+    '/status': { status: 'published' },
+    '/tenantId': { tenantId: 'other' },
+  }))
+    it(`refuses an event with a wrong ${path}`, async (t) => {
+      const { publish } = await setup(t)
+      const answer = await publish({ ...EVENT, ...wrong })
+
+      assert.equal(answer.statusCode, 422)
+      assert.ok(
+        answer.json().errors.some((error) => error.path === path),
+        answer.body,
+      )
+    })
+})
+
+describe('the outbox', () => {
+  it('lists events of all tenants, or of one, without what they carry', async (t) => {
+    const { f, tenant, publish } = await setup(t)
+    const other = await f.tenant('other')
+    await f.call(other.keys.admin, 'PUT', '/api/event-types', CATALOGUE)
+    await publish(EVENT)
+    f.advance(1_000)
+    await f.call(other.keys.publisher, 'POST', '/api/events', EVENT)
+    const list = async (query: string) => (await f.call(f.opsKey, 'GET', `/ops/outbox${query}`)).json()
+
+    assert.deepEqual(
+      (await list('')).items.map((event) => event.tenantId),
+      ['other', 'acme'],
+    )
+    assert.deepEqual((await list('?tenantId=acme&status=pending')).items.length, 1)
+    assert.deepEqual((await list('?status=failed')).items, [])
+    const from = encodeURIComponent(new Date(f.now()).toISOString())
+    assert.deepEqual(
+      (await list(`?from=${from}`)).items.map((event) => event.tenantId),
+      ['other'],
+    )
+    assert.deepEqual(
+      (await list(`?to=${from}`)).items.map((event) => event.tenantId),
+      ['acme'],
+    )
+    const first = await list('?limit=1')
+    assert.equal((await list(`?limit=1&cursor=${first.nextCursor}`)).items[0]?.tenantId, 'acme')
+    assert.ok(!JSON.stringify(await list('')).includes('guest@example.com'))
+    assert.equal((await f.call(tenant.keys.admin, 'GET', '/ops/outbox')).statusCode, 403)
+  })
+
+  it('replays what failed and nothing else', async (t) => {
+    const { f, publish } = await setup(t)
+    await publish(EVENT)
+    const replay = (query = '') => f.call(f.opsKey, 'POST', `/ops/outbox/e-1/replay${query}`)
+
+    const early = await replay()
+    assert.deepEqual([early.statusCode, early.json().code], [409, 'not_failed'])
+    await f.store.plan.deferEvent({ tenantId: 'acme', id: 'e-1' }, 'no template', null)
+    f.nudges.length = 0
+    const answer = await replay()
+    assert.deepEqual([answer.statusCode, answer.json().status, answer.json().lastError], [200, 'pending', null])
+    assert.deepEqual(f.nudges, ['events'])
+    assert.equal((await replay('?tenantId=other')).statusCode, 404)
+    assert.equal((await f.call(f.opsKey, 'POST', '/ops/outbox/nothing/replay')).statusCode, 404)
+  })
+
+  it('wants to know the tenant where several have an event of that id', async (t) => {
+    const { f, publish } = await setup(t)
+    const other = await f.tenant('other')
+    await f.call(other.keys.admin, 'PUT', '/api/event-types', CATALOGUE)
+    await publish(EVENT)
+    await f.call(other.keys.publisher, 'POST', '/api/events', EVENT)
+    await f.store.plan.deferEvent({ tenantId: 'other', id: 'e-1' }, 'broken', null)
+
+    const answer = await f.call(f.opsKey, 'POST', '/ops/outbox/e-1/replay')
+    assert.deepEqual([answer.statusCode, answer.json().errors[0]?.path], [422, 'tenantId'])
+    assert.equal((await f.call(f.opsKey, 'POST', '/ops/outbox/e-1/replay?tenantId=other')).statusCode, 200)
+  })
+})

@@ -1,0 +1,69 @@
+import { Type } from 'typebox'
+import { EventBody } from '../intake/events.ts'
+import { PillarboxError } from '../model/errors.ts'
+import { TO_PUBLISH, tenantOf } from './auth.ts'
+import type { App, Context } from './context.ts'
+import { type ItemAnswer, itemProblem } from './items.ts'
+import { ForOps, ItemResult, Query } from './schemas.ts'
+import { bodyCheck, fieldErrors, withBodyCheck } from './validation.ts'
+
+const MAX_EVENTS = 1_000
+
+const PublishedJson = Type.Object({ id: Type.String(), duplicate: Type.Boolean() })
+
+const checkEvent = bodyCheck(EventBody)
+/** The items are looked at one by one later: one bad item spoils no other. */
+const checkList = bodyCheck(Type.Array(Type.Unknown(), { minItems: 1, maxItems: MAX_EVENTS }))
+
+/** `/api/events`: facts in, durable when answered. */
+export function eventRoutes(app: App, { store, events, config }: Context): void {
+  app.route({
+    method: 'POST',
+    url: '/api/events',
+    config: { access: TO_PUBLISH },
+    bodyLimit: config.batchBodyLimitBytes,
+    validatorCompiler: withBodyCheck((body) => (Array.isArray(body) ? checkList(body) : checkEvent(body))),
+    schema: {
+      tags: ['Intake'],
+      summary: 'Publish one event, or up to 1,000',
+      description:
+        'One event answers 202, or 200 where its id is known. A list answers 200 with a result for each: 202, 200 or 422.',
+      querystring: Query(ForOps),
+      body: Type.Union([EventBody, Type.Array(EventBody, { minItems: 1, maxItems: MAX_EVENTS })]),
+      response: {
+        202: PublishedJson,
+        200: Type.Union([PublishedJson, Type.Object({ results: Type.Array(ItemResult) })]),
+      },
+    },
+    async handler(request, reply) {
+      const tenantId = await tenantOf(request, store)
+      const { body } = request
+      if (Array.isArray(body)) return reply.status(200).send({ results: await publishList(tenantId, body) })
+      const [answer] = await events.publish(tenantId, [body])
+      if (!answer) throw new PillarboxError('internal', 'the intake gave no answer')
+      if ('problem' in answer) throw answer.problem
+      return reply.status(answer.duplicate ? 200 : 202).send(answer)
+    },
+  })
+
+  async function publishList(tenantId: string, bodies: readonly EventBody[]): Promise<ItemAnswer[]> {
+    const results: ItemAnswer[] = []
+    const good: { body: EventBody; index: number }[] = []
+    for (const [index, body] of bodies.entries()) {
+      const wrong = checkEvent(body)
+      if (wrong) results[index] = itemProblem(index, fieldErrors(wrong, 'body'))
+      else good.push({ body, index })
+    }
+    const answers = await events.publish(
+      tenantId,
+      good.map(({ body }) => body),
+    )
+    for (const [i, { index }] of good.entries()) {
+      const answer = answers[i]
+      if (!answer) continue
+      if ('problem' in answer) results[index] = itemProblem(index, answer.problem)
+      else results[index] = { index, id: answer.id, status: answer.duplicate ? 200 : 202 }
+    }
+    return results
+  }
+}

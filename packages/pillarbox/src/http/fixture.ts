@@ -1,0 +1,221 @@
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { FastifyInstance, InjectOptions } from 'fastify'
+import type { Provider } from '../channels/channel.ts'
+import { createRegistry } from '../channels/registry.ts'
+import { CHANNELS } from '../model/channel.ts'
+import type { Clock } from '../model/ports.ts'
+import { issueKey } from '../operate/provision.ts'
+import { createIdSource } from '../runtime/ids.ts'
+import { createSeal } from '../security/seal.ts'
+import { openSqlite } from '../store/sqlite/open.ts'
+import type { ApiKey, Role, Store, WakeTopic } from '../store/store.ts'
+import { buildApp } from './app.ts'
+import { type AppDeps, DEFAULT_HTTP_CONFIG, type HttpConfig } from './context.ts'
+
+/** An app over an empty store in memory, with time that only `advance` moves, for the tests of this folder. */
+export interface Fixture {
+  app: FastifyInstance
+  store: Store
+  deps: AppDeps
+  opsKey: string
+  nudges: WakeTopic[]
+  /** Everything that was logged, as text. */
+  log: string[]
+  now(): number
+  advance(ms: number): void
+  /** A tenant with a key for each role. */
+  tenant(id: string): Promise<TestTenant>
+  key(wanted: Partial<ApiKey> & Pick<ApiKey, 'tenantId' | 'role'>): Promise<string>
+  call(key: string | null, method: string, url: string, body?: unknown): Promise<Answer>
+  inject(options: Omit<InjectOptions, 'method'> & { method: string }): Promise<Answer>
+}
+
+export interface Answer {
+  statusCode: number
+  headers: OutgoingHttpHeaders
+  body: string
+  json(): AnswerJson
+}
+
+/** Whatever an answer may hold, so that tests can name it; that it is there is what they assert. */
+export interface AnswerJson {
+  accountId: unknown
+  acceptedAt: unknown
+  action: unknown
+  actor: unknown
+  attempts: unknown
+  audit: AnswerJson[]
+  backlog: unknown
+  body: unknown
+  breaker: unknown
+  channel: unknown
+  city: unknown
+  code: unknown
+  content: unknown
+  correlationId: unknown
+  createdAt: string
+  database: unknown
+  detail: string
+  dueAt: unknown
+  duplicate: unknown
+  email: string
+  entities: unknown
+  errors: { path: string; message: string }[]
+  event: AnswerJson
+  eventTypes: unknown
+  executionId: unknown
+  from: unknown
+  id: string
+  index: unknown
+  items: AnswerJson[]
+  key: string
+  keys: { admin: string }
+  lastError: unknown
+  links: unknown
+  name: string
+  nextCursor: string | null
+  nights: unknown
+  notificationId: unknown
+  onUnknown: unknown
+  openBreakers: unknown
+  openapi: unknown
+  pace: unknown
+  payload: AnswerJson
+  priority: unknown
+  reason: string
+  receipts: unknown
+  recipients: unknown
+  requestId: string
+  results: AnswerJson[]
+  retry: unknown
+  schedule: AnswerJson
+  secrets: unknown
+  settings: unknown
+  status: unknown
+  statusReason: unknown
+  stuck: unknown
+  templateVersion: unknown
+  templates: AnswerJson[]
+  tenantId: unknown
+  to: AnswerJson
+  updatedAt: unknown
+  version: unknown
+  warnings: AnswerJson[]
+  workers: AnswerJson[]
+}
+
+export interface TestTenant {
+  id: string
+  keys: Record<Exclude<Role, 'ops'>, string>
+}
+
+export async function openFixture(
+  options: { config?: Partial<HttpConfig>; deps?: Partial<AppDeps>; wrapStore?: (store: Store) => Store } = {},
+): Promise<Fixture> {
+  let now = Date.UTC(2026, 0, 15, 12)
+  const clock: Clock = { now: () => now, monotonic: () => now, sleep: () => Promise.resolve() }
+  const log: string[] = []
+  const write = (fields: unknown, message: string): void => void log.push(`${message} ${JSON.stringify(fields)}`)
+  const logger = { debug: write, info: write, warn: write, error: write }
+  const opened = await openSqlite({ path: ':memory:', clock, logger })
+  await opened.migrate()
+  const store = options.wrapStore?.(opened) ?? opened
+  const ids = createIdSource(clock, seededRandom(7))
+  const nudges: WakeTopic[] = []
+  const deps: AppDeps = {
+    store,
+    ids,
+    clock,
+    logger,
+    registry: createRegistry([pretendProvider('sandbox'), pretendProvider('fcm'), pretendProvider('wns')]),
+    seal: createSeal(Buffer.alloc(32, 1)),
+    nudge: (topic) => void nudges.push(topic),
+    replan: async () => ({ problem: { reason: 'no_templates_found', error: 'There is still no template.' } }),
+    readyMade: () => null,
+    version: '0.0.0-test',
+    ...options.deps,
+    config: { ...DEFAULT_HTTP_CONFIG, ...options.config },
+  }
+  const app = await buildApp(deps)
+  app.addHook('onClose', () => opened.close())
+  await app.ready()
+
+  const key: Fixture['key'] = async ({ name, ...wanted }) =>
+    (await issueKey({ store: opened, ids }, { name: name ?? wanted.role, ...wanted })).key
+  const opsKey = await key({ tenantId: null, role: 'ops' })
+
+  return {
+    app,
+    store,
+    deps,
+    opsKey,
+    nudges,
+    log,
+    now: () => now,
+    advance: (ms) => {
+      now += ms
+    },
+    key,
+    async tenant(id) {
+      await opened.tenants.insert({ id, name: id, defaultLocale: 'en', timeZone: 'UTC', settings: {} })
+      const keys = {} as TestTenant['keys']
+      for (const role of ['publisher', 'viewer', 'operator', 'admin'] as const)
+        keys[role] = await key({ tenantId: id, role })
+      return { id, keys }
+    },
+    inject: ({ method, ...rest }) => app.inject({ method: method as 'GET', ...rest }),
+    call: (token, method, url, body) =>
+      app.inject({
+        method: method as 'GET',
+        url,
+        headers: {
+          ...(token !== null && { authorization: `Bearer ${token}` }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { payload: JSON.stringify(body) }),
+      }),
+  }
+}
+
+/** Providers that are only ever looked up here. */
+function pretendProvider(name: string): Provider {
+  return {
+    name,
+    channels: name === 'sandbox' ? CHANNELS : ['push'],
+    capability: () => 'none',
+    send: async () => ({
+      kind: 'permanent',
+      code: 'test',
+      error: 'never sent',
+      reason: 'permanent_refusal',
+      fallback: false,
+    }),
+  }
+}
+
+/** The same numbers every time: mulberry32. */
+function seededRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+/** A small catalogue in the form callers send. */
+export const CATALOGUE = {
+  name: 'test',
+  defaultLocale: 'en',
+  entities: { booking: 'bookings' },
+  eventTypes: {
+    'booking.confirmed': {
+      entity: 'booking',
+      recipients: [{ email: 'guestEmail', phone: 'guestPhone' }],
+      delivery: { channels: ['email'] },
+      timing: { after: 'PT0S' },
+      templates: [{ channel: 'email', locale: 'en', subject: 'Booking', body: 'Hello {{guestName}}' }],
+    },
+  },
+}

@@ -1,0 +1,124 @@
+import { type Static, Type } from 'typebox'
+import { Nullable } from '../intake/body-fields.ts'
+import { isPillarboxError } from '../model/errors.ts'
+import { redactForLog } from '../security/redact.ts'
+import type { App, Context } from './context.ts'
+
+const HealthJson = Type.Object({
+  status: Type.Enum(['ok', 'degraded', 'down']),
+  version: Type.String(),
+  database: Type.Enum(['up', 'down']),
+  workers: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      status: Type.Enum(['alive', 'silent']),
+      silentForSeconds: Type.Number(),
+      inFlight: Type.Integer(),
+    }),
+  ),
+  backlog: Type.Object({ oldestPendingAgeSeconds: Nullable(Type.Number()) }),
+  openBreakers: Type.Array(Type.String({ description: 'An account’s id.' })),
+})
+type HealthJson = Static<typeof HealthJson>
+
+const LiveJson = Type.Object({ status: Type.Enum(['ok']) })
+const ReadyJson = Type.Object({ status: Type.Enum(['ok', 'down']), reason: Nullable(Type.String()) })
+
+/** Anybody may ask, so the database is asked at most so often. */
+const MAX_AGE_MS = 500
+
+/**
+ * `/health` tells people and monitors, `/health/ready` tells a load balancer, `/health/live` tells a supervisor.
+ * `down` (503) means the database cannot be reached; `degraded` means that no worker is alive or a breaker is open.
+ */
+export function healthRoutes(app: App, context: Context): void {
+  const { store, clock, logger, config, version, oldestPendingAgeSeconds } = context
+  let health: { answer: Promise<HealthJson>; readAt: number } | null = null
+  let ready: { answer: Promise<Static<typeof ReadyJson>>; readAt: number } | null = null
+
+  app.route({
+    method: 'GET',
+    url: '/health',
+    config: { access: 'public' },
+    schema: { tags: ['Health'], summary: 'How the whole is doing', response: { 200: HealthJson, 503: HealthJson } },
+    async handler(_request, reply) {
+      if (!health || clock.monotonic() - health.readAt >= MAX_AGE_MS)
+        health = { answer: readHealth(), readAt: clock.monotonic() }
+      const answer = await health.answer
+      return reply.status(answer.status === 'down' ? 503 : 200).send(answer)
+    },
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/health/live',
+    config: { access: 'public' },
+    schema: { tags: ['Health'], summary: 'The process answers', response: { 200: LiveJson } },
+    handler: async () => ({ status: 'ok' as const }),
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/health/ready',
+    config: { access: 'public' },
+    schema: { tags: ['Health'], summary: 'Requests can be taken', response: { 200: ReadyJson, 503: ReadyJson } },
+    async handler(_request, reply) {
+      if (!ready || clock.monotonic() - ready.readAt >= MAX_AGE_MS)
+        ready = { answer: readReady(), readAt: clock.monotonic() }
+      const answer = await ready.answer
+      return reply.status(answer.status === 'down' ? 503 : 200).send(answer)
+    },
+  })
+
+  async function readHealth(): Promise<HealthJson> {
+    try {
+      const [workers, lanes, oldest] = await Promise.all([
+        store.workers.list(),
+        store.lanes.list(null),
+        oldestPendingAgeSeconds?.() ?? null,
+      ])
+      const openBreakers = lanes.filter((lane) => lane.breaker !== 'closed').map((lane) => lane.laneId)
+      const seen = workers.map(({ id, silentForMs, inFlight }) => ({
+        id,
+        status: silentForMs > config.workerTtlMs ? ('silent' as const) : ('alive' as const),
+        silentForSeconds: silentForMs / 1_000,
+        inFlight,
+      }))
+      const isWell = openBreakers.length === 0 && seen.some((worker) => worker.status === 'alive')
+      return {
+        status: isWell ? 'ok' : 'degraded',
+        version,
+        database: 'up',
+        workers: seen,
+        backlog: { oldestPendingAgeSeconds: oldest },
+        openBreakers,
+      }
+    } catch (error) {
+      note(error)
+      return {
+        status: 'down',
+        version,
+        database: 'down',
+        workers: [],
+        backlog: { oldestPendingAgeSeconds: null },
+        openBreakers: [],
+      }
+    }
+  }
+
+  async function readReady(): Promise<Static<typeof ReadyJson>> {
+    try {
+      const { found, wanted } = await store.schema()
+      if (found === wanted) return { status: 'ok', reason: null }
+      return { status: 'down', reason: `The database has schema version ${found}; this version needs ${wanted}.` }
+    } catch (error) {
+      note(error)
+      return { status: 'down', reason: 'The database cannot be reached.' }
+    }
+  }
+
+  function note(error: unknown): void {
+    if (!isPillarboxError(error, 'store_unavailable'))
+      logger.error({ error: redactForLog(String(error)) }, 'health check failed')
+  }
+}

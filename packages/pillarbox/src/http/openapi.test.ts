@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import * as ajvFormats from 'ajv-formats'
+import { type Fixture, openFixture } from './fixture.ts'
+
+interface Document {
+  openapi: string
+  info: Record<string, string>
+  paths: Record<string, Record<string, Operation>>
+}
+
+interface Operation {
+  summary?: string
+  tags?: string[]
+  security?: object[]
+  parameters?: { name: string; in: string; required?: boolean; schema: object }[]
+  requestBody?: { content: Record<string, { schema: object }> }
+  responses: Record<string, { description: string; content?: Record<string, { schema: object }> }>
+}
+
+describe('the OpenAPI document', () => {
+  let f: Fixture
+  let document: Document
+
+  before(async () => {
+    f = await openFixture()
+    document = JSON.parse((await f.call(null, 'GET', '/openapi.json')).body) as Document
+  })
+  after(() => f.app.close())
+
+  it('is version 3.1 and names the product’s version', () => {
+    assert.equal(document.openapi, '3.1.0')
+    assert.equal(document.info['title'], 'Pillarbox')
+    assert.equal(document.info['version'], '0.0.0-test')
+  })
+
+  it('has every route and nothing else', () => {
+    const registered = f.app.routeTable
+      .filter(({ url }) => url !== '/openapi.json')
+      .map(({ method, url }) => `${method.toLowerCase()} ${url.replaceAll(/:(\w+)/g, '{$1}')}`)
+    const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    )
+
+    assert.deepEqual(documented.sort(), registered.sort())
+  })
+
+  it('says of every operation what it does, who may, what it takes and what it answers', () => {
+    for (const { name, operation, access } of operations()) {
+      assert.ok(operation.summary && operation.tags?.length, name)
+      assert.equal(operation.security !== undefined, access !== 'public', name)
+      assert.ok(
+        Object.keys(operation.responses).some((status) => /^20\d$/.test(status)),
+        name,
+      )
+      assert.ok(operation.responses['default']?.content?.['application/problem+json'], name)
+      for (const parameter of name.matchAll(/\{(\w+)\}/g))
+        assert.ok(
+          operation.parameters?.some(({ in: place, name: given }) => place === 'path' && given === parameter[1]),
+          name,
+        )
+      for (const response of Object.values(operation.responses)) assert.equal(typeof response.description, 'string')
+    }
+  })
+
+  it('holds only schemas that JSON Schema 2020-12 can compile', () => {
+    const ajv = new Ajv2020({ strict: false })
+    ;(ajvFormats.default as unknown as (ajv: Ajv2020) => void)(ajv)
+    let compiled = 0
+    for (const { name, operation } of operations()) {
+      const schemas = [
+        ...(operation.parameters ?? []).map(({ schema }) => schema),
+        ...Object.values(operation.requestBody?.content ?? {}).map(({ schema }) => schema),
+        ...Object.values(operation.responses).flatMap(({ content = {} }) =>
+          Object.values(content).map(({ schema }) => schema),
+        ),
+      ]
+      for (const schema of schemas) {
+        assert.doesNotThrow(() => ajv.compile(schema), name)
+        compiled += 1
+      }
+    }
+    assert.ok(compiled > 100)
+  })
+
+  it('promises what the server answers', async () => {
+    const tenant = await f.tenant('acme')
+    const ajv = new Ajv2020({ strict: false, allErrors: true })
+    ;(ajvFormats.default as unknown as (ajv: Ajv2020) => void)(ajv)
+    const account = { channel: 'email', provider: 'sandbox', name: 'mail', pace: { perSecond: 5 }, secrets: { a: 'b' } }
+    const email = { channel: 'email', to: { email: 'a@example.test' }, body: 'x' }
+    await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', account)
+    const { id } = (await f.call(tenant.keys.admin, 'POST', '/api/notifications', email)).json()
+    for (const [path, url] of [
+      ['/api/notifications', '/api/notifications'],
+      ['/api/notifications/{id}', `/api/notifications/${id}`],
+      ['/api/notifications/{id}/status', `/api/notifications/${id}/status`],
+      ['/api/channel-accounts', '/api/channel-accounts'],
+      ['/api/keys', '/api/keys'],
+      ['/api/tenant', '/api/tenant'],
+      ['/api/event-types', '/api/event-types'],
+      ['/health', '/health'],
+    ] as const) {
+      const schema = document.paths[path]?.['get']?.responses['200']?.content?.['application/json']?.schema
+      const validate = ajv.compile(schema ?? false)
+      const answer = await f.call(tenant.keys.admin, 'GET', url)
+      assert.ok(validate(answer.json()), `${path} ${JSON.stringify(validate.errors)}`)
+    }
+    const problem =
+      document.paths['/api/keys']?.['get']?.responses['default']?.content?.['application/problem+json']?.schema
+    assert.ok(ajv.validate(problem ?? false, (await f.call(null, 'GET', '/api/keys')).json()))
+  })
+
+  it('has a page that runs no inline script and loads nothing from elsewhere', async () => {
+    const page = await f.call(null, 'GET', '/docs/')
+
+    assert.equal(page.statusCode, 200)
+    assert.match(String(page.headers['content-type']), /text\/html/)
+    const policy = String(page.headers['content-security-policy'])
+    assert.match(policy, /default-src 'none'/)
+    assert.match(policy, /script-src 'self';/)
+    assert.ok(!/https?:/.test(policy))
+    assert.ok(!/<script(?![^>]*\bsrc=)[^>]*>/.test(page.body))
+    for (const [, asset] of page.body.matchAll(/(?:src|href)="\.?([^"]+)"/g))
+      assert.equal((await f.call(null, 'GET', `/docs${asset}`)).statusCode, 200, asset)
+    assert.equal((await f.call(null, 'GET', '/docs/json')).json().openapi, '3.1.0')
+    assert.equal((await f.call(null, 'GET', '/docs')).statusCode, 200)
+  })
+
+  function* operations(): Generator<{ name: string; operation: Operation; access: unknown }> {
+    for (const [path, methods] of Object.entries(document.paths))
+      for (const [method, operation] of Object.entries(methods)) {
+        const route = f.app.routeTable.find(
+          (entry) => entry.method.toLowerCase() === method && entry.url.replaceAll(/:(\w+)/g, '{$1}') === path,
+        )
+        yield { name: `${method} ${path}`, operation, access: route?.access }
+      }
+  }
+})

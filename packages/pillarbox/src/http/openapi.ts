@@ -1,0 +1,90 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+import type { TSchema } from 'typebox'
+import type { Access } from './auth.ts'
+import { ProblemSchema } from './schemas.ts'
+
+const DOCS = '/docs'
+
+/** True for the routes of the documentation page, which come from the plugin and carry no secrets. */
+export function isDocsRoute(url: string): boolean {
+  return url === DOCS || url.startsWith(`${DOCS}/`)
+}
+
+/** Collects the document from the routes' own schemas. Registered before any route. */
+export async function collectOpenApi(app: FastifyInstance, version: string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Pillarbox',
+        version,
+        description: 'A notification outbox. Times are UTC in ISO 8601, durations are ISO 8601, ids are UUIDv7.',
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      servers: [{ url: '/' }],
+      components: { securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key.' } } },
+    },
+    transform: ({ schema, url, route }) => {
+      const { access } = (route.config ?? {}) as { access?: Access }
+      const documented = { ...schema } as Record<string, unknown>
+      const params = pathParameters(url)
+      if (params) documented['params'] = params
+      const response = { ...(documented['response'] as Record<string, TSchema>), default: problem() }
+      documented['response'] = response
+      if (access !== undefined && access !== 'public') {
+        documented['security'] = [{ key: [] }]
+        documented['description'] = [documented['description'], `Roles: ${access.join(', ')}.`]
+          .filter(Boolean)
+          .join(' ')
+      }
+      return { schema: documented, url }
+    },
+  })
+}
+
+/** The page at `/docs` and the document at `/openapi.json`. Both are open: they say nothing about any tenant. */
+export async function serveOpenApi(app: FastifyInstance): Promise<void> {
+  app.route({
+    method: 'GET',
+    url: '/openapi.json',
+    config: { access: 'public' },
+    schema: { hide: true },
+    handler: async (_request, reply) => reply.type('application/json').send(JSON.stringify(app.swagger())),
+  })
+  await app.register(swaggerUi, {
+    routePrefix: DOCS,
+    staticCSP: {
+      'default-src': "'none'",
+      'base-uri': "'none'",
+      'connect-src': "'self'",
+      'font-src': "'self' data:",
+      'form-action': "'none'",
+      'frame-ancestors': "'none'",
+      'img-src': "'self' data:",
+      'object-src': "'none'",
+      'script-src': "'self'",
+      // The page's own scripts set style attributes.
+      'style-src': "'self' 'unsafe-inline'",
+    },
+    uiConfig: { deepLinking: true, persistAuthorization: false, validatorUrl: null },
+  })
+}
+
+function problem(): object {
+  return {
+    description: 'A problem (RFC 9457)',
+    content: { 'application/problem+json': { schema: ProblemSchema } },
+  }
+}
+
+function pathParameters(url: string): object | null {
+  const names = [...url.matchAll(/:(\w+)/g)].map((match) => match[1] ?? '')
+  if (!names.length) return null
+  return {
+    type: 'object',
+    properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+    required: names,
+  }
+}

@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { after, before, describe, it } from 'node:test'
+import { ROLES, type Role } from '../store/store.ts'
+import { type Answer, CATALOGUE, type Fixture, openFixture, type TestTenant } from './fixture.ts'
+
+/**
+ * What each route needs for a request that is allowed to succeed. The cases below are made from the routes the app has
+ * registered, so a route without an entry here fails.
+ */
+interface Entry {
+  /** Fills the path's parameters with something of that tenant. */
+  path?: (tenant: TestTenant) => Promise<Record<string, string>>
+  body?: () => unknown
+  /** What an allowed role gets. */
+  ok: number
+  /** The path names the tenant itself, which only ops may use. */
+  isTenantPath?: boolean
+}
+
+let f: Fixture
+let counter = 0
+const unique = (): string => `u${++counter}`
+
+const queued = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  await account(tenant)
+  return { id: (await submit(tenant)).id }
+}
+const parked = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const { id } = await queued(tenant)
+  await f.call(tenant.keys.operator, 'POST', `/api/notifications/${id}/park`)
+  return { id: String(id) }
+}
+const sent = async (tenant: TestTenant): Promise<Record<string, string>> => ({ id: (await submit(tenant)).id })
+const account = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const body = { channel: 'email', provider: 'sandbox', name: unique() }
+  return { id: (await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', body)).json().id }
+}
+/** One that nothing waits on: push is never sent to here. */
+const idleAccount = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const body = { channel: 'push', provider: 'sandbox', name: unique() }
+  return { id: (await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', body)).json().id }
+}
+const key = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const body = { name: unique(), role: 'viewer' }
+  return { id: tenant.id, keyId: (await f.call(tenant.keys.admin, 'POST', '/api/keys', body)).json().id }
+}
+const eventType = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const name = `only.${tenant.id}`
+  const catalogue = { eventTypes: { ...CATALOGUE.eventTypes, [name]: { entity: 'booking' } } }
+  await f.call(tenant.keys.admin, 'PUT', '/api/event-types', catalogue)
+  return { name }
+}
+const failedEvent = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  await eventType(tenant)
+  const id = unique()
+  const body = { id, type: 'booking.confirmed', entity: { type: 'booking', id: '1' } }
+  await f.call(tenant.keys.publisher, 'POST', '/api/events', body)
+  await f.store.plan.deferEvent({ tenantId: tenant.id, id }, 'broken', null)
+  return { id }
+}
+const tenantPath = async (tenant: TestTenant): Promise<Record<string, string>> => ({ id: tenant.id })
+
+const EMAIL = () => ({ channel: 'email', to: { email: 'a@example.test' }, body: 'x' })
+
+async function submit(tenant: TestTenant): Promise<{ id: string }> {
+  return (await f.call(tenant.keys.publisher, 'POST', '/api/notifications', EMAIL())).json()
+}
+
+const ENTRIES: Record<string, Entry> = {
+  'POST /api/events': {
+    body: () => ({ type: 'booking.confirmed', entity: { type: 'booking', id: unique() } }),
+    ok: 202,
+  },
+  'POST /api/notifications': { body: EMAIL, ok: 202 },
+  'POST /api/notifications/batch': { body: () => ({ items: [EMAIL()] }), ok: 200 },
+  'GET /api/notifications': { ok: 200 },
+  'GET /api/notifications/:id': { path: sent, ok: 200 },
+  'GET /api/notifications/:id/status': { path: sent, ok: 200 },
+  'POST /api/notifications/:id/retry': { path: parked, ok: 200 },
+  'POST /api/notifications/:id/discard': { path: parked, ok: 200 },
+  'POST /api/notifications/:id/cancel': { path: queued, ok: 200 },
+  'POST /api/notifications/:id/park': { path: queued, ok: 200 },
+  'GET /api/event-types': { ok: 200 },
+  'GET /api/event-types/:name': { path: eventType, ok: 200 },
+  'PUT /api/event-types': { body: () => CATALOGUE, ok: 200 },
+  'POST /api/channel-accounts': {
+    body: () => ({ channel: 'sms', provider: 'sandbox', name: unique() }),
+    ok: 201,
+  },
+  'GET /api/channel-accounts': { ok: 200 },
+  'GET /api/channel-accounts/:id': { path: account, ok: 200 },
+  'PATCH /api/channel-accounts/:id': { path: account, body: () => ({ priority: 3 }), ok: 200 },
+  'PUT /api/channel-accounts/:id': {
+    path: account,
+    body: () => ({ channel: 'email', provider: 'sandbox', name: unique() }),
+    ok: 200,
+  },
+  'DELETE /api/channel-accounts/:id': { path: idleAccount, ok: 204 },
+  'POST /api/channel-accounts/:id/suspend': { path: idleAccount, ok: 200 },
+  'POST /api/channel-accounts/:id/activate': { path: idleAccount, ok: 200 },
+  'POST /api/keys': { body: () => ({ name: unique(), role: 'viewer' }), ok: 201 },
+  'GET /api/keys': { ok: 200 },
+  'DELETE /api/keys/:keyId': { path: key, ok: 204 },
+  'GET /api/tenant': { ok: 200 },
+  'PATCH /api/tenant': { body: () => ({ name: 'Renamed' }), ok: 200 },
+  'GET /api/sandbox/messages': { ok: 200 },
+  'POST /ops/tenants': { body: () => ({ id: unique(), name: 'New' }), ok: 201 },
+  'GET /ops/tenants': { ok: 200 },
+  'GET /ops/tenants/:id': { path: tenantPath, ok: 200, isTenantPath: true },
+  'PATCH /ops/tenants/:id': { path: tenantPath, body: () => ({ name: 'Renamed' }), ok: 200, isTenantPath: true },
+  'POST /ops/tenants/:id/keys': {
+    path: tenantPath,
+    body: () => ({ name: unique(), role: 'viewer' }),
+    ok: 201,
+    isTenantPath: true,
+  },
+  'GET /ops/tenants/:id/keys': { path: tenantPath, ok: 200, isTenantPath: true },
+  'DELETE /ops/tenants/:id/keys/:keyId': { path: key, ok: 204, isTenantPath: true },
+  'GET /ops/outbox': { ok: 200 },
+  'POST /ops/outbox/:id/replay': { path: failedEvent, ok: 200 },
+  'GET /health': { ok: 200 },
+  'GET /health/live': { ok: 200 },
+  'GET /health/ready': { ok: 200 },
+  'GET /openapi.json': { ok: 200 },
+}
+
+const RANDOM_ID = '019bc186-0000-7000-8000-000000000000'
+const NOT_IDS = ['1', 'null', '%00', '..%2f..', '019bc186', `${RANDOM_ID}0`, "'%20or%20'1'='1"]
+
+describe('the route table', () => {
+  let a: TestTenant
+  let b: TestTenant
+
+  before(async () => {
+    f = await openFixture({ deps: { sandbox: () => [] } })
+    a = await f.tenant('tenant-a')
+    b = await f.tenant('tenant-b')
+    for (const tenant of [a, b]) await eventType(tenant)
+  })
+  after(() => f.app.close())
+
+  it('has an entry here for every route, and no other', () => {
+    assert.deepEqual(f.app.routeTable.map(nameOf).sort(), Object.keys(ENTRIES).sort())
+  })
+
+  it('is the list in docs/reference/http.md, roles included', async () => {
+    const page = await readFile(new URL('../../../../docs/reference/http.md', import.meta.url), 'utf8')
+    const documented = [...page.matchAll(/^\| `([A-Z]+) (\/[^`]*)` \| ([^|]+) \|/gm)].map(
+      ([, method, path, roles]) => `${method} ${path} ${roles?.trim()}`,
+    )
+    const registered = f.app.routeTable.map(
+      ({ method, url, access }) =>
+        `${method} ${url.replaceAll(/:(\w+)/g, '{$1}')} ${access === 'public' ? 'anybody' : access.join(', ')}`,
+    )
+
+    assert.deepEqual(documented.sort(), registered.sort())
+  })
+
+  it('lets each role do what its routes say and nothing else', async () => {
+    for (const route of f.app.routeTable) {
+      const name = nameOf(route)
+      for (const role of ROLES) {
+        const answer = await request(name, role, a, a)
+        const isAllowed = route.access === 'public' || route.access.includes(role)
+        assert.equal(answer.statusCode, isAllowed ? ENTRIES[name]?.ok : 403, `${role}: ${name}: ${answer.body}`)
+        if (!isAllowed) assert.equal(answer.json().code, 'forbidden')
+      }
+    }
+  })
+
+  it('refuses everybody without a key, with a wrong one, and with something else', async () => {
+    for (const route of f.app.routeTable.filter(({ access }) => access !== 'public'))
+      for (const header of [undefined, 'Bearer pbx_wrong', 'Basic YTpi', `bearer${a.keys.admin}`]) {
+        const answer = await f.inject({
+          method: route.method,
+          url: route.url.replaceAll(/:\w+/g, RANDOM_ID),
+          headers: header === undefined ? {} : { authorization: header },
+        })
+        assert.equal(answer.statusCode, 401, `${nameOf(route)} ${header}`)
+        assert.equal(answer.headers['www-authenticate'], 'Bearer realm="pillarbox"')
+        assert.equal(answer.json().code, 'unauthorized')
+      }
+  })
+
+  it('answers another tenant’s id exactly like one that never was', async () => {
+    for (const route of f.app.routeTable.filter(({ url }) => url.startsWith('/api/') && url.includes(':'))) {
+      const name = nameOf(route)
+      const theirs = await request(name, 'admin', a, b)
+      const parameter = /:(\w+)/.exec(route.url)?.[1] ?? ''
+      const random = await request(name, 'admin', a, a, { [parameter]: RANDOM_ID })
+      assert.equal(theirs.statusCode, 404, `${name}: ${theirs.body}`)
+      assert.deepEqual(withoutId(theirs), withoutId(random), name)
+      for (const wrong of NOT_IDS) {
+        const malformed = await request(name, 'admin', a, a, { [parameter]: wrong })
+        assert.deepEqual(withoutId(malformed), withoutId(random), `${name} ${wrong}`)
+      }
+      // The object is untouched: its owner still gets what it would have got.
+      assert.equal((await request(name, 'admin', b, b)).statusCode, ENTRIES[name]?.ok)
+    }
+  })
+
+  it('keeps an ops key to the tenant it names', async () => {
+    for (const route of f.app.routeTable.filter(({ url }) => url.startsWith('/api/') && url.includes(':'))) {
+      const name = nameOf(route)
+      const theirs = await request(name, 'ops', a, b)
+      assert.equal(theirs.statusCode, 404, `${name}: ${theirs.body}`)
+    }
+  })
+
+  it('answers 404 under a tenant that is not there', async () => {
+    for (const [name] of Object.entries(ENTRIES).filter(([, entry]) => entry.isTenantPath)) {
+      assert.equal((await request(name, 'ops', a, a, { id: 'nobody' })).statusCode, 404, name)
+      assert.equal((await request(name, 'ops', a, a, { id: 'No%20Body' })).statusCode, 404, name)
+    }
+    const theirKey = await key(b)
+    const answer = await request('DELETE /ops/tenants/:id/keys/:keyId', 'ops', a, a, { ...theirKey, id: a.id })
+    assert.equal(answer.statusCode, 404)
+  })
+
+  it('takes the tenant from the key alone', async () => {
+    for (const route of f.app.routeTable.filter(({ access, url }) => access !== 'public' && url.startsWith('/api/'))) {
+      const name = nameOf(route)
+      for (const tenantId of [a.id, b.id]) {
+        const named = await request(name, 'admin', a, a, {}, `?tenantId=${tenantId}`)
+        assert.equal(named.statusCode, 422, `${name}: ${named.body}`)
+        assert.equal(named.json().code, 'invalid_query')
+      }
+      const body = ENTRIES[name]?.body?.()
+      if (typeof body === 'object' && body !== null) {
+        const entry = { ...body, tenantId: b.id }
+        const path = (await ENTRIES[name]?.path?.(a)) ?? {}
+        const smuggled = await f.call(a.keys.admin, route.method, fill(route.url, path), entry)
+        assert.equal(smuggled.statusCode, 422, `${name}: ${smuggled.body}`)
+      }
+      const header = await f.inject({
+        method: route.method,
+        url: fill(route.url, { id: RANDOM_ID, keyId: RANDOM_ID, name: 'x' }),
+        headers: { authorization: `Bearer ${a.keys.admin}`, 'x-tenant-id': b.id },
+      })
+      assert.equal(header.statusCode, 400, name)
+    }
+  })
+
+  it('lets an ops key publish only into a tenant that it names and that exists', async () => {
+    for (const name of ['POST /api/events', 'POST /api/notifications', 'POST /api/notifications/batch']) {
+      const [, url = ''] = name.split(' ')
+      const body = ENTRIES[name]?.body?.()
+      assert.equal((await f.call(f.opsKey, 'POST', url, body)).json().code, 'invalid_query')
+      assert.equal((await f.call(f.opsKey, 'POST', `${url}?tenantId=nobody`, body)).statusCode, 404)
+      assert.equal((await f.call(f.opsKey, 'POST', `${url}?tenantId=${a.id}`, body)).statusCode, ENTRIES[name]?.ok)
+    }
+  })
+
+  it('refuses fields and parameters it does not know, on every route', async () => {
+    for (const route of f.app.routeTable) {
+      const name = nameOf(route)
+      const { method } = route
+      const token = route.url.startsWith('/ops') ? f.opsKey : a.keys.admin
+      const path = fill(route.url, (await ENTRIES[name]?.path?.(a)) ?? {})
+      const asked = await f.call(token, method, `${path}?nonsense=1`, ENTRIES[name]?.body?.())
+      assert.equal(asked.statusCode, 422, `${name}: ${asked.body}`)
+      assert.equal(asked.json().code, 'invalid_query')
+      if (method === 'GET') continue
+      const body = { ...(ENTRIES[name]?.body?.() as object), status: 'sent', attempts: [], cost: 0 }
+      const given = await f.call(token, method, path, body)
+      assert.equal(given.statusCode, 422, `${name}: ${given.body}`)
+    }
+  })
+
+  async function request(
+    name: string,
+    role: Role,
+    caller: TestTenant,
+    owner: TestTenant,
+    parameters: Record<string, string> = {},
+    query = role === 'ops' && name.includes(' /api/') ? `?tenantId=${caller.id}` : '',
+  ) {
+    const entry = ENTRIES[name]
+    assert.ok(entry)
+    const [method, url = ''] = name.split(' ')
+    const path = fill(url, { ...(await entry.path?.(owner)), ...parameters })
+    return f.call(role === 'ops' ? f.opsKey : caller.keys[role], method ?? 'GET', path + query, entry.body?.())
+  }
+})
+
+function nameOf({ method, url }: { method: string; url: string }): string {
+  return `${method} ${url}`
+}
+
+function fill(url: string, parameters: Record<string, string>): string {
+  return url.replaceAll(/:(\w+)/g, (_, name: string) => parameters[name] ?? `:${name}`)
+}
+
+function withoutId(answer: Answer): unknown {
+  const { requestId: _, ...rest } = answer.json()
+  return { statusCode: answer.statusCode, ...rest }
+}

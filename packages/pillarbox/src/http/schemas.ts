@@ -1,0 +1,89 @@
+import { type TSchema, Type } from 'typebox'
+import { Nullable } from '../intake/body-fields.ts'
+import { PillarboxError } from '../model/errors.ts'
+import type { PageOf } from '../store/store.ts'
+
+/** What routes' schemas share. They validate, type and document alike. */
+
+export const Id = Type.String({ description: 'A UUIDv7.' })
+
+/** `?tenantId=`, which only an ops key may give. */
+export const ForOps = {
+  tenantId: Type.Optional(Type.String({ maxLength: 63, description: 'For ops keys: the tenant.' })),
+}
+
+/** `?limit=` and `?cursor=`. */
+export const Paging = {
+  limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
+  cursor: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 500, description: 'From the previous answer’s nextCursor.' }),
+  ),
+}
+
+export const Query = <T extends Record<string, TSchema>>(properties: T) =>
+  Type.Object(properties, { additionalProperties: false })
+
+export const PageSchema = <T extends TSchema>(item: T) =>
+  Type.Object({ items: Type.Array(item), nextCursor: Nullable(Type.String()) })
+
+export const WarningSchema = Type.Object({
+  code: Type.String(),
+  key: Type.Optional(Type.String()),
+  message: Type.String(),
+})
+
+export const FieldErrorSchema = Type.Object({ path: Type.String(), message: Type.String() })
+
+export const ProblemSchema = Type.Object(
+  {
+    type: Type.String(),
+    title: Type.String(),
+    status: Type.Integer(),
+    code: Type.String({ description: 'From the closed catalogue of error codes.' }),
+    detail: Type.String(),
+    requestId: Type.String(),
+    errors: Type.Optional(Type.Array(FieldErrorSchema)),
+    notificationId: Type.Optional(Type.String({ description: 'With duplicate_notification: the first one.' })),
+  },
+  { description: 'RFC 9457' },
+)
+
+/** What a single item of a list came to, where one bad item spoils no other. */
+export const ItemResult = Type.Object({
+  index: Type.Integer(),
+  id: Type.Optional(Type.String()),
+  status: Type.Integer(),
+  code: Type.Optional(Type.String()),
+  detail: Type.Optional(Type.String()),
+  errors: Type.Optional(Type.Array(FieldErrorSchema)),
+})
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** An id out of a path. One that cannot be an id is simply not found. */
+export function idParameter(request: { params: unknown }, name = 'id'): string {
+  const id = String((request.params as Record<string, unknown>)[name]).toLowerCase()
+  if (!UUID.test(id)) throw notFound()
+  return id
+}
+
+/** The same words for an id that never was, one that is malformed, and one of another tenant. */
+export function notFound(): PillarboxError {
+  return new PillarboxError('not_found', 'There is nothing with this id.')
+}
+
+export function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString()
+}
+
+/** Pages through a list that is short enough to be read whole: newest first, by ids that sort by age. */
+export function pageOf<T extends { id: string }>(
+  all: readonly T[],
+  page: { limit: number; cursor?: string },
+): PageOf<T> {
+  const sorted = all
+    .filter((item) => page.cursor === undefined || item.id < page.cursor)
+    .sort((a, b) => (a.id < b.id ? 1 : -1))
+  const items = sorted.slice(0, page.limit)
+  return { items, nextCursor: sorted.length > items.length ? (items.at(-1)?.id ?? null) : null }
+}

@@ -1,0 +1,112 @@
+import { Ajv, type ValidateFunction } from 'ajv'
+import * as ajvFormats from 'ajv-formats'
+import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
+import type { TSchema } from 'typebox'
+import type { FieldError } from '../model/errors.ts'
+
+// At run time the default export is the plugin; under nodenext its types say it is a namespace.
+const addFormats = ajvFormats.default as unknown as (ajv: Ajv) => Ajv
+
+const COMMON = {
+  allErrors: true,
+  useDefaults: true,
+  removeAdditional: false,
+  strict: true,
+  allowUnionTypes: true,
+} as const
+
+/** Bodies are taken as they are: no coercion, nothing removed. */
+const bodies = addFormats(new Ajv({ ...COMMON, coerceTypes: false }))
+
+/** Everything in a URL is text: numbers, booleans and single values for lists are read from it. */
+const parameters = addFormats(new Ajv({ ...COMMON, coerceTypes: 'array' }))
+
+// The stock format takes leap seconds and lower-case letters, of which no instant can be made.
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/
+for (const ajv of [bodies, parameters]) ajv.addFormat('date-time', { type: 'string', validate: isInstant })
+
+/** ISO 8601 with a zone, and a day and time that exist. */
+function isInstant(text: string): boolean {
+  if (text.length > 40 || !INSTANT.test(text)) return false
+  const [, day] = /^\d{4}-\d{2}-(\d{2})/.exec(text) ?? []
+  const ms = Date.parse(text)
+  // The 30th of February parses as a day in March.
+  return Number.isFinite(ms) && new Date(Date.parse(`${text.slice(0, 10)}T00:00:00Z`)).getUTCDate() === Number(day)
+}
+
+export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) =>
+  (httpPart === 'body' ? bodies : parameters).compile(schema)
+
+/**
+ * A validator compiler for a route whose documented body is validated item by item in the handler, or by a choice of
+ * schemas: `check` stands in for the schema, everything else is validated as usual.
+ */
+export function withBodyCheck(
+  check: (body: unknown) => FastifySchemaValidationError[] | null,
+): FastifySchemaCompiler<TSchema> {
+  return (route) => {
+    if (route.httpPart !== 'body') return validatorCompiler(route)
+    return (body: unknown) => {
+      const errors = check(body)
+      return errors ? { error: errors as unknown as Error } : { value: body }
+    }
+  }
+}
+
+export type BodyCheck = (body: unknown) => FastifySchemaValidationError[] | null
+
+/** `null` when the value has the schema's form, else what is wrong. */
+export function bodyCheck(schema: TSchema): BodyCheck {
+  // Compiled at first use: an app that never sees such a body does not pay for it.
+  let validate: ValidateFunction | undefined
+  return (body) => {
+    validate ??= bodies.compile(schema)
+    return validate(body) ? null : ((validate.errors ?? []) as FastifySchemaValidationError[])
+  }
+}
+
+/** What is wrong, field by field, in words that never repeat the value. */
+export function fieldErrors(validation: readonly FastifySchemaValidationError[], context: string): FieldError[] {
+  const errors: FieldError[] = []
+  const seen = new Set<string>()
+  for (const { keyword, instancePath, params, message } of validation) {
+    if (keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'if') continue
+    const error = fieldError(keyword, instancePath, params, message ?? 'is not as expected')
+    if (context !== 'body') error.path = error.path.replace(/^\//, '').replaceAll('/', '.')
+    const key = `${error.path} ${error.message}`
+    if (!seen.has(key)) errors.push(error)
+    seen.add(key)
+  }
+  return errors
+}
+
+function fieldError(keyword: string, path: string, params: Record<string, unknown>, message: string): FieldError {
+  switch (keyword) {
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return { path: `${path}/${pointer(params['additionalProperty'])}`, message: 'is not a known field' }
+    case 'required':
+      return { path: `${path}/${pointer(params['missingProperty'])}`, message: 'is required' }
+    case 'enum':
+      return { path, message: `must be one of ${(params['allowedValues'] as unknown[]).map(String).join(', ')}` }
+    case 'const':
+      return { path, message: `must be ${JSON.stringify(params['allowedValue'])}` }
+    case 'pattern':
+      return { path, message: `must match ${String(params['pattern'])}` }
+    case 'format':
+      return { path, message: FORMATS[String(params['format'])] ?? message }
+    case 'type':
+      return { path, message: `must be ${[params['type']].flat().join(' or ')}` }
+    default:
+      return { path, message: message.replace(/^must NOT have/, 'must not have') }
+  }
+}
+
+const FORMATS: Record<string, string> = {
+  'date-time': 'must be an ISO 8601 time with zone, such as 2026-03-15T09:30:00Z',
+}
+
+/** A field's name as a part of a JSON pointer; long ones are cut, because they come from outside. */
+function pointer(name: unknown): string {
+  return String(name).slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')
+}

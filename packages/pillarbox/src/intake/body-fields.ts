@@ -1,0 +1,45 @@
+import { type Static, type TSchema, type TUnsafe, Type } from 'typebox'
+import { CHANNELS } from '../model/channel.ts'
+
+/** The pieces that bodies are made of. A schema validates, types and documents alike. */
+
+/** One type or null, written as JSON Schema and OpenAPI 3.1 have it. */
+export function Nullable<T extends TSchema>(schema: T): TUnsafe<Static<T> | null> {
+  const { type, enum: values, ...rest } = schema as unknown as { type?: string; enum?: unknown[] }
+  if (values) return Type.Unsafe<Static<T> | null>({ ...rest, enum: [...values, null] })
+  if (type !== undefined) return Type.Unsafe<Static<T> | null>({ ...rest, type: [type, 'null'] })
+  return Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }] })
+}
+
+/** Text that may come to stand in a header: no control characters, no line breaks of any kind. */
+export const Line = (minLength: number, maxLength: number, description?: string) =>
+  Type.String({
+    minLength,
+    maxLength,
+    pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$',
+    ...(description !== undefined && { description }),
+  })
+
+export const Instant = (description?: string) =>
+  Type.String({ format: 'date-time', ...(description !== undefined && { description }) })
+
+export const ChannelName = Type.Enum([...CHANNELS])
+
+export const EntityRef = Type.Object(
+  { type: Type.String({ pattern: '^[A-Za-z][\\w-]{0,62}$' }), id: Line(1, 200) },
+  { additionalProperties: false },
+)
+
+export const JsonObject = Type.Record(Type.String(), Type.Unknown())
+
+export const LocaleTag = Type.String({ pattern: '^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$', maxLength: 35 })
+
+/** Milliseconds of a time that has passed validation. */
+export function instantMs(instant: string | null | undefined): number | null {
+  return instant === null || instant === undefined ? null : Date.parse(instant)
+}
+
+/** The fields that say something: null stands for "not given" in what callers send. */
+export function withoutNulls<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], null> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as never
+}

@@ -1,0 +1,136 @@
+import { type Static, Type } from 'typebox'
+import { EVENT_TYPE_NAME } from '../model/catalogue.ts'
+import { CHANNELS } from '../model/channel.ts'
+import { PillarboxError } from '../model/errors.ts'
+import type { EventRecipient, NewEvent } from '../model/event.ts'
+import type { Clock, IdSource } from '../model/ports.ts'
+import type { Store, WakeTopic } from '../store/store.ts'
+import {
+  ChannelName,
+  EntityRef,
+  Instant,
+  instantMs,
+  JsonObject,
+  Line,
+  LocaleTag,
+  Nullable,
+  withoutNulls,
+} from './body-fields.ts'
+import { createTenantCache } from './tenant-cache.ts'
+
+/** An event as callers write it. Who is reached, when and how is the catalogue's; the last fields override it. */
+export const EventBody = Type.Object(
+  {
+    id: Type.Optional(
+      Nullable(Line(1, 200, 'Unique per tenant; repeating it changes nothing. Made by the server where absent.')),
+    ),
+    type: Type.String({ pattern: EVENT_TYPE_NAME.source, description: 'A type of the tenant’s catalogue.' }),
+    entity: EntityRef,
+    payload: Type.Optional(JsonObject),
+    occurredAt: Type.Optional(Nullable(Instant())),
+    dueAt: Type.Optional(Nullable(Instant('Not before this time; absent: the catalogue’s timing decides.'))),
+    correlationId: Type.Optional(Nullable(Line(1, 200))),
+    schemaVersion: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+    locale: Type.Optional(Nullable(LocaleTag)),
+    recipients: Type.Optional(
+      Nullable(
+        Type.Array(
+          Type.Object(
+            {
+              profileId: Type.Optional(Nullable(Line(1, 200))),
+              userId: Type.Optional(Nullable(Line(1, 200))),
+              name: Type.Optional(Nullable(Line(0, 200))),
+              phone: Type.Optional(Nullable(Line(1, 40))),
+              email: Type.Optional(Nullable(Line(1, 254))),
+              locale: Type.Optional(Nullable(LocaleTag)),
+            },
+            { additionalProperties: false },
+          ),
+          { minItems: 1, maxItems: 10_000 },
+        ),
+      ),
+    ),
+    channels: Type.Optional(Nullable(Type.Array(ChannelName, { minItems: 1, maxItems: CHANNELS.length }))),
+    conversation: Type.Optional(Nullable(EntityRef)),
+  },
+  { additionalProperties: false, title: 'Event' },
+)
+export type EventBody = Static<typeof EventBody>
+
+export interface EventIntake {
+  /**
+   * Takes events that have the schema's form; answers in the given order. What is answered without a problem is durable.
+   * One that the catalogue does not know is answered with a problem and spoils no other.
+   */
+  publish(tenantId: string, bodies: readonly EventBody[]): Promise<EventAnswer[]>
+  /** After the tenant's catalogue was replaced here. */
+  forget(tenantId: string): void
+}
+
+export type EventAnswer = { id: string; duplicate: boolean } | { problem: PillarboxError }
+
+const CATALOGUE_MAX_AGE_MS = 1_000
+
+export function createEventIntake(deps: {
+  store: Pick<Store, 'events' | 'catalogue'>
+  ids: IdSource
+  clock: Clock
+  nudge: (topic: WakeTopic) => void
+}): EventIntake {
+  const { store, ids, clock, nudge } = deps
+  const typeNames = createTenantCache(clock, CATALOGUE_MAX_AGE_MS, async (tenantId) => {
+    const types = await store.catalogue.eventTypes(tenantId)
+    return new Set(types.map((type) => type.name))
+  })
+
+  async function isKnown(tenantId: string, type: string): Promise<boolean> {
+    if ((await typeNames.get(tenantId)).has(type)) return true
+    // A type that has just been added elsewhere must not be refused for a second.
+    return (await store.catalogue.eventType(tenantId, type)) !== null
+  }
+
+  return {
+    async publish(tenantId, bodies) {
+      const answers: EventAnswer[] = []
+      const accepted: { event: NewEvent; index: number }[] = []
+      for (const [index, body] of bodies.entries()) {
+        if (await isKnown(tenantId, body.type)) accepted.push({ event: newEvent(tenantId, body, ids), index })
+        else answers[index] = { problem: unknownType(body.type) }
+      }
+      if (accepted.length) {
+        const written = await store.events.insert(accepted.map(({ event }) => event))
+        for (const [i, { index }] of accepted.entries()) {
+          const answer = written[i]
+          if (answer) answers[index] = answer
+        }
+        if (written.some(({ duplicate }) => !duplicate)) nudge('events')
+      }
+      return answers
+    },
+    forget: typeNames.forget,
+  }
+}
+
+function unknownType(type: string): PillarboxError {
+  return new PillarboxError('unknown_event_type', `The catalogue has no event type "${type}".`, {
+    errors: [{ path: '/type', message: 'is not an event type of the catalogue' }],
+  })
+}
+
+function newEvent(tenantId: string, body: EventBody, ids: IdSource): NewEvent {
+  return {
+    id: body.id ?? ids(),
+    tenantId,
+    type: body.type,
+    entity: body.entity,
+    payload: body.payload ?? {},
+    occurredAt: instantMs(body.occurredAt),
+    dueAt: instantMs(body.dueAt),
+    correlationId: body.correlationId ?? null,
+    locale: body.locale ?? null,
+    recipients: body.recipients?.map((recipient): EventRecipient => withoutNulls(recipient)) ?? null,
+    channels: body.channels ? [...new Set(body.channels)] : null,
+    conversation: body.conversation ?? null,
+    schemaVersion: body.schemaVersion ?? 1,
+  }
+}

@@ -1,0 +1,66 @@
+import type { AccountDirectory } from '../intake/accounts.ts'
+import { PillarboxError } from '../model/errors.ts'
+import type { Action } from '../model/notification.ts'
+import type { Reason } from '../model/reason.ts'
+import type { ActRequest, NotificationView, Store, WakeTopic } from '../store/store.ts'
+
+/**
+ * Plans a notification anew that was born parked without content. Answers what it can be sent with now, or what still
+ * stands in the way.
+ */
+export type Replan = (notification: NotificationView) => Promise<ReplanAnswer>
+export type ReplanAnswer =
+  | { replacement: NonNullable<ActRequest['replacement']> }
+  | { problem: { reason: Reason; error: string } }
+
+export interface ActDeps {
+  store: Pick<Store, 'notifications'>
+  accounts: AccountDirectory
+  replan: Replan
+  nudge: (topic: WakeTopic) => void
+}
+
+/**
+ * Moves a notification by hand. `tenantId` null: of whichever tenant it is. Two callers at once: one moves it, the other
+ * is told that it is no longer where it was. A retry resets the count, the time and the error.
+ */
+export async function actOnNotification(
+  { store, accounts, replan, nudge }: ActDeps,
+  { tenantId, id, action, actor }: { tenantId: string | null; id: string; action: Action; actor: string },
+): Promise<NotificationView> {
+  const found = await store.notifications.find(tenantId, id)
+  if (!found) throw missing()
+  const request: ActRequest = { tenantId: found.tenantId, id, action, actor }
+  if (action === 'retry' && (found.accountId === null || found.content === null)) {
+    if (found.status !== 'parked') throw refusal(action, found.status)
+    const answer = found.content === null ? await replan(found) : await findAccount(found, accounts)
+    if ('problem' in answer)
+      throw new PillarboxError('not_plannable', `${answer.problem.reason}: ${answer.problem.error}`)
+    request.replacement = answer.replacement
+  }
+
+  const moved = await store.notifications.act(request)
+  if (!moved) throw missing()
+  if (!moved.moved) throw refusal(action, moved.from)
+  if (action === 'retry') nudge('dispatch')
+  return (await store.notifications.find(found.tenantId, id)) ?? found
+}
+
+/** For one that has its words and only lacked an account. */
+async function findAccount(notification: NotificationView, accounts: AccountDirectory): Promise<ReplanAnswer> {
+  const { tenantId, channel, to, content, templateId, templateVersion } = notification
+  const account = await accounts.choose(tenantId, channel, to)
+  if (!account || !content)
+    return { problem: { reason: 'no_active_channels', error: `The tenant has no active account for ${channel}.` } }
+  return { replacement: { accountId: account.id, provider: account.provider, content, templateId, templateVersion } }
+}
+
+function refusal(action: Action, status: string): PillarboxError {
+  return action === 'retry' || action === 'discard'
+    ? new PillarboxError('not_parked', `The notification is ${status}.`)
+    : new PillarboxError('not_waiting', `The notification is ${status}.`)
+}
+
+function missing(): PillarboxError {
+  return new PillarboxError('not_found', 'There is nothing with this id.')
+}

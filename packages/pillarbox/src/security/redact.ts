@@ -1,0 +1,70 @@
+const MARK = '[redacted]'
+const MAX_INPUT = 16_384
+const MAX_OUTPUT = 1_000
+
+/**
+ * Text that came from outside or from an exception, made fit to be stored and shown: credentials are replaced by a
+ * mark, control characters by spaces, and it is cut to 1,000 characters. `secrets` are values known to be secret, such as those
+ * of the account in use; they are removed in plain, URL-encoded and base64 form. Takes time linear in the text.
+ */
+export function redact(text: string, secrets: Iterable<string> = []): string {
+  let clean = text.length > MAX_INPUT ? cutAtSpace(text) : text
+  for (const secret of secrets) for (const form of formsOf(secret)) clean = clean.replaceAll(form, MARK)
+  for (const [pattern, replacement] of PATTERNS) clean = clean.replace(pattern, replacement)
+  clean = clean.replace(CONTROLS, ' ').trim()
+  return clean.length > MAX_OUTPUT ? `${clean.slice(0, MAX_OUTPUT - 1).toWellFormed()}…` : clean
+}
+
+/** For logs: also without email addresses and telephone numbers. */
+export function redactForLog(text: string, secrets: Iterable<string> = []): string {
+  return redact(text, secrets).replace(EMAIL, '[address]').replace(PHONE, '[address]')
+}
+
+// Every pattern is made of classes that cannot overlap with what follows them, and repeats are bounded or anchored by
+// a literal, so that none can backtrack its way to more than linear time.
+const PATTERNS: readonly (readonly [RegExp, string])[] = [
+  // PEM blocks; one that was cut off ends with the text.
+  [/-----BEGIN [A-Z0-9 ]{1,40}-----[^-]*(?:-----END [A-Z0-9 ]{1,40}-----)?/g, MARK],
+  // user:password@ in URLs of any scheme
+  [/([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/@"'<>]{1,1024}@/gi, `$1${MARK}@`],
+  // Authorization schemes
+  [/\b(bearer|basic|digest)(\s{1,4}|\s{0,4}[:=]\s{0,4})[\w.~+/=:-]{8,}/gi, `$1$2${MARK}`],
+  [/\bAWS4-HMAC-SHA256\b[^\r\n]{0,2048}/g, `AWS4-HMAC-SHA256 ${MARK}`],
+  // name: value, name=value, "name": "value" where the name says that the value is secret
+  [
+    /((?:pass(?:word|wd|phrase)?|pwd|secret|token|api[-_]?key|auth[-_]?key|access[-_]?key(?:[-_]?id)?|account[-_]?key|shared[-_]?access[-_]?key|private[-_]?key|client[-_]?secret|signature|sig|credential|authorization|cookie|session[-_]?id|otp)["']?\s{0,4}[:=]\s{0,4})(?:"[^"]{0,4096}"|'[^']{0,4096}'|[^\s"'&,;)}\]]{1,4096})/gi,
+    `$1${MARK}`,
+  ],
+  // Well-known forms of keys
+  [/\bpbx_[\w-]{8,}/g, MARK],
+  [/\b(?:AKIA|ASIA|AGPA|AIDA|AROA)[A-Z0-9]{12,}\b/g, MARK],
+  [/\b(?:sk|pk|rk)_(?:live|test)_\w{8,}/g, MARK],
+  [/\bgh[pousr]_\w{20,}/g, MARK],
+  [/\bxox[abprs]-[\w-]{10,}/g, MARK],
+  [/\bEAA[A-Za-z0-9]{20,}/g, MARK],
+  [/\bya29\.[\w-]{10,}/g, MARK],
+  [/\bAIza[\w-]{20,}/g, MARK],
+  // JSON web tokens, whole or cut
+  [/\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}/g, MARK],
+  // Long hex and base64, which is what unnamed secrets look like. UUIDs are shorter between their hyphens.
+  [/(?<![A-Za-z0-9+/_-])(?=[A-Za-z0-9+/_-]{0,200}\d)[A-Za-z0-9+/_-]{40,}={0,2}/g, MARK],
+  [/(?<![0-9A-Fa-f])[0-9A-Fa-f]{32,}(?![0-9A-Fa-f])/g, MARK],
+]
+
+const CONTROLS = /[\p{Cc}\u2028\u2029]+/gu
+const EMAIL = /[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9][A-Za-z0-9.-]{0,250}/g
+const PHONE = /(?<!\w)\+[1-9]\d{6,14}(?!\d)/g
+
+/** Short values are left alone: removing every "a" or "25" would say nothing and hide nothing. */
+function formsOf(secret: string): string[] {
+  if (secret.length < 6) return []
+  const base64 = Buffer.from(secret).toString('base64').replace(/=+$/, '')
+  return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), base64]
+}
+
+/** A cut through the middle of a secret could leave a half that no pattern knows. */
+function cutAtSpace(text: string): string {
+  const cut = text.slice(0, MAX_INPUT)
+  const space = cut.lastIndexOf(' ')
+  return space < MAX_INPUT / 2 ? '' : cut.slice(0, space)
+}
