@@ -1,0 +1,70 @@
+import { CHANNELS } from './model/channel.ts'
+import type { IdSource } from './model/ports.ts'
+import { provisionTenant } from './operate/provision.ts'
+import type { Store } from './store/store.ts'
+
+const DEMO_TENANT = 'demo'
+
+/** A tenant to try things out with: sandbox accounts on every channel and one event type. Made once. */
+export async function ensureDemo({ store, ids }: { store: Store; ids: IdSource }): Promise<string> {
+  if (await store.tenants.find(DEMO_TENANT)) return DEMO_TENANT
+  await provisionTenant(
+    { store, ids, readyMade: () => null },
+    { id: DEMO_TENANT, name: 'Demo', defaultLocale: 'en', timeZone: 'UTC', settings: {}, catalogue: DEMO_CATALOGUE },
+  )
+  for (const channel of CHANNELS)
+    await store.accounts.insert({
+      id: ids(),
+      tenantId: DEMO_TENANT,
+      channel,
+      provider: 'sandbox',
+      name: 'sandbox',
+      settings: {},
+      sealedSecrets: null,
+      secretNames: [],
+      pace: null,
+      retry: null,
+      onUnknown: 'resend',
+      breaker: { failures: 5, resetAfterMs: 30_000 },
+      priority: 0,
+      status: 'active',
+      statusReason: null,
+    })
+  return DEMO_TENANT
+}
+
+const DEMO_CATALOGUE = {
+  name: 'demo',
+  defaultLocale: 'en',
+  entities: { booking: 'bookings' },
+  eventTypes: {
+    'booking.confirmed': {
+      entity: 'booking',
+      recipients: [{ phone: 'guestPhone', email: 'guestEmail', name: 'guestName' }],
+      delivery: { all: true },
+      templates: [
+        { channel: 'whatsapp', body: 'Hi {{guestName}}, booking {{bookingId}} is confirmed. See you soon!' },
+        { channel: 'sms', body: 'Booking {{bookingId}} is confirmed.' },
+        {
+          channel: 'email',
+          subject: 'Booking {{bookingId}} is confirmed',
+          body: '<p>Dear {{guestName}},</p><p>your booking <b>{{bookingId}}</b> is confirmed.</p>',
+        },
+      ],
+    },
+    'booking.cancelled': {
+      entity: 'booking',
+      recipients: [{ phone: 'guestPhone', email: 'guestEmail', name: 'guestName' }],
+      delivery: { fallback: ['whatsapp', 'sms', 'email'] },
+      templates: [
+        { channel: 'whatsapp', body: 'Hi {{guestName}}, booking {{bookingId}} is cancelled.' },
+        { channel: 'sms', body: 'Booking {{bookingId}} is cancelled.' },
+        {
+          channel: 'email',
+          subject: 'Booking {{bookingId}} is cancelled',
+          body: 'Dear {{guestName}}, your booking {{bookingId}} is cancelled.',
+        },
+      ],
+    },
+  },
+}

@@ -1,0 +1,66 @@
+import { type Account, DEFAULT_BREAKER } from '../model/account.ts'
+import type { Clock, Logger } from '../model/ports.ts'
+import { storedRetry } from '../model/retry.ts'
+import type { AccountStore, StoredAccount } from '../store/store.ts'
+
+/** Opens sealed secrets. Throws when the master key is not the one they were sealed with. */
+export type OpenSecrets = (account: StoredAccount) => Record<string, string>
+
+/** Accounts as dispatch needs them, at most `maxAgeMs` old: a change is felt everywhere within that time. */
+export interface AccountBook {
+  /** The accounts that exist among `ids`. */
+  get(ids: readonly string[]): Promise<ReadonlyMap<string, Account>>
+  /** What was last read of an account, however old; for calls that must not wait. */
+  peek(id: string): Account | null
+}
+
+export function createAccountBook(deps: {
+  accounts: Pick<AccountStore, 'find'>
+  openSecrets: OpenSecrets
+  clock: Clock
+  logger: Logger
+  maxAgeMs: number
+}): AccountBook {
+  const { accounts, clock, logger, maxAgeMs } = deps
+  const known = new Map<string, { account: Account | null; readAt: number }>()
+  const warned = new Set<string>()
+
+  async function load(id: string): Promise<void> {
+    const readAt = clock.monotonic()
+    const stored = await accounts.find(null, id)
+    known.set(id, { account: stored && openAccount(stored, deps.openSecrets), readAt })
+    const warning = known.get(id)?.account?.retryWarning
+    if (warning && !warned.has(id)) {
+      warned.add(id)
+      logger.warn({ accountId: id }, warning)
+    }
+  }
+
+  return {
+    async get(ids) {
+      const stale = ids.filter(
+        (id) => clock.monotonic() - (known.get(id)?.readAt ?? Number.NEGATIVE_INFINITY) >= maxAgeMs,
+      )
+      if (stale.length) await Promise.all(stale.map(load))
+      const found = new Map<string, Account>()
+      for (const id of ids) {
+        const account = known.get(id)?.account
+        if (account) found.set(id, account)
+      }
+      return found
+    },
+    peek: (id) => known.get(id)?.account ?? null,
+  }
+}
+
+function openAccount(stored: StoredAccount, openSecrets: OpenSecrets): Account {
+  const { policy, warning } = storedRetry(stored.retry)
+  const { sealedSecrets: _sealed, secretNames: _names, ...rest } = stored
+  return {
+    ...rest,
+    breaker: rest.breaker ?? DEFAULT_BREAKER,
+    secrets: openSecrets(stored),
+    retry: policy,
+    retryWarning: warning ?? null,
+  }
+}

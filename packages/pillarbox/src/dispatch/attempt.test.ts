@@ -1,0 +1,512 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createManualClock, START } from '../../../../test/support/manual-clock.ts'
+import { sampleAccount, sampleClaim, sampleNotification } from '../../../../test/support/samples.ts'
+import type { Capability, Provider, SendRequest } from '../channels/channel.ts'
+import type { Account } from '../model/account.ts'
+import { CHANNELS } from '../model/channel.ts'
+import { PillarboxError } from '../model/errors.ts'
+import type { Outcome } from '../model/outcome.ts'
+import type { Claim, NewNotification } from '../store/store.ts'
+import { type AttemptDeps, attempt, settleLost } from './attempt.ts'
+
+const ACCEPTED: Outcome = { kind: 'accepted', providerMessageId: 'm1' }
+const REFUSED: Outcome = {
+  kind: 'permanent',
+  code: '400',
+  error: 'no such number',
+  reason: 'invalid_recipient',
+  fallback: true,
+}
+const NEXT = sampleNotification({ id: 'notification-2', channel: 'email' })
+const CALL_MS = 1_000
+
+interface Given {
+  claim?: Partial<Claim>
+  /** Null: the account is gone. */
+  account?: Partial<Account> | null
+  capability?: Capability | (() => Capability)
+  send?: (request: SendRequest) => Promise<Outcome>
+  lookup?: (request: SendRequest) => Promise<Outcome | null>
+  provider?: null
+  mayStart?: boolean
+  fallBack?: () => Promise<NewNotification | null>
+}
+
+function setup(given: Given = {}) {
+  const clock = createManualClock()
+  const sent: SendRequest[] = []
+  const asked: SendRequest[] = []
+  const seen: Outcome[] = []
+  const fellBack: { claim: Claim; chain: readonly string[] }[] = []
+  const { capability = 'none', send = async () => ACCEPTED, lookup } = given
+  const provider: Provider = {
+    name: 'vendor',
+    channels: CHANNELS,
+    capability: () => (typeof capability === 'string' ? capability : capability()),
+    send: (request) => {
+      sent.push(request)
+      return send(request)
+    },
+    ...(lookup && {
+      lookup: (request: SendRequest) => {
+        asked.push(request)
+        return lookup(request)
+      },
+    }),
+  }
+  const deps: AttemptDeps = {
+    registry: (_channel, name) => (name === 'vendor' && given.provider !== null ? provider : null),
+    clock,
+    random: () => 0.5,
+    mayStart: () => given.mayStart ?? true,
+    holdMs: () => 4_000,
+    saw: async (_account, outcome) => void seen.push(outcome),
+    fallBack: async (claim, chain) => {
+      fellBack.push({ claim, chain })
+      return given.fallBack ? given.fallBack() : NEXT
+    },
+    scrub: (text, secrets = []) => {
+      let clean = text.replaceAll('password', '…')
+      for (const secret of secrets) clean = clean.replaceAll(secret, '…')
+      return clean
+    },
+  }
+  const claim = sampleClaim(given.claim)
+  const account = given.account === null ? null : sampleAccount(given.account)
+  const calls = new AbortController()
+  const givenUp = clock.sleep(CALL_MS).then((): Outcome => {
+    calls.abort()
+    return { kind: 'unknown', code: 'timeout', error: 'no answer' }
+  })
+  return {
+    clock,
+    claim,
+    sent,
+    asked,
+    seen,
+    fellBack,
+    run: () => attempt(deps, claim, account, { signal: calls.signal, givenUp }),
+    settleLost: () => settleLost(deps, claim, account),
+    calls,
+  }
+}
+
+describe('an ordinary attempt', () => {
+  it('hands the provider all it needs, under a key that stays the same for every attempt', async () => {
+    const { run, sent, claim } = setup({ claim: { attempt: 3, spent: 2, correlationId: 'c-1' } })
+
+    await run()
+
+    const [request] = sent
+    assert.equal(sent.length, 1)
+    assert.equal(request?.key, claim.notificationId)
+    assert.equal(request?.attempt, 3)
+    assert.equal(request?.correlationId, 'c-1')
+    assert.equal(request?.account.id, claim.laneId)
+    assert.deepEqual([request?.to, request?.content, request?.channel], [claim.to, claim.content, 'sms'])
+  })
+
+  it('reports what was accepted as sent, with the claim’s token and the time it took', async () => {
+    const { run, clock, seen } = setup({
+      send: async () => {
+        await clock.sleep(120)
+        return ACCEPTED
+      },
+    })
+
+    const running = run()
+    await clock.advance(120)
+
+    assert.deepEqual(await running, {
+      notificationId: 'notification-1',
+      laneId: 'account-1',
+      token: 7,
+      attempt: 1,
+      provider: 'vendor',
+      outcome: 'accepted',
+      code: null,
+      error: null,
+      providerMessageId: 'm1',
+      ageMs: 120,
+      durationMs: 120,
+      to: 'sent',
+      reason: null,
+      delayMs: 0,
+      spent: 1,
+      possibleDuplicate: false,
+      next: null,
+    })
+    assert.deepEqual(seen, [ACCEPTED])
+  })
+
+  it('waits as long as its lane is held when it was throttled, and spends nothing', async () => {
+    const { run } = setup({ send: async () => ({ kind: 'throttled', code: '429', error: 'slow down' }) })
+
+    const completion = await run()
+
+    assert.deepEqual([completion?.to, completion?.delayMs, completion?.spent], ['retrying', 4_000, 0])
+  })
+})
+
+describe('what must not be sent', () => {
+  it('is cancelled without a call when it has expired', async () => {
+    const { run, sent, seen } = setup({ claim: { expiresAt: START, claimedAt: START } })
+
+    const completion = await run()
+
+    assert.equal(sent.length, 0)
+    assert.equal(seen.length, 0)
+    assert.deepEqual([completion?.to, completion?.reason, completion?.outcome], ['cancelled', 'expired', null])
+    assert.equal(completion?.spent, 0)
+  })
+
+  it('is still sent in the last millisecond before its expiry', async () => {
+    const { run, sent } = setup({ claim: { expiresAt: START + 1, claimedAt: START } })
+
+    assert.equal((await run())?.to, 'sent')
+    assert.equal(sent.length, 1)
+  })
+
+  it('is parked without a call when its account is suspended and no channel is left', async () => {
+    const { run, sent, fellBack } = setup({ account: { status: 'suspended' }, fallBack: async () => null })
+
+    const completion = await run()
+
+    assert.equal(sent.length, 0)
+    assert.equal(fellBack.length, 1)
+    assert.deepEqual([completion?.to, completion?.reason, completion?.outcome], ['parked', 'channel_suspended', null])
+  })
+
+  it('moves on to the next channel when its account is suspended', async () => {
+    const { run, sent, fellBack } = setup({ account: { status: 'suspended' }, claim: { fallback: ['email', 'push'] } })
+
+    const completion = await run()
+
+    assert.equal(sent.length, 0)
+    assert.deepEqual(fellBack[0]?.chain, ['email', 'push'])
+    assert.deepEqual([completion?.to, completion?.reason], ['failed', 'fallback_triggered:email'])
+    assert.equal(completion?.next, NEXT)
+  })
+
+  it('stays on its channel when its account is suspended and it may have arrived already', async () => {
+    const { run, fellBack } = setup({
+      account: { status: 'suspended' },
+      claim: { fallback: ['email'], possibleDuplicate: true },
+    })
+
+    const completion = await run()
+
+    assert.equal(fellBack.length, 0)
+    assert.deepEqual([completion?.to, completion?.possibleDuplicate], ['parked', true])
+  })
+
+  it('is parked when its account is gone or has a provider this version does not know', async () => {
+    const gone = setup({ account: null })
+    const missing = setup({ account: { provider: 'telegraph' } })
+
+    assert.equal((await gone.run())?.reason, 'no_active_channels')
+    assert.equal((await missing.run())?.reason, 'provider_missing')
+    assert.equal(gone.sent.length + missing.sent.length, 0)
+  })
+
+  it('goes back when the worker has too little lease left to make a call', async () => {
+    const { run, sent, asked, seen } = setup({
+      mayStart: false,
+      capability: 'lookup',
+      claim: { possibleDuplicate: true },
+      lookup: async () => null,
+    })
+
+    assert.equal(await run(), null)
+    assert.equal(sent.length + asked.length + seen.length, 0)
+  })
+})
+
+describe('a provider with a bug', () => {
+  const outcomeOf = async (given: Given): Promise<unknown[]> => {
+    const completion = await setup(given).run()
+    return [completion?.outcome, completion?.code, completion?.to, completion?.possibleDuplicate]
+  }
+
+  it('that throws leaves an unknown outcome, whether at once or later', async () => {
+    const now = (): never => {
+      throw new Error('oops')
+    }
+    const later = async (): Promise<Outcome> => {
+      await Promise.resolve()
+      throw new Error('oops')
+    }
+
+    assert.deepEqual(await outcomeOf({ send: now }), ['unknown', 'provider_threw', 'retrying', true])
+    assert.deepEqual(await outcomeOf({ send: later }), ['unknown', 'provider_threw', 'retrying', true])
+  })
+
+  it('that accepts without naming the message leaves an unknown outcome', async () => {
+    const nameless = async (): Promise<Outcome> => ({ kind: 'accepted', providerMessageId: '' })
+
+    assert.deepEqual(await outcomeOf({ send: nameless }), ['unknown', 'malformed_reply', 'retrying', true])
+  })
+
+  it('that answers something that is no outcome leaves an unknown one', async () => {
+    for (const nonsense of [undefined, null, 'accepted', {}, { kind: 'delivered' }]) {
+      const send = async (): Promise<Outcome> => nonsense as unknown as Outcome
+      const [outcome, , to, flagged] = await outcomeOf({ send })
+      assert.deepEqual([outcome, to, flagged], ['unknown', 'retrying', true], `answered ${JSON.stringify(nonsense)}`)
+    }
+  })
+
+  it('that cannot even say what it is capable of is taken to be capable of nothing', async () => {
+    const capability = (): never => {
+      throw new Error('oops')
+    }
+
+    assert.equal((await setup({ capability }).run())?.to, 'sent')
+    const doubtful = setup({ capability, claim: { possibleDuplicate: true }, lookup: async () => ACCEPTED })
+    assert.equal((await doubtful.run())?.to, 'sent')
+    assert.equal(doubtful.asked.length, 0)
+  })
+
+  it('that ignores the abort of its call is given up', async () => {
+    const { run, clock } = setup({ send: () => new Promise(() => {}) })
+
+    const running = run()
+    await clock.advance(CALL_MS)
+
+    const completion = await running
+    assert.deepEqual([completion?.outcome, completion?.code, completion?.durationMs], ['unknown', 'timeout', CALL_MS])
+  })
+})
+
+describe('a call in doubt', () => {
+  const doubtful = { attempt: 2, spent: 1, possibleDuplicate: true }
+
+  it('is asked about before it is made again, and not made again when it is found', async () => {
+    const { run, sent, asked } = setup({ capability: 'lookup', lookup: async () => ACCEPTED, claim: doubtful })
+
+    const completion = await run()
+
+    assert.equal(asked.length, 1)
+    assert.equal(sent.length, 0)
+    assert.deepEqual([completion?.to, completion?.providerMessageId], ['sent', 'm1'])
+  })
+
+  it('loses its flag when it is found after a single call, and only then (P4)', async () => {
+    const found = (attempt: number) =>
+      setup({ capability: 'lookup', lookup: async () => ACCEPTED, claim: { ...doubtful, attempt } }).run()
+
+    assert.equal((await found(2))?.possibleDuplicate, false)
+    assert.equal((await found(3))?.possibleDuplicate, true)
+  })
+
+  it('is made again, still flagged, when the vendor has never seen it', async () => {
+    const { run, sent } = setup({ capability: 'lookup', lookup: async () => null, claim: doubtful })
+
+    const completion = await run()
+
+    assert.equal(sent.length, 1)
+    assert.deepEqual([completion?.to, completion?.possibleDuplicate], ['sent', true])
+  })
+
+  it('keeps its flag and is not made again while the vendor cannot be asked (P4)', async () => {
+    const unable = [
+      async (): Promise<never> => {
+        throw new Error('connection reset')
+      },
+      async (): Promise<Outcome> => ({ kind: 'transient', code: '503', error: 'away' }),
+      async (): Promise<Outcome> => ({ kind: 'throttled', code: '429', error: 'slow down' }),
+      async (): Promise<Outcome> => ({ kind: 'unauthorized', code: '401', error: 'who are you' }),
+      async (): Promise<Outcome> => ({ kind: 'unknown', code: 'timeout', error: 'no answer' }),
+      async (): Promise<Outcome> => ({ kind: 'accepted', providerMessageId: '' }),
+    ]
+    for (const lookup of unable) {
+      const { run, sent } = setup({ capability: 'lookup', lookup, claim: doubtful })
+
+      const completion = await run()
+
+      assert.equal(sent.length, 0)
+      assert.deepEqual([completion?.to, completion?.possibleDuplicate], ['retrying', true])
+    }
+  })
+
+  it('is given up when the vendor does not answer the question, and stays in doubt', async () => {
+    const { run, clock, sent } = setup({ capability: 'lookup', lookup: () => new Promise(() => {}), claim: doubtful })
+
+    const running = run()
+    await clock.advance(CALL_MS)
+
+    const completion = await Promise.race([running, clock.settle()])
+    assert.ok(completion, 'the attempt has ended')
+    assert.equal(sent.length, 0)
+    assert.deepEqual(
+      [completion.to, completion.code, completion.possibleDuplicate],
+      ['retrying', 'lookup_failed', true],
+    )
+  })
+
+  it('is not made again once asking has used up the time for the call', async () => {
+    const { run, calls, sent } = setup({
+      capability: 'lookup',
+      lookup: async () => {
+        calls.abort()
+        return null
+      },
+      claim: doubtful,
+    })
+
+    const completion = await run()
+
+    assert.equal(sent.length, 0)
+    assert.deepEqual([completion?.to, completion?.possibleDuplicate], ['retrying', true])
+  })
+
+  it('is simply made again where the vendor honours our key or cannot be asked', async () => {
+    for (const capability of ['key', 'none'] as const) {
+      const { run, sent, asked } = setup({ capability, lookup: async () => ACCEPTED, claim: doubtful })
+
+      assert.equal((await run())?.possibleDuplicate, true)
+      assert.deepEqual([sent.length, asked.length], [1, 0])
+    }
+  })
+
+  it('is not asked about without a doubt', async () => {
+    const { run, asked, sent } = setup({ capability: 'lookup', lookup: async () => ACCEPTED })
+
+    await run()
+
+    assert.deepEqual([sent.length, asked.length], [1, 0])
+  })
+})
+
+describe('a permanent failure', () => {
+  it('closes the notification and carries the one that takes over', async () => {
+    const { run, fellBack } = setup({ send: async () => REFUSED, claim: { fallback: ['email'] } })
+
+    const completion = await run()
+
+    assert.deepEqual([completion?.to, completion?.reason], ['failed', 'fallback_triggered:email'])
+    assert.equal(completion?.next, NEXT)
+    assert.deepEqual(fellBack[0]?.chain, ['email'])
+  })
+
+  it('names the channel that really takes over, which may be a later one of the chain', async () => {
+    const push = sampleNotification({ channel: 'push' })
+    const { run } = setup({
+      send: async () => REFUSED,
+      claim: { fallback: ['email', 'push'] },
+      fallBack: async () => push,
+    })
+
+    assert.equal((await run())?.reason, 'fallback_triggered:push')
+  })
+
+  it('parks when the chain has ended or no channel of it reaches the recipient', async () => {
+    const ended = setup({ send: async () => REFUSED })
+    const unreachable = setup({ send: async () => REFUSED, claim: { fallback: ['email'] }, fallBack: async () => null })
+
+    for (const { run } of [ended, unreachable]) {
+      const completion = await run()
+      assert.deepEqual([completion?.to, completion?.reason, completion?.next], ['parked', 'invalid_recipient', null])
+    }
+    assert.equal(ended.fellBack.length, 0)
+  })
+
+  it('waits for a store that is away to say who takes over, and falls back all the same', async () => {
+    let away = 3
+    const { run, clock } = setup({
+      send: async () => REFUSED,
+      claim: { fallback: ['email'] },
+      fallBack: async () => {
+        if (away-- > 0) throw new PillarboxError('store_unavailable', 'connection reset')
+        return NEXT
+      },
+    })
+
+    const running = run()
+    await clock.advance(500)
+
+    assert.equal((await running)?.to, 'failed')
+  })
+
+  it('parks when whoever takes over cannot be planned', async () => {
+    const { run } = setup({
+      send: async () => REFUSED,
+      claim: { fallback: ['email'] },
+      fallBack: async () => {
+        throw new TypeError('a bug in planning')
+      },
+    })
+
+    const completion = await run()
+
+    assert.deepEqual([completion?.to, completion?.reason], ['parked', 'invalid_recipient'])
+  })
+})
+
+describe('secrets (P10)', () => {
+  const leaky: Outcome = { kind: 'transient', code: '503', error: 'password: hunter2, key s3cr3t' }
+
+  it('are scrubbed from the error that is stored, those of the account included', async () => {
+    const { run } = setup({ send: async () => leaky, account: { secrets: { apiKey: 's3cr3t' } } })
+
+    assert.equal((await run())?.error, '…: hunter2, key …')
+  })
+
+  it('are scrubbed before breaker, hold and pause hear of the outcome', async () => {
+    const { run, seen } = setup({ send: async () => leaky, account: { secrets: { apiKey: 's3cr3t' } } })
+
+    await run()
+
+    assert.deepEqual(seen, [{ ...leaky, error: '…: hunter2, key …' }])
+  })
+})
+
+describe('a claim whose worker died', () => {
+  it('is settled as a call whose outcome is unknown, without making one', async () => {
+    const { settleLost, sent } = setup()
+
+    const completion = await settleLost()
+
+    assert.equal(sent.length, 0)
+    assert.deepEqual(
+      [completion.outcome, completion.code, completion.to, completion.possibleDuplicate, completion.spent],
+      ['unknown', 'worker_lost', 'retrying', true, 1],
+    )
+  })
+
+  it('says nothing about the provider: breaker and hold stay as they are', async () => {
+    const { settleLost, seen } = setup()
+
+    await settleLost()
+
+    assert.equal(seen.length, 0)
+  })
+
+  it('is held where the policy says so, and needs no flag where the vendor honours our key', async () => {
+    const held = await setup({ account: { onUnknown: 'hold' } }).settleLost()
+    const keyed = await setup({ capability: 'key' }).settleLost()
+
+    assert.deepEqual([held.to, held.reason], ['uncertain', 'outcome_unknown'])
+    assert.deepEqual([keyed.to, keyed.possibleDuplicate], ['retrying', false])
+  })
+
+  it('is not tried on another channel: it may have arrived', async () => {
+    const { settleLost, fellBack } = setup({ claim: { spent: 2, attempt: 3, fallback: ['email'] } })
+
+    const completion = await settleLost()
+
+    assert.equal(fellBack.length, 0)
+    assert.deepEqual([completion.to, completion.reason], ['parked', 'attempts_exhausted'])
+  })
+
+  it('is parked in doubt when its account or provider is gone, so that a retry by hand is flagged (P4)', async () => {
+    for (const given of [{ account: null }, { provider: null }] as const) {
+      const completion = await setup(given).settleLost()
+
+      assert.deepEqual(
+        [completion.to, completion.reason, completion.outcome, completion.possibleDuplicate],
+        ['parked', 'provider_missing', 'unknown', true],
+      )
+    }
+  })
+})

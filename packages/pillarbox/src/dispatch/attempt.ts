@@ -1,0 +1,255 @@
+import type { Capability, Provider, ProviderRegistry, SendRequest } from '../channels/channel.ts'
+import type { Account } from '../model/account.ts'
+import type { Channel } from '../model/channel.ts'
+import { isPillarboxError } from '../model/errors.ts'
+import { ATTEMPT_OUTCOMES, type Outcome } from '../model/outcome.ts'
+import type { Clock, Random } from '../model/ports.ts'
+import type { Reason } from '../model/reason.ts'
+import type { Claim, Completion, NewNotification } from '../store/store.ts'
+import { decide, nextChannel, type Verdict } from './decide.ts'
+
+/**
+ * One attempt, from a committed claim to the result that is to be written:
+ *
+ *   refuse what must not be sent ─▶ ask about a call in doubt ─▶ call the provider ─▶ decide ─▶ fall back
+ *
+ * Answers null when the claim must go back unsent: nothing has left this process.
+ */
+export interface AttemptDeps {
+  registry: ProviderRegistry
+  clock: Clock
+  random: Random
+  /** May a provider call begin now (heartbeat)? Asked immediately before the first byte. */
+  mayStart(): boolean
+  /** How long a throttled call holds its lane. */
+  holdMs(laneId: string, outcome: Outcome): number
+  /** Tells breaker, hold and pause what happened. */
+  saw(account: Account, outcome: Outcome): Promise<void>
+  /** The notification that takes over on `channel`, or null when that channel cannot reach the recipient either. */
+  fallBack(claim: Claim, chain: readonly Channel[]): Promise<NewNotification | null>
+  /** Error texts may hold secrets; `secrets` are those of the account in use. */
+  scrub(text: string, secrets?: Iterable<string>): string
+}
+
+/** When a call must end. Calls that start together share one. */
+export interface CallDeadline {
+  /** Aborts at the deadline. */
+  signal: AbortSignal
+  /** Resolves a little later, for a provider that ignores the signal: the call is then given up. */
+  givenUp: Promise<Outcome>
+}
+
+export async function attempt(
+  deps: AttemptDeps,
+  claim: Claim,
+  account: Account | null,
+  deadline: CallDeadline,
+): Promise<Completion | null> {
+  const refusal = refuse(deps, claim, account)
+  if (refusal) return refused(deps, claim, account, refusal)
+  const provider = deps.registry(claim.channel, account?.provider ?? '')
+  if (!account || !provider) throw new Error('unreachable: refused above')
+  if (!deps.mayStart()) return null
+
+  const request = requestOf(claim, account, deadline.signal)
+  const startedAt = deps.clock.monotonic()
+  const found = claim.possibleDuplicate ? await lookUp(provider, request, deadline) : null
+  const outcome = found ?? (await Promise.race([call(provider, request), deadline.givenUp]))
+  const completion = await settle(deps, claim, account, provider, outcome, startedAt)
+  // Found by asking after a single call: there is only the one message.
+  return found?.kind === 'accepted' && claim.attempt === 2 ? { ...completion, possibleDuplicate: false } : completion
+}
+
+/** A claim whose worker died: whether the call was made is unknown. */
+export async function settleLost(deps: AttemptDeps, claim: Claim, account: Account | null): Promise<Completion> {
+  const provider = account && deps.registry(claim.channel, account.provider)
+  const code = 'worker_lost'
+  const outcome: Outcome = {
+    kind: 'unknown',
+    code,
+    error: 'the worker that made this call died before it could report',
+  }
+  // A worker's death says nothing about the provider: breaker and hold stay as they are.
+  const quiet: AttemptDeps = { ...deps, saw: async () => {} }
+  if (account && provider) return settle(quiet, claim, account, provider, outcome, deps.clock.monotonic())
+  const error = 'the account or its provider is gone'
+  const stopped = await refused(deps, claim, account, { reason: 'provider_missing', error, to: 'parked' })
+  // The call may have been made all the same: whoever retries it by hand must know.
+  return { ...stopped, outcome: 'unknown', code, possibleDuplicate: true }
+}
+
+interface Refusal {
+  to: 'parked' | 'cancelled'
+  reason: Reason
+  error: string
+}
+
+function refuse(deps: AttemptDeps, claim: Claim, account: Account | null): Refusal | null {
+  if (claim.expiresAt !== null && claim.expiresAt <= claim.claimedAt)
+    return { to: 'cancelled', reason: 'expired', error: 'not sent before its expiry' }
+  if (!account) return { to: 'parked', reason: 'no_active_channels', error: 'the account no longer exists' }
+  if (account.status === 'suspended')
+    return { to: 'parked', reason: 'channel_suspended', error: `account ${account.name} is suspended` }
+  if (!deps.registry(claim.channel, account.provider))
+    return { to: 'parked', reason: 'provider_missing', error: `no provider "${account.provider}" for ${claim.channel}` }
+  return null
+}
+
+/** Stopped without a provider call. A suspended account's rows move on to the next channel of their chain. */
+async function refused(
+  deps: AttemptDeps,
+  claim: Claim,
+  account: Account | null,
+  refusal: Refusal,
+): Promise<Completion> {
+  const mayFallBack = refusal.reason === 'channel_suspended' && !claim.possibleDuplicate
+  const next = mayFallBack ? await fallBack(deps, claim) : null
+  return {
+    ...identity(claim, account),
+    outcome: null,
+    code: null,
+    error: refusal.error,
+    providerMessageId: null,
+    ageMs: 0,
+    durationMs: 0,
+    to: next ? 'failed' : refusal.to,
+    reason: next ? `fallback_triggered:${next.channel}` : refusal.reason,
+    delayMs: 0,
+    spent: claim.spent,
+    possibleDuplicate: claim.possibleDuplicate,
+    next,
+  }
+}
+
+/** What the vendor says of an earlier call whose outcome is unknown; null when it cannot tell or never saw it. */
+async function lookUp(provider: Provider, request: SendRequest, deadline: CallDeadline): Promise<Outcome | null> {
+  if (!provider.lookup || capabilityOf(provider, request.account) !== 'lookup') return null
+  // Asking changed nothing, so failing to ask is an ordinary reason to try again later.
+  const failed: Outcome = {
+    kind: 'transient',
+    code: 'lookup_failed',
+    error: 'the provider could not be asked about an earlier call',
+  }
+  try {
+    const answer = await Promise.race([provider.lookup(request), deadline.givenUp.then(() => failed)])
+    // Never seen, but the answer came too late to make the call.
+    if (answer === null) return deadline.signal.aborted ? failed : null
+    return checked(answer)
+  } catch {
+    return failed
+  }
+}
+
+/** One provider call as data. A provider that throws has a bug; what it did before is unknown. */
+async function call(provider: Provider, request: SendRequest): Promise<Outcome> {
+  try {
+    return checked(await provider.send(request))
+  } catch (error) {
+    return { kind: 'unknown', code: 'provider_threw', error: String(error) }
+  }
+}
+
+/** An answer that is no outcome says nothing about the call. */
+function checked(outcome: Outcome): Outcome {
+  if (!ATTEMPT_OUTCOMES.includes(outcome?.kind))
+    return { kind: 'unknown', code: 'malformed_reply', error: 'the provider answered something that is no outcome' }
+  if (outcome.kind === 'accepted' && !outcome.providerMessageId)
+    return { kind: 'unknown', code: 'malformed_reply', error: 'the provider accepted without naming the message' }
+  return outcome
+}
+
+/** A provider that cannot say what it is capable of is trusted with nothing. */
+function capabilityOf(provider: Provider, account: Account): Capability {
+  try {
+    return provider.capability(account)
+  } catch {
+    return 'none'
+  }
+}
+
+/**
+ * Who takes over. While the store is away its answer is waited for, since the result could not be written either; a
+ * notification that cannot be planned at all takes over from nobody.
+ */
+async function fallBack(deps: AttemptDeps, claim: Claim): Promise<NewNotification | null> {
+  for (let pauseMs = 10; ; pauseMs = Math.min(1_000, pauseMs * 2)) {
+    try {
+      return await deps.fallBack(claim, claim.fallback)
+    } catch (error) {
+      if (!isPillarboxError(error, 'store_unavailable')) return null
+      await deps.clock.sleep(pauseMs)
+    }
+  }
+}
+
+async function settle(
+  deps: AttemptDeps,
+  claim: Claim,
+  account: Account,
+  provider: Provider,
+  answer: Outcome,
+  startedAt: number,
+): Promise<Completion> {
+  const outcome = scrubbed(deps, account, answer)
+  const durationMs = deps.clock.monotonic() - startedAt
+  const verdict = decide({
+    outcome,
+    account,
+    capability: capabilityOf(provider, account),
+    spent: claim.spent,
+    possibleDuplicate: claim.possibleDuplicate,
+    random: deps.random(),
+    holdMs: deps.holdMs(claim.laneId, outcome),
+  })
+  await deps.saw(account, outcome)
+  const next = nextChannel(verdict, claim.fallback) ? await fallBack(deps, claim) : null
+  return {
+    ...identity(claim, account),
+    outcome: outcome.kind,
+    code: outcome.kind === 'accepted' ? null : outcome.code,
+    error: outcome.kind === 'accepted' ? null : outcome.error,
+    providerMessageId: outcome.kind === 'accepted' ? outcome.providerMessageId : null,
+    ageMs: deps.clock.monotonic() - startedAt,
+    durationMs: Math.round(durationMs),
+    to: next ? 'failed' : verdict.to,
+    reason: next ? `fallback_triggered:${next.channel}` : reasonOf(verdict),
+    delayMs: verdict.to === 'retrying' ? verdict.delayMs : 0,
+    spent: verdict.spent,
+    possibleDuplicate: verdict.possibleDuplicate,
+    next,
+  }
+}
+
+/** Before anybody stores, logs or shows it. */
+function scrubbed(deps: AttemptDeps, account: Account, outcome: Outcome): Outcome {
+  if (outcome.kind === 'accepted') return outcome
+  return { ...outcome, error: deps.scrub(String(outcome.error), Object.values(account.secrets)) }
+}
+
+function reasonOf(verdict: Verdict): Reason | null {
+  return verdict.to === 'parked' || verdict.to === 'uncertain' ? verdict.reason : null
+}
+
+function identity(claim: Claim, account: Account | null) {
+  return {
+    notificationId: claim.notificationId,
+    laneId: claim.laneId,
+    token: claim.token,
+    attempt: claim.attempt,
+    provider: account?.provider ?? 'none',
+  }
+}
+
+function requestOf(claim: Claim, account: Account, signal: AbortSignal): SendRequest {
+  return {
+    account,
+    channel: claim.channel,
+    key: claim.notificationId,
+    notificationId: claim.notificationId,
+    attempt: claim.attempt,
+    to: claim.to,
+    content: claim.content,
+    correlationId: claim.correlationId,
+    signal,
+  }
+}

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { Capability } from '../channels/channel.ts'
+import type { Outcome } from '../model/outcome.ts'
+import { maxAttempts, type RetryPolicy } from '../model/retry.ts'
+import { decide, nextChannel, type Question, type Verdict } from './decide.ts'
+
+const OUTCOMES = {
+  accepted: { kind: 'accepted', providerMessageId: 'm1' },
+  transient: { kind: 'transient', code: '503', error: 'away' },
+  throttled: { kind: 'throttled', code: '429', error: 'slow down' },
+  unauthorized: { kind: 'unauthorized', code: '401', error: 'who are you' },
+  permanent: { kind: 'permanent', code: '400', error: 'no such number', reason: 'invalid_recipient', fallback: true },
+  'permanent-here': { kind: 'permanent', code: '400', error: 'too long', reason: 'content_rejected', fallback: false },
+  unknown: { kind: 'unknown', code: 'timeout', error: 'no answer' },
+} as const satisfies Record<string, Outcome>
+
+const CAPABILITIES: readonly Capability[] = ['key', 'lookup', 'none']
+const ON_UNKNOWN = ['resend', 'hold'] as const
+const ATTEMPTS = { left: 0, exhausted: 2 } as const
+const THREE_TRIES: RetryPolicy = { kind: 'fixed', maxAttempts: 3, delayMs: 1_000 }
+
+/** Every outcome × what the vendor can do × policy × attempts × flag. `*`: whichever; `same`: as it was before. */
+const TABLE = `
+  outcome         capability  onUnknown  attempts   flagged | to         reason              spent  flagged  fallback
+  accepted        *           *          *          *       | sent       -                   1      same     -
+  transient       *           *          left       *       | retrying   -                   1      same     -
+  transient       *           *          exhausted  no      | parked     attempts_exhausted  1      no       yes
+  transient       *           *          exhausted  yes     | parked     attempts_exhausted  1      yes      no
+  throttled       *           *          *          *       | retrying   -                   0      same     -
+  unauthorized    *           *          *          *       | retrying   -                   0      same     -
+  permanent       *           *          *          no      | parked     invalid_recipient   1      no       yes
+  permanent       *           *          *          yes     | parked     invalid_recipient   1      yes      no
+  permanent-here  *           *          *          *       | parked     content_rejected    1      same     no
+  unknown         key         *          left       *       | retrying   -                   1      same     -
+  unknown         key         *          exhausted  *       | parked     attempts_exhausted  1      same     no
+  unknown         lookup      *          left       *       | retrying   -                   1      yes      -
+  unknown         lookup      *          exhausted  *       | parked     attempts_exhausted  1      yes      no
+  unknown         none        resend     left       *       | retrying   -                   1      yes      -
+  unknown         none        resend     exhausted  *       | parked     attempts_exhausted  1      yes      no
+  unknown         none        hold       *          *       | uncertain  outcome_unknown     1      same     -
+`
+
+describe('the table of decisions', () => {
+  const rows = TABLE.trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim().split(/[\s|]+/))
+  for (const outcome of Object.keys(OUTCOMES) as (keyof typeof OUTCOMES)[])
+    for (const capability of CAPABILITIES)
+      for (const onUnknown of ON_UNKNOWN)
+        for (const attempts of Object.keys(ATTEMPTS) as (keyof typeof ATTEMPTS)[])
+          for (const flagged of ['no', 'yes'] as const) {
+            const given = [outcome, capability, onUnknown, attempts, flagged]
+            it(given.join(', '), () => {
+              const matching = rows.filter((row) => given.every((cell, i) => row[i] === '*' || row[i] === cell))
+              assert.equal(matching.length, 1, 'each case has one row')
+              const [to, reason, spent, flag, fallback] = (matching[0] ?? []).slice(5)
+
+              const verdict = decide({
+                outcome: OUTCOMES[outcome],
+                account: { retry: THREE_TRIES, onUnknown },
+                capability,
+                spent: ATTEMPTS[attempts],
+                possibleDuplicate: flagged === 'yes',
+                random: 0.5,
+                holdMs: 7_000,
+              })
+
+              assert.deepEqual(cells(verdict, ATTEMPTS[attempts]), {
+                to,
+                reason,
+                spent,
+                flag: flag === 'same' ? flagged : flag,
+                fallback,
+              })
+            })
+          }
+})
+
+function cells(verdict: Verdict, spentBefore: number): Record<string, string> {
+  return {
+    to: verdict.to,
+    reason: 'reason' in verdict ? verdict.reason : '-',
+    spent: String(verdict.spent - spentBefore),
+    flag: verdict.possibleDuplicate ? 'yes' : 'no',
+    fallback: 'mayFallBack' in verdict ? (verdict.mayFallBack ? 'yes' : 'no') : '-',
+  }
+}
+
+describe('the delay before the next attempt', () => {
+  const ask = (outcome: Outcome, changes: Partial<Question> = {}): number => {
+    const verdict = decide({
+      outcome,
+      account: { retry: THREE_TRIES, onUnknown: 'resend' },
+      capability: 'none',
+      spent: 0,
+      possibleDuplicate: false,
+      random: 0.5,
+      holdMs: 7_000,
+      ...changes,
+    })
+    assert.equal(verdict.to, 'retrying')
+    return 'delayMs' in verdict ? verdict.delayMs : Number.NaN
+  }
+
+  it('is the policy’s after a transient or unknown outcome', () => {
+    assert.equal(ask(OUTCOMES.transient), 1_000)
+    assert.equal(ask(OUTCOMES.unknown), 1_000)
+  })
+
+  it('is at least what the provider asked for', () => {
+    assert.equal(ask({ ...OUTCOMES.transient, retryAfterMs: 9_000 }), 9_000)
+    assert.equal(ask({ ...OUTCOMES.transient, retryAfterMs: 10 }), 1_000)
+  })
+
+  it('is as long as the lane is held after a throttled call, and none after refused credentials', () => {
+    assert.equal(ask(OUTCOMES.throttled), 7_000)
+    assert.equal(ask(OUTCOMES.unauthorized), 0)
+  })
+
+  it('follows a list of delays and the random number of a jitter', () => {
+    const list: RetryPolicy = { kind: 'list', delaysMs: [10, 20, 30] }
+    const jittered: RetryPolicy = {
+      kind: 'exponential',
+      maxAttempts: 5,
+      baseMs: 100,
+      factor: 2,
+      capMs: 1_000,
+      jitter: 0.5,
+    }
+
+    assert.deepEqual(
+      [0, 1, 2].map((spent) => ask(OUTCOMES.transient, { spent, account: { retry: list, onUnknown: 'hold' } })),
+      [10, 20, 30],
+    )
+    assert.equal(ask(OUTCOMES.transient, { random: 0, account: { retry: jittered, onUnknown: 'hold' } }), 50)
+  })
+})
+
+describe('whatever is asked', () => {
+  const policy: fc.Arbitrary<RetryPolicy> = fc.oneof(
+    fc.record({ kind: fc.constant('fixed' as const), maxAttempts: fc.integer({ min: 1, max: 20 }), delayMs: fc.nat() }),
+    fc.record({ kind: fc.constant('list' as const), delaysMs: fc.array(fc.nat(), { minLength: 1, maxLength: 19 }) }),
+    fc.record({
+      kind: fc.constant('exponential' as const),
+      maxAttempts: fc.integer({ min: 1, max: 20 }),
+      baseMs: fc.integer({ min: 1, max: 10_000 }),
+      factor: fc.double({ min: 1, max: 10, noNaN: true }),
+      capMs: fc.integer({ min: 10_000, max: 1_000_000 }),
+      jitter: fc.double({ min: 0, max: 1, noNaN: true }),
+    }),
+  )
+  const outcome: fc.Arbitrary<Outcome> = fc.oneof(
+    ...Object.values(OUTCOMES).map((one) => fc.constant<Outcome>(one)),
+    fc.nat().map((retryAfterMs): Outcome => ({ ...OUTCOMES.transient, retryAfterMs })),
+  )
+  const question: fc.Arbitrary<Question> = fc.record({
+    outcome,
+    account: fc.record({ retry: policy, onUnknown: fc.constantFrom(...ON_UNKNOWN) }),
+    capability: fc.constantFrom(...CAPABILITIES),
+    spent: fc.nat({ max: 25 }),
+    possibleDuplicate: fc.boolean(),
+    random: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+    holdMs: fc.nat(),
+  })
+  const always = (name: string, holds: (question: Question, verdict: Verdict) => boolean): void => {
+    it(name, () => fc.assert(fc.property(question, (asked) => holds(asked, decide(asked)))))
+  }
+
+  always(
+    'nothing is sent that was not accepted, and what was accepted is sent',
+    (asked, verdict) => (asked.outcome.kind === 'accepted') === (verdict.to === 'sent'),
+  )
+  always(
+    'a call known to be refused never raises the flag (P4)',
+    (asked, verdict) => asked.outcome.kind === 'unknown' || verdict.possibleDuplicate === asked.possibleDuplicate,
+  )
+  always(
+    'a flag once raised is never lowered (P4)',
+    (asked, verdict) => !asked.possibleDuplicate || verdict.possibleDuplicate,
+  )
+  always('a blind resend always raises the flag (P4)', (asked, verdict) => {
+    const blind =
+      asked.outcome.kind === 'unknown' && asked.capability === 'none' && asked.account.onUnknown === 'resend'
+    return !blind || verdict.possibleDuplicate
+  })
+  always('holding back instead of resending never calls again', (asked, verdict) => {
+    const held = asked.outcome.kind === 'unknown' && asked.capability === 'none' && asked.account.onUnknown === 'hold'
+    return !held || verdict.to === 'uncertain'
+  })
+  always('throttled and unauthorized spend nothing, everything else one attempt', (asked, verdict) => {
+    const isFree = asked.outcome.kind === 'throttled' || asked.outcome.kind === 'unauthorized'
+    return verdict.spent === asked.spent + (isFree ? 0 : 1)
+  })
+  always(
+    'fallback never follows a possible duplicate or an unknown outcome',
+    (asked, verdict) =>
+      nextChannel(verdict, ['email']) === null || (!verdict.possibleDuplicate && asked.outcome.kind !== 'unknown'),
+  )
+  always(
+    'a delay is a number of milliseconds',
+    (_asked, verdict) => verdict.to !== 'retrying' || (Number.isFinite(verdict.delayMs) && verdict.delayMs >= 0),
+  )
+  always('the same question has the same answer', (asked, verdict) => {
+    assert.deepEqual(decide(structuredClone(asked)), verdict)
+    return true
+  })
+
+  it('every policy ends: after its last attempt a failing notification is parked', () => {
+    const failing = fc.constantFrom<Outcome>(OUTCOMES.transient, OUTCOMES.unknown)
+    fc.assert(
+      fc.property(question, fc.infiniteStream(failing), (asked, outcomes) => {
+        const spent: Verdict['to'][] = []
+        let verdict: Verdict = { to: 'retrying', delayMs: 0, spent: 0, possibleDuplicate: false }
+        for (const next of outcomes) {
+          verdict = decide({ ...asked, ...verdict, outcome: next })
+          spent.push(verdict.to)
+          if (verdict.to !== 'retrying') break
+        }
+        const isHeld = verdict.to === 'uncertain'
+        assert.ok(isHeld || (verdict.to === 'parked' && verdict.reason === 'attempts_exhausted'))
+        assert.ok(isHeld || spent.length === maxAttempts(asked.account.retry))
+      }),
+    )
+  })
+})
+
+describe('the channel that takes over', () => {
+  const parked = (mayFallBack: boolean): Verdict => ({
+    to: 'parked',
+    reason: 'invalid_recipient',
+    mayFallBack,
+    spent: 1,
+    possibleDuplicate: false,
+  })
+
+  it('is the next one of the chain', () => {
+    assert.equal(nextChannel(parked(true), ['email', 'push']), 'email')
+  })
+
+  it('is none when the chain has ended, the verdict forbids it, or the notification has not stopped', () => {
+    assert.equal(nextChannel(parked(true), []), null)
+    assert.equal(nextChannel(parked(false), ['email']), null)
+    assert.equal(nextChannel({ to: 'sent', spent: 1, possibleDuplicate: false }, ['email']), null)
+  })
+})

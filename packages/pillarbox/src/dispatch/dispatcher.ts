@@ -1,0 +1,245 @@
+import type { Account } from '../model/account.ts'
+import type { Channel } from '../model/channel.ts'
+import type { Outcome } from '../model/outcome.ts'
+import type { Clock, Logger, Random } from '../model/ports.ts'
+import type { Hub } from '../runtime/hub.ts'
+import { createPoll } from '../runtime/poll.ts'
+import type { Claim, DueLane, Store } from '../store/store.ts'
+import type { AccountBook } from './account-book.ts'
+import { type AttemptDeps, attempt, type CallDeadline } from './attempt.ts'
+import type { Completer } from './completer.ts'
+import type { Custody } from './custody.ts'
+import type { Heartbeat } from './heartbeat.ts'
+import type { LaneGuard } from './lane-guard.ts'
+import { type Candidate, createInFlight, shareSlots } from './rotation.ts'
+
+/**
+ * The dispatch loop: which lanes have work ─▶ how much may each take ─▶ claim ─▶ one attempt each ─▶ results in batches.
+ *
+ * It never claims more than it is about to send: every claimed row's call starts at once. After `stop` it claims
+ * nothing more and resolves when the last call has ended.
+ */
+export interface DispatcherDeps {
+  store: Pick<Store, 'dispatch' | 'lanes'>
+  accounts: AccountBook
+  attempt: AttemptDeps
+  completer: Completer
+  custody: Custody
+  heartbeat: Heartbeat
+  guard: LaneGuard
+  hub: Hub
+  clock: Clock
+  random: Random
+  logger: Logger
+  settings: DispatchSettings
+}
+
+export interface DispatchSettings {
+  /** Only these channels; null: all. */
+  channels: readonly Channel[] | null
+  /** Provider calls under way at once, per channel. */
+  slotsPerChannel: number
+  /** The most rows one claim takes. */
+  claimRows: number
+  /** A provider call ends by then. */
+  callTimeoutMs: number
+  /** A call that ignores its deadline is given up this much later. */
+  callGraceMs: number
+  pollMaxMs: number
+  /** Lanes are looked up at most this often while the known ones keep giving. */
+  discoverEveryMs: number
+}
+
+const MOST_LANES = 1_000
+
+export interface Dispatcher {
+  run(stop: AbortSignal, abortCalls: AbortSignal): Promise<void>
+  inFlight(): number
+}
+
+export function createDispatcher(deps: DispatcherDeps): Dispatcher {
+  const { store, accounts, completer, custody, heartbeat, guard, hub, clock, logger, settings } = deps
+  const poll = createPoll(deps.random, settings.pollMaxMs)
+  const inFlight = createInFlight()
+  const running = new Set<Promise<void>>()
+  /** Lanes that probably have work. */
+  const lanes = new Map<string, DueLane>()
+  const servedAt = new Map<string, number>()
+  /** Paced lanes whose bucket is empty until then. */
+  const notBefore = new Map<string, number>()
+  let discoveredAt = Number.NEGATIVE_INFINITY
+  /** There was work and no room for it: the next freed slot rings the bell. */
+  let starved = false
+
+  async function run(stop: AbortSignal, abortCalls: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      let claimed = 0
+      try {
+        claimed = await round(abortCalls)
+      } catch (error) {
+        lanes.clear()
+        logger.warn({ error: String(error) }, 'claiming failed; trying again')
+      }
+      if (claimed > 0) poll.found()
+      else await hub.dispatch.wait(idleMs(), stop)
+    }
+    while (running.size > 0) await Promise.all(running)
+  }
+
+  /** One claim round over all lanes with work. Answers how many rows it started. */
+  async function round(abortCalls: AbortSignal): Promise<number> {
+    starved = completer.backlog() >= 2 * settings.slotsPerChannel
+    if (starved || !heartbeat.mayStart()) return 0
+    await discover()
+    const asks = await ask()
+    if (asks.length === 0) return 0
+    const answer = await custody.take(
+      () => store.dispatch.claim(heartbeat.id(), asks),
+      (given) => (given.fenced ? [] : given.claims),
+    )
+    if (answer.fenced) {
+      await heartbeat.fenced()
+      return 0
+    }
+    const got = new Map<string, number>()
+    for (const claim of answer.claims) got.set(claim.laneId, (got.get(claim.laneId) ?? 0) + 1)
+    for (const { laneId, limit, account } of asks) {
+      const unused = limit - (got.get(laneId) ?? 0)
+      servedAt.set(laneId, clock.monotonic())
+      // A lane that gave less than it was asked for is drained, as far as we know.
+      if (unused > 0) lanes.delete(laneId)
+      if (unused > 0 && account.pace) void giveBack(account, unused)
+    }
+    if (answer.claims.length > 0) start(answer.claims, abortCalls)
+    return answer.claims.length
+  }
+
+  async function discover(): Promise<void> {
+    const named = hub.takeLanes().filter((laneId) => !lanes.has(laneId))
+    if (named.length > 0)
+      for (const [laneId, { channel }] of await accounts.get(named))
+        if (settings.channels?.includes(channel) ?? true) lanes.set(laneId, { laneId, channel, breaker: 'closed' })
+    if (lanes.size > 0 && clock.monotonic() - discoveredAt < settings.discoverEveryMs) return
+    discoveredAt = clock.monotonic()
+    for (const lane of await store.dispatch.dueLanes(settings.channels, MOST_LANES)) lanes.set(lane.laneId, lane)
+  }
+
+  interface Ask {
+    laneId: string
+    limit: number
+    probe: boolean
+    account: Account
+  }
+
+  /** How much to claim from each lane: fair shares of the free slots, cut down by breaker and pace. */
+  async function ask(): Promise<Ask[]> {
+    const now = clock.monotonic()
+    const ready = [...lanes.values()].filter((lane) => (notBefore.get(lane.laneId) ?? now) <= now)
+    const known = await accounts.get(ready.map((lane) => lane.laneId))
+    const candidates: Candidate[] = ready.map(({ laneId, channel }) => ({
+      laneId,
+      channel,
+      inFlight: inFlight.ofLane(laneId),
+      servedAt: servedAt.get(laneId) ?? Number.NEGATIVE_INFINITY,
+    }))
+    const shares = shareSlots(candidates, settings.slotsPerChannel, inFlight.byChannel(), settings.claimRows)
+    const asks: Ask[] = []
+    for (const { laneId, breaker } of ready) {
+      const account = known.get(laneId)
+      const limit = shares.get(laneId) ?? 0
+      if (limit === 0) starved = true
+      if (!account || limit === 0) continue
+      if (breaker === 'closed') {
+        asks.push({ laneId, limit, probe: false, account })
+        continue
+      }
+      lanes.delete(laneId)
+      if (!(await store.lanes.probe(laneId, settings.callTimeoutMs + settings.callGraceMs))) continue
+      guard.probing(laneId)
+      asks.push({ laneId, limit: 1, probe: true, account })
+    }
+    return paced(asks)
+  }
+
+  async function paced(asks: Ask[]): Promise<Ask[]> {
+    const requests = asks.flatMap(({ laneId, limit, account }) =>
+      account.pace ? [{ laneId, want: limit, pace: account.pace }] : [],
+    )
+    if (requests.length === 0) return asks
+    const grants = new Map((await store.lanes.take(requests)).map((grant) => [grant.laneId, grant]))
+    return asks.flatMap((ask) => {
+      const grant = grants.get(ask.laneId)
+      if (!grant) return [ask]
+      if (grant.granted < ask.limit) notBefore.set(ask.laneId, clock.monotonic() + grant.waitMs)
+      return grant.granted > 0 ? [{ ...ask, limit: grant.granted }] : []
+    })
+  }
+
+  async function giveBack(account: Account, count: number): Promise<void> {
+    if (!account.pace) return
+    await store.lanes
+      .giveBack(account.id, count, account.pace)
+      .catch((error: unknown) => logger.debug({ error: String(error) }, 'unused tokens were lost'))
+  }
+
+  /** Starts one call per claim. They share a deadline, because they start together. */
+  function start(claims: readonly Claim[], abortCalls: AbortSignal): void {
+    const { deadline, ended } = createDeadline(abortCalls)
+    const all = Promise.all(claims.map((claim) => one(claim, deadline))).then(() => {
+      ended()
+      running.delete(all)
+    })
+    running.add(all)
+  }
+
+  function createDeadline(abortCalls: AbortSignal): { deadline: CallDeadline; ended: () => void } {
+    const calls = new AbortController()
+    const allEnded = new AbortController()
+    const abort = () => calls.abort()
+    abortCalls.addEventListener('abort', abort, { once: true })
+    const givenUp = (async (): Promise<Outcome> => {
+      await clock.sleep(settings.callTimeoutMs, allEnded.signal)
+      abort()
+      await clock.sleep(settings.callGraceMs, allEnded.signal)
+      return { kind: 'unknown', code: 'timeout', error: `no answer within ${settings.callTimeoutMs} ms` }
+    })()
+    const ended = () => {
+      allEnded.abort()
+      abortCalls.removeEventListener('abort', abort)
+    }
+    return { deadline: { signal: calls.signal, givenUp }, ended }
+  }
+
+  async function one(claim: Claim, deadline: CallDeadline): Promise<void> {
+    inFlight.add(claim)
+    const completion = await attempt(deps.attempt, claim, accounts.peek(claim.laneId), deadline)
+    inFlight.remove(claim)
+    const written = completion ? completer.add(completion) : release(claim)
+    if (starved) hub.dispatch.ring()
+    await written
+    custody.ended(claim)
+    if (starved) hub.dispatch.ring()
+  }
+
+  async function release(claim: Claim): Promise<void> {
+    const { notificationId, token } = claim
+    try {
+      await store.dispatch.release(heartbeat.id(), [{ notificationId, token }])
+    } catch (error) {
+      custody.answerLost()
+      logger.warn({ notificationId, error: String(error) }, 'an unsent claim could not be given back yet')
+    }
+  }
+
+  function idleMs(): number {
+    const now = clock.monotonic()
+    let ms = poll.nextMs()
+    for (const [laneId, at] of notBefore) {
+      if (at <= now) notBefore.delete(laneId)
+      else ms = Math.min(ms, at - now)
+    }
+    return ms
+  }
+
+  return { run, inFlight: () => inFlight.total() }
+}

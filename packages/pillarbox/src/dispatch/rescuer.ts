@@ -1,0 +1,70 @@
+import type { Clock, Logger, Random } from '../model/ports.ts'
+import type { Claim, Store } from '../store/store.ts'
+import type { AccountBook } from './account-book.ts'
+import { type AttemptDeps, settleLost } from './attempt.ts'
+import type { Completer } from './completer.ts'
+import type { Custody } from './custody.ts'
+import type { Heartbeat } from './heartbeat.ts'
+
+/**
+ * Takes over what dead workers held. Each such row gets a new token, which fences the dead worker should it wake up,
+ * and is settled as a call whose outcome is unknown: what follows depends on what its provider can do.
+ */
+export interface RescuerDeps {
+  store: Pick<Store, 'workers'>
+  accounts: AccountBook
+  attempt: AttemptDeps
+  completer: Completer
+  custody: Custody
+  heartbeat: Heartbeat
+  clock: Clock
+  random: Random
+  logger: Logger
+  ttlMs: number
+  /** How often to look; a look that finds nothing is one small statement. */
+  everyMs: number
+}
+
+const MOST_ROWS = 500
+
+/** Looks for dead workers, and for this worker's own orphans, until `stop` aborts. */
+export async function runRescuer(deps: RescuerDeps, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    let rescued = 0
+    try {
+      await recoverOrphans(deps)
+      rescued = await rescue(deps)
+    } catch (error) {
+      deps.logger.warn({ error: String(error) }, 'looking for dead workers failed; trying again')
+    }
+    if (rescued < MOST_ROWS) await deps.clock.sleep(deps.everyMs * (0.8 + 0.4 * deps.random()), stop)
+  }
+}
+
+/** One look for dead workers. Resolves once everything it took over is settled. */
+export async function rescue(deps: RescuerDeps): Promise<number> {
+  if (!deps.heartbeat.mayStart()) return 0
+  const claims = await deps.custody.take(
+    () => deps.store.workers.takeOver(deps.heartbeat.id(), deps.ttlMs, MOST_ROWS),
+    (taken) => taken,
+  )
+  if (claims.length > 0) deps.logger.warn({ rows: claims.length }, 'took over the claims of dead workers')
+  await settleAll(deps, claims)
+  return claims.length
+}
+
+async function recoverOrphans(deps: RescuerDeps): Promise<void> {
+  await settleAll(deps, await deps.custody.recover())
+}
+
+async function settleAll(deps: RescuerDeps, claims: readonly Claim[]): Promise<void> {
+  if (claims.length === 0) return
+  const { attempt, accounts, completer, custody } = deps
+  await accounts.get([...new Set(claims.map((claim) => claim.laneId))])
+  await Promise.all(
+    claims.map(async (claim) => {
+      await completer.add(await settleLost(attempt, claim, accounts.peek(claim.laneId)))
+      custody.ended(claim)
+    }),
+  )
+}

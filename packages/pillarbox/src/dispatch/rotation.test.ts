@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { Channel } from '../model/channel.ts'
+import { type Candidate, createInFlight, shareSlots } from './rotation.ts'
+
+const NEVER = Number.NEGATIVE_INFINITY
+
+/** Lanes as `name: calls under way`; those listed later were served later. */
+function candidates(lanes: Record<string, number>, channel: Channel = 'sms'): Candidate[] {
+  return Object.entries(lanes).map(([laneId, inFlight], i) => ({ laneId, channel, inFlight, servedAt: i }))
+}
+
+/** What the in-flight book says when exactly these lanes are busy. */
+function busyWith(...groups: Candidate[][]) {
+  const inFlight = createInFlight()
+  for (const { laneId, channel, inFlight: calls } of groups.flat())
+    for (let i = 0; i < calls; i++) inFlight.add({ laneId, channel })
+  return inFlight.byChannel()
+}
+
+function share(lanes: Candidate[], slots: number, limit = 1_000): Record<string, number> {
+  return Object.fromEntries(shareSlots(lanes, slots, busyWith(lanes), limit))
+}
+
+describe('the slots of a channel', () => {
+  it('are never all given to one lane: half stays free for whoever comes', () => {
+    assert.deepEqual(share(candidates({ only: 0 }), 10), { only: 5 })
+  })
+
+  it('are shared evenly among the lanes that have work', () => {
+    assert.deepEqual(share(candidates({ a: 0, b: 0, c: 0 }), 16), { a: 4, b: 4, c: 4 })
+  })
+
+  it('go to a lane only as far as it has fewer calls under way than its share', () => {
+    assert.deepEqual(share(candidates({ hanging: 4, fresh: 1 }), 12), { fresh: 3 })
+  })
+
+  it('go to those served longest ago when there are fewer slots than lanes', () => {
+    const lanes = candidates({ d: 0, c: 0, b: 0, a: 0 })
+
+    assert.deepEqual(share(lanes, 2), { d: 1, c: 1 })
+    assert.deepEqual(share(lanes.toReversed(), 2), { d: 1, c: 1 })
+  })
+
+  it('go first to lanes that were never served', () => {
+    const newcomer: Candidate = { laneId: 'z', channel: 'sms', inFlight: 0, servedAt: NEVER }
+
+    assert.deepEqual(share([...candidates({ a: 0, b: 0 }), newcomer], 1), { z: 1 })
+  })
+
+  it('count lanes that are busy and have no more work, too', () => {
+    const lanes = candidates({ working: 0 })
+    const busy = busyWith(candidates({ busy1: 1, busy2: 1 }))
+
+    assert.deepEqual(Object.fromEntries(shareSlots(lanes, 12, busy, 1_000)), { working: 3 })
+  })
+
+  it('are not given out beyond the limit of one claim', () => {
+    assert.deepEqual(share(candidates({ a: 0, b: 0 }), 30, 5), { a: 3, b: 2 })
+    assert.deepEqual(share(candidates({ a: 0, b: 0 }), 30, 0), {})
+  })
+
+  it('are there even if there is only one', () => {
+    assert.deepEqual(share(candidates({ a: 0, b: 0 }), 1), { a: 1 })
+    assert.deepEqual(share(candidates({ a: 1, b: 0 }), 1), {})
+  })
+
+  it('are no business of another channel: a bulkhead', () => {
+    const sms = candidates({ flooded: 8, other: 8 }, 'sms')
+    const email = candidates({ mail: 0 }, 'email')
+
+    const shares = shareSlots([...sms, ...email], 16, busyWith(sms), 1_000)
+
+    assert.deepEqual(Object.fromEntries(shares), { mail: 8 })
+  })
+
+  it('stay free for a newcomer while several hang that came one after the other (P8)', () => {
+    const slots = 64
+    const hanging: Candidate[] = []
+    for (const laneId of ['a', 'b', 'c', 'd', 'e']) {
+      const newcomer: Candidate = { laneId, channel: 'sms', inFlight: 0, servedAt: NEVER }
+      hanging.push(newcomer)
+      for (let round = 0; round < 10; round++) {
+        const shares = shareSlots(hanging, slots, busyWith(hanging), 1_000)
+        if (round === 0) assert.ok((shares.get(laneId) ?? 0) > 0, `${laneId} finds room`)
+        for (const lane of hanging) lane.inFlight += shares.get(lane.laneId) ?? 0
+      }
+    }
+  })
+})
+
+describe('whoever asks', () => {
+  const channel = fc.constantFrom<Channel>('sms', 'email', 'push')
+  const lanes = fc
+    .array(
+      fc.record({ channel, inFlight: fc.nat({ max: 12 }), servedAt: fc.oneof(fc.constant(NEVER), fc.nat({ max: 5 })) }),
+      { maxLength: 20 },
+    )
+    .map((all) => all.map((lane, i): Candidate => ({ laneId: `lane-${i}`, ...lane })))
+  const others = fc
+    .array(fc.record({ channel, inFlight: fc.nat({ max: 3 }) }), { maxLength: 5 })
+    .map((all) => all.map((lane, i): Candidate => ({ laneId: `other-${i}`, servedAt: 0, ...lane })))
+  const situation = fc
+    .record({ lanes, others, slots: fc.integer({ min: 1, max: 100 }), limit: fc.nat({ max: 120 }) })
+    .map((given) => ({ ...given, busy: busyWith(given.lanes, given.others) }))
+  type Situation = typeof situation extends fc.Arbitrary<infer T> ? T : never
+
+  const always = (name: string, check: (given: Situation, shares: Map<string, number>) => void): void => {
+    it(name, () =>
+      fc.assert(
+        fc.property(situation, (given) => check(given, shareSlots(given.lanes, given.slots, given.busy, given.limit))),
+      ),
+    )
+  }
+  const given = (shares: Map<string, number>, among: readonly Candidate[]): number =>
+    among.reduce((sum, { laneId }) => sum + (shares.get(laneId) ?? 0), 0)
+  const onChannel = (all: readonly Candidate[], wanted: Channel) => all.filter((lane) => lane.channel === wanted)
+
+  always('never gets more than the free slots of the channel or the limit', ({ lanes, slots, limit, busy }, shares) => {
+    assert.ok(given(shares, lanes) <= limit)
+    for (const each of ['sms', 'email', 'push'] as const)
+      assert.ok(given(shares, onChannel(lanes, each)) <= Math.max(0, slots - (busy.get(each)?.inFlight ?? 0)))
+  })
+
+  always('never holds more than slots ÷ (busy lanes + 1)', ({ lanes, slots, busy }, shares) => {
+    for (const lane of lanes) {
+      const added = shares.get(lane.laneId) ?? 0
+      const active = new Set([
+        ...(busy.get(lane.channel)?.lanes ?? []),
+        ...onChannel(lanes, lane.channel).map((l) => l.laneId),
+      ])
+      const cap = Math.max(1, Math.floor(slots / (active.size + 1)))
+      assert.ok(added === 0 || lane.inFlight + added <= cap)
+    }
+  })
+
+  always('gets whole slots, and nothing is said of lanes that get none', (_given, shares) => {
+    for (const count of shares.values()) assert.ok(Number.isInteger(count) && count > 0)
+  })
+
+  always('gets at least one if it has nothing under way and there is a slot for each such lane', (at, shares) => {
+    const newcomers = at.lanes.filter(({ inFlight }) => inFlight === 0)
+    if (at.limit < at.slots * 3) return
+    for (const each of ['sms', 'email', 'push'] as const) {
+      const idle = onChannel(newcomers, each)
+      if (idle.length <= at.slots - (at.busy.get(each)?.inFlight ?? 0))
+        for (const { laneId } of idle) assert.ok((shares.get(laneId) ?? 0) >= 1)
+    }
+  })
+
+  always('is passed over only for lanes served longer ago, among those with nothing under way', (at, shares) => {
+    for (const each of ['sms', 'email', 'push'] as const) {
+      const idle = onChannel(at.lanes, each).filter(({ inFlight }) => inFlight === 0)
+      const passedOver = idle.filter(({ laneId }) => !shares.has(laneId))
+      const served = idle.filter(({ laneId }) => shares.has(laneId))
+      for (const waiting of passedOver) for (const other of served) assert.ok(other.servedAt <= waiting.servedAt)
+    }
+  })
+
+  always('gets the same in whatever order the lanes are named', ({ lanes, slots, limit, busy }, shares) => {
+    const again = shareSlots(lanes.toReversed(), slots, busy, Number.MAX_SAFE_INTEGER)
+    const once = shareSlots(lanes, slots, busy, Number.MAX_SAFE_INTEGER)
+    assert.deepEqual(new Map([...again].sort()), new Map([...once].sort()))
+    assert.ok(shares.size <= once.size || limit === 0)
+  })
+
+  it('finds room as a newcomer, whatever hangs before it, as long as fewer than an eighth of the slots hang (P8)', () => {
+    const arrivals = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 15 })
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2, max: 128 }),
+        arrivals,
+        fc.integer({ min: 1, max: 40 }),
+        (slots, rounds, limit) => {
+          const hanging: Candidate[] = []
+          let time = 0
+          for (const [i, count] of rounds.slice(0, Math.max(2, Math.floor(slots / 8))).entries()) {
+            const newcomer: Candidate = { laneId: `lane-${i}`, channel: 'sms', inFlight: 0, servedAt: NEVER }
+            hanging.push(newcomer)
+            for (let round = 0; round < count; round++) {
+              const shares = shareSlots(hanging, slots, busyWith(hanging), limit)
+              for (const lane of hanging) {
+                const given = shares.get(lane.laneId) ?? 0
+                lane.inFlight += given
+                if (given > 0) lane.servedAt = ++time
+              }
+            }
+            assert.ok(newcomer.inFlight > 0, `lane ${i} of ${slots} slots finds no room`)
+          }
+        },
+      ),
+    )
+  })
+})
+
+describe('the calls under way', () => {
+  it('are counted by lane, by channel and in all', () => {
+    const inFlight = createInFlight()
+
+    inFlight.add({ laneId: 'a', channel: 'sms' })
+    inFlight.add({ laneId: 'a', channel: 'sms' })
+    inFlight.add({ laneId: 'b', channel: 'email' })
+
+    assert.deepEqual([inFlight.ofLane('a'), inFlight.ofLane('b'), inFlight.ofLane('c')], [2, 1, 0])
+    assert.equal(inFlight.total(), 3)
+    assert.equal(inFlight.byChannel().get('sms')?.inFlight, 2)
+    assert.deepEqual([...(inFlight.byChannel().get('email')?.lanes ?? [])], ['b'])
+  })
+
+  it('forget a lane when its last call ends', () => {
+    const inFlight = createInFlight()
+    inFlight.add({ laneId: 'a', channel: 'sms' })
+    inFlight.add({ laneId: 'a', channel: 'sms' })
+
+    inFlight.remove({ laneId: 'a', channel: 'sms' })
+    assert.deepEqual([...(inFlight.byChannel().get('sms')?.lanes ?? [])], ['a'])
+    inFlight.remove({ laneId: 'a', channel: 'sms' })
+
+    assert.equal(inFlight.total(), 0)
+    assert.equal(inFlight.ofLane('a'), 0)
+    assert.equal(inFlight.byChannel().get('sms')?.inFlight, 0)
+    assert.equal(inFlight.byChannel().get('sms')?.lanes.size, 0)
+  })
+
+  it('add up, whatever begins and ends', () => {
+    const lane = fc.constantFrom(
+      { laneId: 'a', channel: 'sms' as const },
+      { laneId: 'b', channel: 'sms' as const },
+      { laneId: 'c', channel: 'email' as const },
+    )
+    fc.assert(
+      fc.property(fc.array(fc.record({ lane, ends: fc.boolean() })), (steps) => {
+        const inFlight = createInFlight()
+        const model: string[] = []
+        for (const { lane, ends } of steps) {
+          const at = model.indexOf(lane.laneId)
+          if (ends && at >= 0) {
+            model.splice(at, 1)
+            inFlight.remove(lane)
+          } else {
+            model.push(lane.laneId)
+            inFlight.add(lane)
+          }
+        }
+        assert.equal(inFlight.total(), model.length)
+        for (const laneId of ['a', 'b', 'c'])
+          assert.equal(inFlight.ofLane(laneId), model.filter((one) => one === laneId).length)
+        assert.deepEqual(
+          [...(inFlight.byChannel().get('sms')?.lanes ?? [])].sort(),
+          [...new Set(model)].filter((one) => one !== 'c').sort(),
+        )
+      }),
+    )
+  })
+})

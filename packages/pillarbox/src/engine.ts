@@ -1,0 +1,205 @@
+import type { ProviderRegistry } from './channels/channel.ts'
+import { createAccountBook, type OpenSecrets } from './dispatch/account-book.ts'
+import type { AttemptDeps } from './dispatch/attempt.ts'
+import { createCompleter } from './dispatch/completer.ts'
+import { createCustody } from './dispatch/custody.ts'
+import { createDispatcher, type DispatchSettings } from './dispatch/dispatcher.ts'
+import { createHeartbeat } from './dispatch/heartbeat.ts'
+import { createLaneGuard } from './dispatch/lane-guard.ts'
+import { runRescuer } from './dispatch/rescuer.ts'
+import type { Clock, IdSource, Logger, Random } from './model/ports.ts'
+import { createContextBook } from './plan/context-book.ts'
+import { nextInChain } from './plan/next-in-chain.ts'
+import { runPlanner } from './plan/planner.ts'
+import type { Renderer } from './render/render.ts'
+import { createHub, type Hub } from './runtime/hub.ts'
+import type { Store } from './store/store.ts'
+
+/**
+ * One worker: the loops that turn events into notifications and notifications into provider calls, with everything
+ * they touch injected. The server runs it on real parts, the simulation on its own.
+ */
+export interface Engine {
+  readonly hub: Hub
+  /** Registers the worker and starts the loops; waits for the store as long as `stop` has not been called. */
+  start(): Promise<void>
+  /**
+   * Claims nothing more, lets calls under way end within the grace, writes their results, gives the rest back and
+   * leaves. What cannot be written in time is rescued by another worker.
+   */
+  stop(): Promise<void>
+}
+
+export interface EngineDeps {
+  store: Store
+  registry: ProviderRegistry
+  renderer: Renderer
+  openSecrets: OpenSecrets
+  scrub(text: string, secrets?: Iterable<string>): string
+  clock: Clock
+  random: Random
+  ids: IdSource
+  logger: Logger
+  settings: EngineSettings
+}
+
+export interface EngineSettings extends DispatchSettings {
+  host: string
+  pid: number
+  version: string
+  workerTtlMs: number
+  /** How often to look for dead workers. */
+  rescueEveryMs: number
+  shutdownGraceMs: number
+  planRows: number
+  flushMs: number
+  flushRows: number
+  flushers: number
+  /** How old what was read of tenants, catalogue and accounts may be. */
+  configMaxAgeMs: number
+}
+
+export function createEngine(deps: EngineDeps): Engine {
+  const { store, clock, random, ids, logger, settings } = deps
+  const hub = createHub(clock, store.wake)
+  const contexts = createContextBook(store, clock, settings.configMaxAgeMs)
+  const accounts = createAccountBook({
+    accounts: store.accounts,
+    openSecrets: deps.openSecrets,
+    clock,
+    logger,
+    maxAgeMs: settings.configMaxAgeMs,
+  })
+  const heartbeat = createHeartbeat({
+    store,
+    clock,
+    ids,
+    logger,
+    self: { host: settings.host, pid: settings.pid, version: settings.version, channels: settings.channels },
+    ttlMs: settings.workerTtlMs,
+    callMs: callBudgetMs(settings),
+  })
+  const completer = createCompleter({
+    dispatch: store.dispatch,
+    workerId: heartbeat.id,
+    clock,
+    logger,
+    flushMs: settings.flushMs,
+    flushRows: settings.flushRows,
+    flushers: settings.flushers,
+    onDue: (lanes) => hub.nudge('dispatch', lanes),
+    onFenced: (notificationIds) =>
+      logger.warn({ notificationIds }, 'results came after their claims had been taken over'),
+  })
+  const custody = createCustody({ store, heartbeat, clock, logger })
+  const guard = createLaneGuard({ store, clock, logger })
+  const attempt: AttemptDeps = {
+    registry: deps.registry,
+    clock,
+    random,
+    mayStart: heartbeat.mayStart,
+    holdMs: guard.holdMs,
+    saw: guard.saw,
+    fallBack: (claim, chain) => nextInChain({ store, contexts, renderer: deps.renderer, ids }, claim, chain),
+    scrub: deps.scrub,
+  }
+  const dispatcher = createDispatcher({
+    store,
+    accounts,
+    attempt,
+    completer,
+    custody,
+    heartbeat,
+    guard,
+    hub,
+    clock,
+    random,
+    logger,
+    settings,
+  })
+
+  const stopping = new AbortController()
+  const abortCalls = new AbortController()
+  const left = new AbortController()
+  let loops: Promise<void>[] = []
+  let beating: Promise<void> = Promise.resolve()
+
+  return {
+    hub,
+    async start() {
+      for (let pauseMs = 100; !stopping.signal.aborted; pauseMs = Math.min(5_000, pauseMs * 2)) {
+        try {
+          await heartbeat.register()
+          break
+        } catch (error) {
+          logger.warn({ error: String(error) }, 'the store cannot be reached; trying again')
+          await clock.sleep(pauseMs, stopping.signal)
+        }
+      }
+      const { signal } = stopping
+      beating = heartbeat.run(left.signal)
+      loops = [
+        runPlanner(
+          {
+            store,
+            contexts,
+            renderer: deps.renderer,
+            hub,
+            clock,
+            random,
+            ids,
+            logger,
+            settings: { batchRows: settings.planRows, pollMaxMs: settings.pollMaxMs },
+          },
+          signal,
+        ),
+        dispatcher.run(signal, abortCalls.signal),
+        runRescuer(
+          {
+            store,
+            accounts,
+            attempt,
+            completer,
+            custody,
+            heartbeat,
+            clock,
+            random,
+            logger,
+            ttlMs: settings.workerTtlMs,
+            everyMs: settings.rescueEveryMs,
+          },
+          signal,
+        ),
+      ]
+    },
+    async stop() {
+      stopping.abort()
+      const graceOver = new AbortController()
+      const ended = new AbortController()
+      const grace = clock.sleep(settings.shutdownGraceMs, ended.signal).then(() => {
+        abortCalls.abort()
+        // Calls told to end get as long as a call that ignores its deadline.
+        return clock.sleep(settings.callGraceMs, ended.signal).then(() => graceOver.abort())
+      })
+      const over = new Promise<void>((resolve) =>
+        graceOver.signal.addEventListener('abort', () => resolve(), { once: true }),
+      )
+      await Promise.race([Promise.all(loops), over])
+      await completer.drain(graceOver.signal)
+      ended.abort()
+      left.abort()
+      await Promise.all([grace, beating])
+      hub.close()
+      await heartbeat
+        .remove()
+        .catch((error: unknown) =>
+          logger.warn({ error: String(error) }, 'could not sign off; another worker will notice'),
+        )
+    },
+  }
+}
+
+/** What one call needs of the lease: its deadline, the grace after it, and the flush of its result. */
+export function callBudgetMs(settings: Pick<EngineSettings, 'callTimeoutMs' | 'callGraceMs' | 'flushMs'>): number {
+  return settings.callTimeoutMs + settings.callGraceMs + settings.flushMs
+}

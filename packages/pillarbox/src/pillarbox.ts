@@ -1,0 +1,253 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { createRegistry } from './channels/registry.ts'
+import { sandboxProvider } from './channels/sandbox/provider.ts'
+import { createSandboxVendor, type SandboxVendor } from './channels/sandbox/vendor.ts'
+import type { Config } from './config/config.ts'
+import { loadMasterKey } from './config/master-key.ts'
+import { ensureDemo } from './demo.ts'
+import { createEngine, type Engine, type EngineSettings } from './engine.ts'
+import { buildApp } from './http/app.ts'
+import { DEFAULT_HTTP_CONFIG } from './http/context.ts'
+import { isPillarboxError } from './model/errors.ts'
+import type { Clock, IdSource, Logger, Random } from './model/ports.ts'
+import { issueKey } from './operate/provision.ts'
+import { createContextBook } from './plan/context-book.ts'
+import { replan } from './plan/replan.ts'
+import { createRenderer } from './render/render.ts'
+import { createHub } from './runtime/hub.ts'
+import { createIdSource } from './runtime/ids.ts'
+import { openAccountSecrets } from './security/account-secrets.ts'
+import { hashKey } from './security/keys.ts'
+import { redact } from './security/redact.ts'
+import { createSeal, type Seal } from './security/seal.ts'
+import { openPostgres } from './store/postgres/open.ts'
+import { openSqlite } from './store/sqlite/open.ts'
+import type { Store } from './store/store.ts'
+import { systemClock, systemRandom } from './system.ts'
+import { VERSION } from './version.ts'
+
+/** A whole Pillarbox in this process: the API, a worker, or both. */
+export interface Pillarbox {
+  start(parts: Parts): Promise<Started>
+  /**
+   * Ends within the grace: no new work, what is under way finishes, the rest goes back. May be called while `start` is
+   * still waiting for the database, and more than once.
+   */
+  stop(): Promise<void>
+}
+
+export interface Parts {
+  api: boolean
+  worker: boolean
+}
+
+export interface Started {
+  /** Where the API listens; null without one. */
+  url: string | null
+  /** The ops key, only where this start made it. */
+  newOpsKey: string | null
+  /** The tenant to try things out with, if there is one. */
+  demoTenantId: string | null
+}
+
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+/**
+ * The composition root: the only place that knows every stage, and, with `system.ts`, the only one that knows the real
+ * clock and chance.
+ */
+export async function createPillarbox(config: Config, overrides: { logger?: Logger } = {}): Promise<Pillarbox> {
+  const logger = overrides.logger ?? silent
+  const clock = systemClock
+  const random = systemRandom()
+  const ids = createIdSource(clock, random)
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
+  const { key } = await loadMasterKey(config, { randomBytes, newId: ids })
+  const seal = createSeal(key)
+  const store = await openStore(config, logger)
+  const vendor = createSandboxVendor({ path: join(config.dataDir, 'sandbox.db'), clock })
+  const registry = createRegistry([sandboxProvider(vendor, { clock, random })])
+  const parts: Assembly = { config, logger, clock, random, ids, seal, store, vendor, registry }
+
+  const stopping = new AbortController()
+  let engine: Engine | null = null
+  let app: FastifyInstance | null = null
+  let starting: Promise<unknown> = Promise.resolve()
+  let stopped: Promise<void> | null = null
+
+  async function start({ api, worker }: Parts): Promise<Started> {
+    const started: Started = { url: null, newOpsKey: null, demoTenantId: null }
+    const report = await untilReachable(parts, stopping.signal, () => store.migrate())
+    if (report && report.from !== report.to) logger.info({ ...report, engine: store.engine }, 'schema migrated')
+    if (stopping.signal.aborted) return started
+    if (api) {
+      started.newOpsKey = await ensureOpsKey(parts)
+      started.demoTenantId = config.demo ? await ensureDemo({ store, ids }) : null
+    }
+    if (worker && !stopping.signal.aborted) {
+      engine = assembleEngine(parts)
+      await engine.start()
+    }
+    if (api && !stopping.signal.aborted) {
+      app = await assembleApp(parts, engine)
+      started.url = await app.listen({ host: config.host, port: config.port })
+    }
+    return started
+  }
+
+  async function stop(): Promise<void> {
+    stopping.abort()
+    // A worker that still waits for the database is told to stop waiting; then the start ends by itself.
+    const early = engine?.stop()
+    await starting.catch(() => {})
+    // The API first: what it still answers for is committed, and nothing new comes in. Then the loops.
+    await Promise.all([app?.close(), early ?? engine?.stop()])
+    vendor.close()
+    await store.close()
+  }
+
+  return {
+    start(wanted) {
+      const begun = start(wanted)
+      starting = begun
+      return begun
+    },
+    stop: () => (stopped ??= stop()),
+  }
+}
+
+/** The configured store as it is found: not migrated. */
+export function openStore(config: Config, logger: Logger): Promise<Store> {
+  if (config.databaseUrl.startsWith('sqlite:'))
+    return openSqlite({
+      path: config.databaseUrl.slice('sqlite:'.length),
+      clock: systemClock,
+      logger,
+      defer: setImmediate,
+      watch: true,
+    })
+  return openPostgres({ url: config.databaseUrl, clock: systemClock, logger, poolSize: config.databasePoolSize })
+}
+
+interface Assembly {
+  config: Config
+  logger: Logger
+  clock: Clock
+  random: Random
+  ids: IdSource
+  seal: Seal
+  store: Store
+  vendor: SandboxVendor
+  registry: ReturnType<typeof createRegistry>
+}
+
+function assembleEngine({ config, logger, clock, random, ids, seal, store, registry }: Assembly): Engine {
+  return createEngine({
+    store,
+    registry,
+    renderer: createRenderer(),
+    openSecrets: (account) => openAccountSecrets(seal, account),
+    scrub: redact,
+    clock,
+    random,
+    ids,
+    logger,
+    settings: engineSettings(config),
+  })
+}
+
+/** What the engine needs of the configuration, and what is not worth configuring. */
+export function engineSettings(config: Config): EngineSettings {
+  return {
+    host: hostname(),
+    pid: process.pid,
+    version: VERSION,
+    channels: config.channels,
+    slotsPerChannel: config.concurrency,
+    claimRows: config.claimBatch,
+    callTimeoutMs: config.providerTimeoutMs,
+    callGraceMs: config.callGraceMs,
+    pollMaxMs: config.pollMaxMs,
+    discoverEveryMs: 20,
+    workerTtlMs: config.workerTtlMs,
+    rescueEveryMs: Math.min(1_000, config.workerTtlMs / 4),
+    shutdownGraceMs: config.shutdownGraceMs,
+    planRows: config.planBatch,
+    flushMs: config.flushMs,
+    flushRows: 500,
+    flushers: 2,
+    configMaxAgeMs: 1_000,
+  }
+}
+
+async function assembleApp(parts: Assembly, engine: Engine | null): Promise<FastifyInstance> {
+  const { config, logger, clock, ids, seal, store, vendor, registry } = parts
+  const hub = engine?.hub ?? createHub(clock, store.wake)
+  const renderer = createRenderer()
+  const contexts = createContextBook(store, clock, 1_000)
+  return buildApp({
+    store,
+    ids,
+    clock,
+    logger,
+    registry,
+    seal,
+    nudge: (topic) => hub.nudge(topic),
+    replan: (notification) => replan({ store, contexts, renderer, ids }, notification),
+    readyMade: () => null,
+    sandbox: (filter) => vendor.list(filter),
+    config: {
+      ...DEFAULT_HTTP_CONFIG,
+      stuckAfterMs: config.stuckAfterMs,
+      staleAfterMs: config.staleAfterMs,
+      workerTtlMs: config.workerTtlMs,
+    },
+    version: VERSION,
+  })
+}
+
+/** The configured ops key, or a new one if the store has none: answered only when it was made here. */
+async function ensureOpsKey({ config, store, ids }: Assembly): Promise<string | null> {
+  if (config.opsKey !== null) {
+    const hash = hashKey(config.opsKey)
+    if (!(await store.keys.findByHash(hash)))
+      await store.keys.insert(
+        {
+          id: ids(),
+          tenantId: null,
+          name: 'configured',
+          role: 'ops',
+          site: null,
+          ratePerSecond: null,
+          expiresAt: null,
+        },
+        hash,
+      )
+    return null
+  }
+  const existing = await store.keys.list(null)
+  if (existing.some((key) => key.role === 'ops' && key.revokedAt === null)) return null
+  return (await issueKey({ store, ids }, { tenantId: null, name: 'first', role: 'ops' })).key
+}
+
+/** Waits for a database that is not up yet; any other trouble is the caller's to hear. */
+async function untilReachable<T>(
+  { clock, logger }: Assembly,
+  stop: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T | null> {
+  for (let pauseMs = 100; !stop.aborted; pauseMs = Math.min(5_000, pauseMs * 2)) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isPillarboxError(error, 'store_unavailable')) throw error
+      logger.warn({ error: String(error) }, 'the database cannot be reached; trying again')
+      await clock.sleep(pauseMs, stop)
+    }
+  }
+  return null
+}
