@@ -187,7 +187,9 @@ export interface NotificationStore {
    * `uncertain` one sets `possibleDuplicate`: the call in doubt may have arrived.
    */
   act(request: ActRequest): Promise<{ moved: boolean; from: NotificationStatus; laneId: string | null } | null>
-  /** Sum per status, for the conservation check and `/health`. */
+  /** How long the event or notification that is due and waits longest has been due; null when nothing is. */
+  oldestDueMs(): Promise<number | null>
+  /** Sum per status, for the conservation check. Counts the whole ledger. */
   countByStatus(tenantId: string | null): Promise<Record<NotificationStatus, number>>
 }
 
@@ -197,7 +199,13 @@ export interface ActRequest {
   action: Action
   actor: string
   /** For a retry of one that never had an account or content: what planning answers now. */
-  replacement?: { accountId: string; provider: string; content: Content; templateId: string | null; templateVersion: number | null }
+  replacement?: {
+    accountId: string
+    provider: string
+    content: Content
+    templateId: string | null
+    templateVersion: number | null
+  }
 }
 
 export interface NotificationView extends Omit<NewNotification, 'parked'> {
@@ -227,6 +235,10 @@ export interface NotificationFilter {
   reason?: string
   possibleDuplicate?: boolean
   triggeredBy?: string
+  /** Live, and due for longer than this. */
+  stuckForMs?: number
+  /** Sent longer ago than this, and no receipt since. */
+  staleForMs?: number
   from?: number
   to?: number
   /** Exactly an id, an idempotency key, a provider's id or an address. */
@@ -364,7 +376,9 @@ export type BreakerState = 'closed' | 'open' | 'half_open'
 
 export interface LaneStore {
   /** Takes up to `want` tokens from each lane's bucket. Exact across processes. */
-  take(requests: readonly { laneId: string; want: number; pace: Pace }[]): Promise<{ laneId: string; granted: number; waitMs: number }[]>
+  take(
+    requests: readonly { laneId: string; want: number; pace: Pace }[],
+  ): Promise<{ laneId: string; granted: number; waitMs: number }[]>
   /** Returns tokens that were taken and not used. */
   giveBack(laneId: string, count: number, pace: Pace): Promise<void>
   /** Nothing of the lane is claimed for `ms`; a longer hold in place stays. */
@@ -389,7 +403,13 @@ export interface LaneView {
 // ── workers ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface WorkerStore {
-  register(worker: { id: string; host: string; pid: number; version: string; channels: readonly Channel[] | null }): Promise<void>
+  register(worker: {
+    id: string
+    host: string
+    pid: number
+    version: string
+    channels: readonly Channel[] | null
+  }): Promise<void>
   /** False: this worker was declared dead and its claims were taken over. */
   beat(id: string): Promise<boolean>
   /** Leaves for good. Whatever it still held becomes rescuable at once. */
@@ -468,9 +488,19 @@ export interface AccountStore {
   find(tenantId: string | null, id: string): Promise<StoredAccount | null>
   /** By priority, then age. */
   list(tenantId: string, channel?: Channel): Promise<StoredAccount[]>
-  update(tenantId: string, id: string, changes: Partial<Omit<StoredAccount, 'id' | 'tenantId' | 'createdAt' | 'updatedAt'>>): Promise<StoredAccount | null>
+  update(
+    tenantId: string,
+    id: string,
+    changes: Partial<Omit<StoredAccount, 'id' | 'tenantId' | 'createdAt' | 'updatedAt'>>,
+  ): Promise<StoredAccount | null>
   /** `from`: only when it has one of these statuses now. Audited. False when nothing changed. */
-  setStatus(id: string, status: AccountStatus, reason: string | null, actor: string, from?: readonly AccountStatus[]): Promise<boolean>
+  setStatus(
+    id: string,
+    status: AccountStatus,
+    reason: string | null,
+    actor: string,
+    from?: readonly AccountStatus[],
+  ): Promise<boolean>
   /** False when it is unknown; refuses (`already_exists`) while notifications still wait on it. */
   remove(tenantId: string, id: string): Promise<boolean>
 }

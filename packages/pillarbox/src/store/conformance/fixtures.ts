@@ -1,0 +1,337 @@
+import assert from 'node:assert/strict'
+import type { Channel } from '../../model/channel.ts'
+import type { NewEvent, StoredEvent } from '../../model/event.ts'
+import type { NotificationStatus } from '../../model/notification.ts'
+import type {
+  Claim,
+  Completion,
+  Content,
+  NewNotification,
+  NotificationView,
+  Page,
+  PageOf,
+  Store,
+  StoredSchedule,
+} from '../store.ts'
+
+/** A store as an engine's test file opens it: empty, migrated, and with time that can be moved on. */
+export interface OpenStore {
+  store: Store
+  /** Moves the store's time. On an engine that uses the database's clock this really waits, so rules keep it short. */
+  advance(ms: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** Registers one promise of the contract as a test with a fresh store. */
+export type Rule = (name: string, body: (bench: Bench) => Promise<void>) => void
+
+/** An account of a tenant: what notifications are queued on and claimed from. */
+export interface Lane {
+  id: string
+  tenantId: string
+  channel: Channel
+}
+
+/** One rule's store, and short ways to put things into it. Each bench has ids and names of its own. */
+export interface Bench {
+  store: Store
+  advance(ms: number): Promise<void>
+  /** UUIDv7s that sort in the order they were made. */
+  newId(): string
+  /** A new tenant's id. */
+  tenant(): Promise<string>
+  /** A new active account; of a new tenant unless one is named. */
+  lane(options?: { tenantId?: string; channel?: Channel }): Promise<Lane>
+  /** A new registered worker's id. */
+  worker(): Promise<string>
+  event(tenantId: string, changes?: Partial<NewEvent>): NewEvent
+  notification(lane: Lane, changes?: Partial<NewNotification>): NewNotification
+  /** Inserts `count` notifications on the lane and answers their ids in order. */
+  enqueue(lane: Lane, count?: number, changes?: Partial<NewNotification>): Promise<string[]>
+  /** Claims up to `limit` rows of one lane; fails when the worker is fenced. */
+  claim(workerId: string, lane: Lane, limit?: number): Promise<Claim[]>
+  view(id: string): Promise<NotificationView>
+  storedEvent(tenantId: string, id: string): Promise<StoredEvent>
+  schedule(tenantId: string, id: string): Promise<StoredSchedule>
+}
+
+/** Far enough away that no test machine is slow enough to get there. */
+export const FAR_MS = 600_000
+
+export async function createBench({ store, advance }: OpenStore): Promise<Bench> {
+  let time = await store.now()
+  let count = 0
+  const next = (): number => ++count
+  const newId = (): string => {
+    const n = next()
+    const stamp = Math.floor(time + n / 4096)
+      .toString(16)
+      .padStart(12, '0')
+    const rest = (n % 4096).toString(16).padStart(3, '0')
+    return `${stamp.slice(0, 8)}-${stamp.slice(8)}-7${rest}-8000-${n.toString(16).padStart(12, '0')}`
+  }
+
+  const bench: Bench = {
+    store,
+    newId,
+    async advance(ms) {
+      assert.ok(ms <= 50, 'a rule moves the time by at most 50 ms: on PostgreSQL it is waited for')
+      await advance(ms)
+      time += ms
+    },
+    async tenant() {
+      const id = `tenant-${next()}`
+      assert.ok(await store.tenants.insert({ id, name: id, defaultLocale: 'en', timeZone: 'UTC', settings: {} }))
+      return id
+    },
+    async lane({ tenantId, channel = 'email' } = {}) {
+      const lane = { id: newId(), tenantId: tenantId ?? (await bench.tenant()), channel }
+      const inserted = await store.accounts.insert({
+        ...lane,
+        provider: 'sandbox',
+        name: `account-${next()}`,
+        settings: {},
+        sealedSecrets: null,
+        secretNames: [],
+        pace: null,
+        retry: null,
+        onUnknown: 'resend',
+        breaker: { failures: 5, resetAfterMs: 30_000 },
+        priority: 0,
+        status: 'active',
+        statusReason: null,
+      })
+      assert.ok(inserted)
+      return lane
+    },
+    async worker() {
+      const id = newId()
+      await store.workers.register({ id, host: 'host', pid: next(), version: '0.0.0', channels: null })
+      return id
+    },
+    event: (tenantId, changes = {}) => ({
+      id: `event-${next()}`,
+      tenantId,
+      type: 'booking.confirmed',
+      entity: { type: 'booking', id: '42' },
+      payload: { guest: 'Ada' },
+      occurredAt: null,
+      dueAt: null,
+      correlationId: null,
+      locale: null,
+      recipients: null,
+      channels: null,
+      conversation: null,
+      schemaVersion: 1,
+      ...changes,
+    }),
+    notification: (lane, changes = {}) => ({
+      id: newId(),
+      tenantId: lane.tenantId,
+      idempotencyKey: `key-${next()}`,
+      channel: lane.channel,
+      accountId: lane.id,
+      provider: 'sandbox',
+      to: { email: 'ada@example.test', phone: '+4915112345678' },
+      content: content('Hello'),
+      eventId: null,
+      eventType: null,
+      scheduleId: null,
+      entity: null,
+      templateId: null,
+      templateVersion: null,
+      locale: null,
+      correlationId: null,
+      executionId: null,
+      parentExecutionId: null,
+      site: null,
+      triggeredBy: 'system',
+      fallback: [],
+      fallbackOf: null,
+      warnings: [],
+      dueAt: null,
+      expiresAt: null,
+      parked: null,
+      ...changes,
+    }),
+    async enqueue(lane, count = 1, changes = {}) {
+      const rows = Array.from({ length: count }, () => bench.notification(lane, changes))
+      const answers = await store.notifications.insert(rows)
+      return answers.map(({ id }) => id)
+    },
+    async claim(workerId, lane, limit = 1) {
+      const answer = await store.dispatch.claim(workerId, [{ laneId: lane.id, limit }])
+      assert.ok(!answer.fenced, 'the worker is fenced')
+      return answer.claims
+    },
+    async view(id) {
+      const view = await store.notifications.find(null, id)
+      assert.ok(view, `notification ${id} is gone`)
+      return view
+    },
+    async storedEvent(tenantId, id) {
+      const event = await store.events.find(tenantId, id)
+      assert.ok(event, `event ${id} is gone`)
+      return event
+    },
+    async schedule(tenantId, id) {
+      const schedule = await store.notifications.schedule(tenantId, id)
+      assert.ok(schedule, `schedule ${id} is gone`)
+      return schedule
+    },
+  }
+  return bench
+}
+
+export function content(body: string): Content {
+  return { subject: null, body, data: {} }
+}
+
+/** What planning answers for a notification that could not be addressed or worded: visible, and waiting for a remedy. */
+export function bornParked(): Partial<NewNotification> {
+  return {
+    accountId: null,
+    provider: null,
+    content: null,
+    parked: { reason: 'no_active_channels', error: 'the tenant has no active email account' },
+  }
+}
+
+/** The completion a dispatcher writes for this claim when it moves to `to`; `changes` says what is special. */
+export function completion(claim: Claim, to: Completion['to'], changes: Partial<Completion> = {}): Completion {
+  return {
+    notificationId: claim.notificationId,
+    laneId: claim.laneId,
+    token: claim.token,
+    attempt: claim.attempt,
+    provider: 'sandbox',
+    code: null,
+    error: null,
+    providerMessageId: null,
+    ageMs: 8,
+    durationMs: 7,
+    to,
+    reason: null,
+    delayMs: 0,
+    spent: claim.spent + 1,
+    possibleDuplicate: claim.possibleDuplicate,
+    next: null,
+    ...usual(claim, to),
+    ...changes,
+  }
+}
+
+function usual(claim: Claim, to: Completion['to']): Partial<Completion> & Pick<Completion, 'outcome'> {
+  switch (to) {
+    case 'sent':
+      return { outcome: 'accepted', providerMessageId: `accepted-${claim.notificationId}` }
+    case 'retrying':
+      return { outcome: 'transient', code: '503', error: 'try again', delayMs: FAR_MS }
+    case 'parked':
+      return { outcome: 'permanent', code: '550', error: 'no such user', reason: 'invalid_recipient' }
+    case 'uncertain':
+      return {
+        outcome: 'unknown',
+        code: 'timeout',
+        error: 'no answer',
+        reason: 'outcome_unknown',
+        possibleDuplicate: true,
+      }
+    case 'failed':
+      return { outcome: 'permanent', code: '550', error: 'no such user', reason: 'fallback_triggered:sms' }
+    case 'cancelled':
+      return { outcome: null, error: 'it was not sent in time', reason: 'expired', spent: claim.spent }
+  }
+}
+
+/** Every status that the contract's own methods lead to; receipts lead to the other two. */
+export const REACHABLE = [
+  'queued',
+  'sending',
+  'retrying',
+  'sent',
+  'parked',
+  'uncertain',
+  'failed',
+  'discarded',
+  'cancelled',
+] as const satisfies NotificationStatus[]
+
+export type Reachable = (typeof REACHABLE)[number]
+
+/** A new notification on a lane of its own, brought to `status` the way production does it. */
+export async function reach(bench: Bench, status: Reachable, tenantId?: string): Promise<{ id: string; lane: Lane }> {
+  const lane = await bench.lane(tenantId === undefined ? {} : { tenantId })
+  const id = only(await bench.enqueue(lane))
+  const act = (action: 'discard' | 'cancel') =>
+    bench.store.notifications.act({ tenantId: lane.tenantId, id, action, actor: 'key:ada' })
+  const settle = async (to: Completion['to']): Promise<void> => {
+    const worker = await bench.worker()
+    const claim = only(await bench.claim(worker, lane))
+    await bench.store.dispatch.complete(worker, [completion(claim, to)])
+  }
+
+  if (status === 'sending') await bench.claim(await bench.worker(), lane)
+  else if (status === 'cancelled') await act('cancel')
+  else if (status === 'discarded') {
+    await settle('parked')
+    await act('discard')
+  } else if (status !== 'queued') await settle(status)
+  assert.equal((await bench.view(id)).status, status)
+  return { id, lane }
+}
+
+/** The one element of a list that has exactly one. */
+export function only<T>(list: readonly T[]): T {
+  assert.equal(list.length, 1, `expected exactly one, got ${list.length}`)
+  return list[0] as T
+}
+
+/** The element at `index`, which is there. */
+export function at<T>(list: readonly T[], index: number): T {
+  assert.ok(index < list.length, `expected more than ${index}, got ${list.length}`)
+  return list[index] as T
+}
+
+/** Fails unless `value` lies between two readings of the store's time, give or take the millisecond that rounding costs. */
+export function assertBetween(value: number | null, from: number, to: number): void {
+  assert.ok(value !== null && value >= from - 1 && value <= to + 1, `${value} is not between ${from} and ${to}`)
+}
+
+/** Every item of a list, page by page; `between` runs after each page. */
+export async function allPages<T>(
+  list: (page: Page) => Promise<PageOf<T>>,
+  limit: number,
+  between: () => Promise<unknown> = async () => {},
+): Promise<T[]> {
+  const items: T[] = []
+  let cursor: string | null = null
+  do {
+    const page: PageOf<T> = await list(cursor === null ? { limit } : { limit, cursor })
+    assert.ok(page.items.length <= limit, `asked for ${limit}, got ${page.items.length}`)
+    items.push(...page.items)
+    cursor = page.nextCursor
+    await between()
+    assert.ok(items.length < 10_000, 'the pages do not end')
+  } while (cursor !== null)
+  return items
+}
+
+/** P1: whatever was inserted is in exactly one status, and the sum over all statuses is the number of rows. */
+export async function assertConserved({ store }: Bench): Promise<void> {
+  const rows = await allPages((page) => store.notifications.list({}, page), 200)
+  const tenants = new Map<string, number>()
+  for (const { tenantId } of rows) tenants.set(tenantId, (tenants.get(tenantId) ?? 0) + 1)
+
+  assert.equal(sum(await store.notifications.countByStatus(null)), rows.length, 'the statuses do not add up')
+  for (const [tenantId, count] of tenants)
+    assert.equal(
+      sum(await store.notifications.countByStatus(tenantId)),
+      count,
+      `${tenantId}: the statuses do not add up`,
+    )
+}
+
+export function sum(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((total, count) => total + count, 0)
+}

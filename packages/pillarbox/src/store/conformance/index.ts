@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { configurationRules } from './configuration.ts'
+import { dispatchRules } from './dispatch.ts'
+import { eventRules } from './events.ts'
+import { assertConserved, createBench, type OpenStore, type Rule } from './fixtures.ts'
+import { laneRules } from './lanes.ts'
+import { modelRules } from './model.ts'
+import { notificationRules } from './notifications.ts'
+import { planRules } from './plan.ts'
+import { storeRules } from './store.ts'
+import { workerRules } from './workers.ts'
+
+export type { OpenStore } from './fixtures.ts'
+
+/**
+ * What every engine behind the store contract promises, one test per rule, each with a fresh store from `open`.
+ * After every rule the books must balance: see `assertConserved`.
+ *
+ * `gaps` names rules an engine does not keep, each with the reason; a gap that names no rule fails.
+ * `modelRuns` is how many random histories are compared with the reference model.
+ */
+export function storeConformance(
+  engine: string,
+  open: () => Promise<OpenStore>,
+  gaps: Record<string, string> = {},
+  { modelRuns = engine.startsWith('postgres') ? 15 : 100 }: { modelRuns?: number } = {},
+): void {
+  const names = new Set<string>()
+  const rule: Rule = (name, body) => {
+    assert.ok(!names.has(name), `two rules are called "${name}"`)
+    names.add(name)
+    it(name, { skip: gaps[name] ?? false }, async () => {
+      const opened = await open()
+      try {
+        const bench = await createBench(opened)
+        await body(bench)
+        await assertConserved(bench)
+      } finally {
+        await opened.close()
+      }
+    })
+  }
+
+  const topics: Record<string, (rule: Rule) => void> = {
+    store: storeRules,
+    events: eventRules,
+    plan: planRules,
+    notifications: notificationRules,
+    dispatch: dispatchRules,
+    lanes: laneRules,
+    workers: workerRules,
+    configuration: configurationRules,
+  }
+  describe(`${engine} store`, () => {
+    for (const [topic, rules] of Object.entries(topics)) describe(topic, () => rules(rule))
+    describe('model', () => modelRules(open, modelRuns))
+    it('has no gap that names no rule', () => {
+      assert.deepEqual(
+        Object.keys(gaps).filter((name) => !names.has(name)),
+        [],
+      )
+    })
+  })
+}

@@ -1,0 +1,474 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import fc from 'fast-check'
+import { ACTIONS, type Action, NOTIFICATION_STATUSES, type NotificationStatus } from '../../model/notification.ts'
+import type { Claim, Completion } from '../store.ts'
+import {
+  at,
+  type Bench,
+  bornParked,
+  completion,
+  content,
+  createBench,
+  FAR_MS,
+  type Lane,
+  type OpenStore,
+} from './fixtures.ts'
+
+/**
+ * Random histories of inserts, claims, results, releases, rescues and operators' actions, compared step by step with a
+ * reference that keeps one small record per notification. The reference knows nothing of tables, only of the contract.
+ *
+ * A failing history is shrunk and printed with its seed, path and replayPath; to run it again, set
+ * PILLARBOX_MODEL_REPLAY to the three of them, with spaces between. A seed alone runs the same histories.
+ */
+export function modelRules(open: () => Promise<OpenStore>, runs: number): void {
+  it(`agrees with the reference model over ${runs} random histories`, async (t) => {
+    const [given, path, replayPath] = process.env['PILLARBOX_MODEL_REPLAY']?.split(' ') ?? []
+    const seed = Number(given ?? Date.now() % 0x7fffffff)
+    t.diagnostic(`seed ${seed}`)
+    const commands = fc.commands(COMMANDS, { maxCommands: 40, size: 'max', ...(replayPath ? { replayPath } : {}) })
+
+    await fc.assert(
+      fc.asyncProperty(commands, async (commands) => {
+        const opened = await open()
+        try {
+          const real = await createSystem(opened)
+          await fc.asyncModelRun(() => ({ model: createReference(), real }), [...commands, new Inspect()])
+        } finally {
+          await opened.close()
+        }
+      }),
+      { numRuns: runs, seed, includeErrorInReport: true, ...(path ? { path } : {}) },
+    )
+  })
+}
+
+/** What the contract says of one notification, and no more. */
+interface Expected {
+  id: string
+  lane: number
+  status: NotificationStatus
+  /** What a release goes back to. */
+  waitingAs: 'queued' | 'retrying'
+  isDue: boolean
+  /** Provider calls made or under way. */
+  attempt: number
+  spent: number
+  possibleDuplicate: boolean
+  /** The claim in force, and who holds it. */
+  token: number | null
+  holder: number | null
+  /** Numbers of the attempts on record, and of the late ones. */
+  attempts: number[]
+  late: Set<number>
+  hasContent: boolean
+}
+
+/** A claim as it was handed out, and what became of it. */
+interface Handed {
+  claim: Claim
+  /** The boot that holds it. */
+  workerId: string
+  /** It was taken over: whether its call was made is unknown, so it can be settled but not given back. */
+  isInDoubt: boolean
+  /** The result that was written for it. */
+  written: Completion | null
+}
+
+interface Reference {
+  byKey: Map<string, Expected>
+  byId: Map<string, Expected>
+  /** Every claim ever handed out, so that stale ones can be tried as well. */
+  claims: Handed[]
+  /** Whether each worker is registered. */
+  isAlive: boolean[]
+}
+
+interface System {
+  bench: Bench
+  lanes: Lane[]
+  /** The id of the present boot of each worker. */
+  workers: string[]
+}
+
+const WORKERS = 3
+const LANES = 2
+
+function createReference(): Reference {
+  return {
+    byKey: new Map(),
+    byId: new Map(),
+    claims: [],
+    isAlive: Array.from({ length: WORKERS }, () => true),
+  }
+}
+
+async function createSystem(opened: OpenStore): Promise<System> {
+  const bench = await createBench(opened)
+  const first = await bench.lane()
+  const lanes = [first]
+  while (lanes.length < LANES) lanes.push(await bench.lane({ tenantId: first.tenantId, channel: 'sms' }))
+  const workers: string[] = []
+  while (workers.length < WORKERS) workers.push(await bench.worker())
+  return { bench, lanes, workers }
+}
+
+type Step = fc.AsyncCommand<Reference, System>
+
+class Insert implements Step {
+  readonly key: string
+  readonly lane: number
+  readonly isParked: boolean
+  constructor(key: string, lane: number, isParked: boolean) {
+    this.key = key
+    this.lane = lane
+    this.isParked = isParked
+  }
+  check(): boolean {
+    return true
+  }
+  async run(model: Reference, { bench, lanes }: System): Promise<void> {
+    const row = bench.notification(at(lanes, this.lane), {
+      idempotencyKey: this.key,
+      ...(this.isParked ? bornParked() : {}),
+    })
+    const [answer] = await bench.store.notifications.insert([row])
+
+    const existing = model.byKey.get(this.key)
+    assert.deepEqual(answer, { id: existing?.id ?? row.id, duplicate: existing !== undefined })
+    if (existing) return
+    const expected: Expected = {
+      id: row.id,
+      lane: this.lane,
+      status: this.isParked ? 'parked' : 'queued',
+      waitingAs: 'queued',
+      isDue: !this.isParked,
+      attempt: 0,
+      spent: 0,
+      possibleDuplicate: false,
+      token: null,
+      holder: null,
+      attempts: [],
+      late: new Set(),
+      hasContent: !this.isParked,
+    }
+    model.byKey.set(this.key, expected)
+    model.byId.set(row.id, expected)
+  }
+  toString(): string {
+    return `insert(${this.key}, lane ${this.lane}${this.isParked ? ', parked' : ''})`
+  }
+}
+
+class ClaimDue implements Step {
+  readonly worker: number
+  readonly lane: number
+  readonly limit: number
+  constructor(worker: number, lane: number, limit: number) {
+    this.worker = worker
+    this.lane = lane
+    this.limit = limit
+  }
+  check(): boolean {
+    return true
+  }
+  async run(model: Reference, { bench, lanes, workers }: System): Promise<void> {
+    const lane = at(lanes, this.lane)
+    const due = [...model.byId.values()].filter((row) => isWaiting(row) && row.isDue && row.lane === this.lane)
+
+    const answer = await bench.store.dispatch.claim(at(workers, this.worker), [{ laneId: lane.id, limit: this.limit }])
+
+    if (!at(model.isAlive, this.worker)) {
+      assert.deepEqual(answer, { fenced: true })
+      return
+    }
+    assert.ok(!answer.fenced, 'a living worker is fenced')
+    assert.equal(answer.claims.length, Math.min(this.limit, due.length), 'claimed too few or too many')
+    assertNewTokens(model, answer.claims)
+    for (const claim of answer.claims) {
+      const row = due.find(({ id }) => id === claim.notificationId)
+      assert.ok(row && row.token === null, `${claim.notificationId} was not there to be claimed`)
+      assert.deepEqual(
+        { attempt: claim.attempt, spent: claim.spent, possibleDuplicate: claim.possibleDuplicate },
+        { attempt: row.attempt + 1, spent: row.spent, possibleDuplicate: row.possibleDuplicate },
+      )
+      row.attempt += 1
+      hold(model, row, { claim, workerId: at(workers, this.worker), isInDoubt: false, written: null }, this.worker)
+    }
+  }
+  toString(): string {
+    return `claim(worker ${this.worker}, lane ${this.lane}, ${this.limit})`
+  }
+}
+
+/** A result for any claim ever made, in force or not. */
+class Complete implements Step {
+  readonly pick: number
+  readonly to: Completion['to']
+  readonly delayMs: number
+  readonly burns: boolean
+  readonly flags: boolean
+  constructor(pick: number, to: Completion['to'], isSoon: boolean, burns: boolean, flags: boolean) {
+    this.pick = pick
+    this.to = to
+    this.delayMs = isSoon ? 0 : FAR_MS
+    this.burns = burns
+    this.flags = flags
+  }
+  check(model: Readonly<Reference>): boolean {
+    return model.claims.length > 0
+  }
+  async run(model: Reference, { bench }: System): Promise<void> {
+    const handed = at(model.claims, this.pick % model.claims.length)
+    const { claim } = handed
+    const row = model.byId.get(claim.notificationId) ?? assert.fail()
+    // One claim has one result: a caller that has lost the answer sends the same one again.
+    const result =
+      handed.written ??
+      completion(claim, this.to, {
+        delayMs: this.delayMs,
+        ...(this.burns ? {} : { spent: claim.spent }),
+        possibleDuplicate: claim.possibleDuplicate || this.flags,
+      })
+
+    const { fenced } = await bench.store.dispatch.complete(handed.workerId, [result])
+
+    if (handed.written) {
+      if (result.outcome !== null) assert.deepEqual(fenced, [], 'the repeat of a written result was fenced')
+      return
+    }
+    if (row.token !== claim.token) {
+      assert.deepEqual(fenced, [claim.notificationId], 'a stale result was taken')
+      if (result.outcome !== null) row.late.add(claim.attempt)
+      return
+    }
+    assert.deepEqual(fenced, [], 'a result in force was fenced')
+    handed.written = result
+    if (result.outcome !== null) row.attempts.push(claim.attempt)
+    row.status = this.to
+    row.waitingAs = 'retrying'
+    row.isDue = this.to === 'retrying' && this.delayMs === 0
+    row.spent = result.spent
+    row.possibleDuplicate = result.possibleDuplicate
+    row.token = null
+    row.holder = null
+  }
+  toString(): string {
+    return `complete(#${this.pick}, ${this.to}, in ${this.delayMs}${this.burns ? '' : ', unspent'}${this.flags ? ', flagged' : ''})`
+  }
+}
+
+class Release implements Step {
+  readonly pick: number
+  constructor(pick: number) {
+    this.pick = pick
+  }
+  check(model: Readonly<Reference>): boolean {
+    return model.claims.length > 0
+  }
+  async run(model: Reference, { bench }: System): Promise<void> {
+    const { claim, workerId, isInDoubt } = at(model.claims, this.pick % model.claims.length)
+    const row = model.byId.get(claim.notificationId) ?? assert.fail()
+
+    await bench.store.dispatch.release(workerId, [claim])
+
+    if (row.token !== claim.token || isInDoubt) return
+    row.status = row.waitingAs
+    row.attempt -= 1
+    row.token = null
+    row.holder = null
+  }
+  toString(): string {
+    return `release(#${this.pick})`
+  }
+}
+
+class Act implements Step {
+  readonly pick: number
+  readonly action: Action
+  constructor(pick: number, action: Action) {
+    this.pick = pick
+    this.action = action
+  }
+  check(model: Readonly<Reference>): boolean {
+    return model.byId.size > 0
+  }
+  async run(model: Reference, { bench, lanes }: System): Promise<void> {
+    const row = at([...model.byId.values()], this.pick % model.byId.size)
+    const lane = at(lanes, row.lane)
+    const replacement = {
+      accountId: lane.id,
+      provider: 'sandbox',
+      content: content('x'),
+      templateId: null,
+      templateVersion: null,
+    }
+
+    const answer = await bench.store.notifications.act({
+      tenantId: lane.tenantId,
+      id: row.id,
+      action: this.action,
+      actor: 'key:ada',
+      ...(this.action === 'retry' && !row.hasContent ? { replacement } : {}),
+    })
+
+    const { from, to } = ACTIONS[this.action]
+    const isAllowed = (from as readonly NotificationStatus[]).includes(row.status)
+    assert.deepEqual([answer?.moved, answer?.from], [isAllowed, row.status])
+    if (!isAllowed) return
+    row.status = to
+    row.isDue = to === 'queued'
+    if (this.action !== 'retry') return
+    row.waitingAs = 'queued'
+    row.spent = 0
+    row.hasContent = true
+  }
+  toString(): string {
+    return `${this.action}(#${this.pick})`
+  }
+}
+
+/** A worker leaves without a word about what it holds; later it comes back under a new id. */
+class Leave implements Step {
+  readonly worker: number
+  constructor(worker: number) {
+    this.worker = worker
+  }
+  check(): boolean {
+    return true
+  }
+  async run(model: Reference, { bench, workers }: System): Promise<void> {
+    if (at(model.isAlive, this.worker)) {
+      await bench.store.workers.remove(at(workers, this.worker))
+      assert.equal(await bench.store.workers.beat(at(workers, this.worker)), false)
+      model.isAlive[this.worker] = false
+      for (const row of model.byId.values()) if (row.holder === this.worker) row.holder = ORPHANED
+    } else {
+      workers[this.worker] = await bench.worker()
+      model.isAlive[this.worker] = true
+    }
+  }
+  toString(): string {
+    return `leave or return(worker ${this.worker})`
+  }
+}
+
+/** Nobody living holds the row's claim. */
+const ORPHANED = -1
+
+class TakeOver implements Step {
+  readonly worker: number
+  readonly limit: number
+  constructor(worker: number, limit: number) {
+    this.worker = worker
+    this.limit = limit
+  }
+  check(model: Readonly<Reference>): boolean {
+    return at(model.isAlive, this.worker)
+  }
+  async run(model: Reference, { bench, workers }: System): Promise<void> {
+    const orphans = [...model.byId.values()].filter(({ holder }) => holder === ORPHANED)
+
+    const taken = await bench.store.workers.takeOver(at(workers, this.worker), FAR_MS, this.limit)
+
+    assert.equal(taken.length, Math.min(this.limit, orphans.length), 'took over too few or too many')
+    assertNewTokens(model, taken)
+    for (const claim of taken) {
+      const row = orphans.find(({ id }) => id === claim.notificationId)
+      assert.ok(row && row.holder === ORPHANED, `${claim.notificationId} was not there to be taken over`)
+      assert.deepEqual([claim.attempt, claim.spent], [row.attempt, row.spent])
+      hold(model, row, { claim, workerId: at(workers, this.worker), isInDoubt: true, written: null }, this.worker)
+    }
+  }
+  toString(): string {
+    return `takeOver(worker ${this.worker}, ${this.limit})`
+  }
+}
+
+/** Compares everything that can be seen. */
+class Inspect implements Step {
+  check(): boolean {
+    return true
+  }
+  async run(model: Reference, { bench, lanes, workers }: System): Promise<void> {
+    const counts = Object.fromEntries(NOTIFICATION_STATUSES.map((status) => [status, 0]))
+    for (const row of model.byId.values()) {
+      counts[row.status] = (counts[row.status] ?? 0) + 1
+      const { status, possibleDuplicate } = await bench.view(row.id)
+      assert.deepEqual([status, possibleDuplicate], [row.status, row.possibleDuplicate], row.id)
+      const attempts = await bench.store.notifications.attempts(row.id)
+      const numbers = (late: boolean): number[] => attempts.filter((a) => a.late === late).map(({ number }) => number)
+      assert.deepEqual(numbers(false), row.attempts)
+      assert.deepEqual(new Set(numbers(true)), row.late)
+    }
+    assert.deepEqual({ ...(await bench.store.notifications.countByStatus(at(lanes, 0).tenantId)) }, counts)
+
+    const due = await bench.store.dispatch.dueLanes(null, 10)
+    const expected = lanes.filter((_, i) =>
+      [...model.byId.values()].some((r) => r.lane === i && r.isDue && isWaiting(r)),
+    )
+    assert.deepEqual(new Set(due.map(({ laneId }) => laneId)), new Set(expected.map(({ id }) => id)))
+
+    const seen = new Map((await bench.store.workers.list()).map(({ id, inFlight }) => [id, inFlight]))
+    for (const [i, id] of workers.entries()) {
+      const held = [...model.byId.values()].filter(({ holder }) => holder === i).length
+      assert.equal(seen.get(id), at(model.isAlive, i) ? held : undefined)
+    }
+  }
+  toString(): string {
+    return 'inspect'
+  }
+}
+
+function isWaiting({ status }: Expected): boolean {
+  return status === 'queued' || status === 'retrying'
+}
+
+function assertNewTokens(model: Reference, claims: readonly Claim[]): void {
+  for (const { token } of claims)
+    assert.ok(
+      model.claims.every(({ claim }) => claim.token !== token),
+      `token ${token} was given before`,
+    )
+}
+
+function hold(model: Reference, row: Expected, handed: Handed, worker: number): void {
+  const { claim } = handed
+  model.claims.push(handed)
+  row.status = 'sending'
+  row.token = claim.token
+  row.holder = worker
+}
+
+const worker = fc.nat(WORKERS - 1)
+const lane = fc.nat(LANES - 1)
+const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h')
+const pick = fc.nat(99)
+const result = fc.constantFrom<Completion['to']>(
+  'sent',
+  'retrying',
+  'retrying',
+  'parked',
+  'uncertain',
+  'failed',
+  'cancelled',
+)
+
+const insert = fc.tuple(key, lane, fc.boolean()).map(([key, lane, coin]) => new Insert(key, lane, coin && key > 'e'))
+
+/** What stands twice comes twice as often. */
+const COMMANDS: fc.Arbitrary<Step>[] = [
+  insert,
+  insert,
+  insert,
+  fc.tuple(worker, lane, fc.nat(3)).map((args) => new ClaimDue(...args)),
+  fc.tuple(worker, lane, fc.nat(3)).map((args) => new ClaimDue(...args)),
+  fc.tuple(pick, result, fc.boolean(), fc.boolean(), fc.boolean()).map((args) => new Complete(...args)),
+  fc.tuple(pick, result, fc.boolean(), fc.boolean(), fc.boolean()).map((args) => new Complete(...args)),
+  pick.map((pick) => new Release(pick)),
+  fc.tuple(pick, fc.constantFrom(...(Object.keys(ACTIONS) as Action[]))).map((args) => new Act(...args)),
+  worker.map((worker) => new Leave(worker)),
+  fc.tuple(worker, fc.integer({ min: 1, max: 3 })).map((args) => new TakeOver(...args)),
+  fc.constant(new Inspect()),
+]

@@ -1,0 +1,133 @@
+import type { Channel } from '../../model/channel.ts'
+import { NOTIFICATION_STATUSES, type NotificationStatus, type SettledStatus } from '../../model/notification.ts'
+import type { StoredReason } from '../../model/reason.ts'
+import type { Address } from '../../model/recipient.ts'
+import type { Content, NotificationView, Warning } from '../store.ts'
+import { booleanOf, entityOrNull, numberOrNull, textOrNull, uuidOrNull } from './fields.ts'
+import { instantOf, instantOrNull, jsonOf, jsonOrNull, type Row, row, rows, type Script } from './script.ts'
+
+/**
+ * The ledger row with all that tells where it stands: the `from` and `select` that `viewOf` reads. The attempt joined
+ * is the last accepted one. `n` may come from any source named `n` that has the ledger's columns.
+ */
+export const VIEW_JOINS = `left join pillarbox.dispatch d on d.notification_id = n.id
+  left join pillarbox.settled s on s.notification_id = n.id
+  left join pillarbox.attempts a on a.notification_id = n.id and not a.late and a.number =
+    (select max(x.number) from pillarbox.attempts x where x.notification_id = n.id and not x.late and x.outcome = 'accepted')`
+
+/**
+ * Whether a dispatch row `d` without a token waits for another try rather than its first. A retry by hand begins anew:
+ * its attempts go on counting, but nothing is spent and no error stands.
+ */
+export const IS_RETRYING = isRetrying('d.')
+
+/** The same for columns named without an alias, as `returning` must. */
+export function isRetrying(alias: '' | 'd.'): string {
+  return `(${alias}attempt > 0 and (${alias}spent > 0 or ${alias}last_error is not null))`
+}
+
+export const VIEW_COLUMNS = `n.id, n.tenant_id, n.idempotency_key, n.channel, n.account_id, n.provider, n.recipient, n.content,
+  n.event_id, n.event_type, n.schedule_id, n.entity_type, n.entity_id, n.template_id, n.template_version, n.locale,
+  n.correlation_id, n.execution_id, n.parent_execution_id, n.site, n.triggered_by, n.fallback, n.fallback_of, n.fallback_to,
+  n.warnings, n.due_at, n.expires_at, n.created_at,
+  d.notification_id as live, d.token, ${IS_RETRYING} as is_retrying, d.visible_at, d.last_error as live_error,
+  s.status as settled_status, s.reason, s.last_error as settled_error, s.delivered_at, s.read_at,
+  a.provider_message_id, a.started_at, a.duration_ms,
+  coalesce(d.possible_duplicate, s.possible_duplicate, exists (select 1 from pillarbox.attempts x
+    where x.notification_id = n.id and x.possible_duplicate and not x.late)) as possible_duplicate,
+  (select count(*) from pillarbox.attempts x where x.notification_id = n.id and not x.late) as attempt_count`
+
+export function* findNotification(tenantId: string | null, id: string): Script<NotificationView | null> {
+  const notificationId = uuidOrNull(id)
+  if (notificationId === null) return null
+  const found = yield* row(
+    `select ${VIEW_COLUMNS} from pillarbox.notifications n ${VIEW_JOINS}
+      where n.id = $1 ${tenantId === null ? '' : 'and n.tenant_id = $2'}`,
+    tenantId === null ? [notificationId] : [notificationId, tenantId],
+  )
+  return found && viewOf(found)
+}
+
+/**
+ * Where a notification stands, told by which of the two work tables has a row for it:
+ * dispatch → sending (with a token), retrying or queued; settled → its status; neither → sent.
+ */
+export function statusOf(found: Row): NotificationStatus {
+  if (found['live'] !== null) {
+    if (found['token'] !== null) return 'sending'
+    return booleanOf(found['is_retrying']) ? 'retrying' : 'queued'
+  }
+  return (found['settled_status'] as SettledStatus | null) ?? 'sent'
+}
+
+export function viewOf(found: Row): NotificationView {
+  const status = statusOf(found)
+  const isWaiting = status === 'queued' || status === 'retrying'
+  return {
+    id: String(found['id']),
+    tenantId: String(found['tenant_id']),
+    idempotencyKey: String(found['idempotency_key']),
+    channel: String(found['channel']) as Channel,
+    accountId: textOrNull(found['account_id']),
+    provider: textOrNull(found['provider']),
+    to: jsonOf<Address>(found['recipient']),
+    content: jsonOrNull<Content>(found['content']),
+    eventId: textOrNull(found['event_id']),
+    eventType: textOrNull(found['event_type']),
+    scheduleId: textOrNull(found['schedule_id']),
+    entity: entityOrNull(found['entity_type'], found['entity_id']),
+    templateId: textOrNull(found['template_id']),
+    templateVersion: numberOrNull(found['template_version']),
+    locale: textOrNull(found['locale']),
+    correlationId: textOrNull(found['correlation_id']),
+    executionId: textOrNull(found['execution_id']),
+    parentExecutionId: textOrNull(found['parent_execution_id']),
+    site: textOrNull(found['site']),
+    triggeredBy: String(found['triggered_by']),
+    fallback: jsonOrNull<Channel[]>(found['fallback']) ?? [],
+    fallbackOf: textOrNull(found['fallback_of']),
+    fallbackTo: textOrNull(found['fallback_to']),
+    warnings: jsonOrNull<Warning[]>(found['warnings']) ?? [],
+    dueAt: instantOrNull(found['due_at']),
+    expiresAt: instantOrNull(found['expires_at']),
+    createdAt: instantOf(found['created_at']),
+    status,
+    reason: textOrNull(found['reason']) as StoredReason | null,
+    lastError: textOrNull(found['live'] === null ? found['settled_error'] : found['live_error']),
+    attemptCount: Number(found['attempt_count']),
+    nextAttemptAt: isWaiting ? instantOf(found['visible_at']) : null,
+    possibleDuplicate: booleanOf(found['possible_duplicate']),
+    providerMessageId: textOrNull(found['provider_message_id']),
+    sentAt: found['started_at'] === null ? null : instantOf(found['started_at']) + Number(found['duration_ms']),
+    deliveredAt: instantOrNull(found['delivered_at']),
+    readAt: instantOrNull(found['read_at']),
+  }
+}
+
+/** One statement, hence one moment: the sum over all statuses is the number of ledger rows. */
+export function* countByStatus(tenantId: string | null): Script<Record<NotificationStatus, number>> {
+  const one = tenantId !== null
+  const found = yield* rows(
+    `select case when d.token is not null then 'sending' when ${IS_RETRYING} then 'retrying' else 'queued' end as status,
+        count(*) as count
+      from pillarbox.dispatch d
+      ${one ? 'join pillarbox.notifications n on n.id = d.notification_id where n.tenant_id = $1' : ''} group by 1
+    union all
+    select status, count(*) from pillarbox.settled ${one ? 'where tenant_id = $1' : ''} group by status
+    union all
+    select 'all', count(*) from pillarbox.notifications ${one ? 'where tenant_id = $1' : ''}`,
+    one ? [tenantId] : [],
+  )
+  const counts = Object.fromEntries(NOTIFICATION_STATUSES.map((status) => [status, 0])) as Record<
+    NotificationStatus,
+    number
+  >
+  for (const { status, count } of found as { status: string; count: unknown }[]) {
+    if (status === 'all') counts.sent += Number(count)
+    else {
+      counts[status as NotificationStatus] += Number(count)
+      counts.sent -= Number(count)
+    }
+  }
+  return counts
+}

@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clock, Logger } from '../../model/ports.ts'
+import { storeConformance } from '../conformance/index.ts'
+import { openSqlite } from './open.ts'
+
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+storeConformance('sqlite in memory', async () => {
+  const { clock, advance } = handClock()
+  const store = await openSqlite({ path: ':memory:', clock, logger: silent })
+  await store.migrate()
+  return { store, advance, close: () => store.close() }
+})
+
+storeConformance(
+  'sqlite in a file',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'pillarbox-'))
+    const { clock, advance } = handClock()
+    const store = await openSqlite({ path: join(folder, 'store.db'), clock, logger: silent, defer: setImmediate })
+    await store.migrate()
+    const close = async (): Promise<void> => {
+      await store.close()
+      await rm(folder, { recursive: true })
+    }
+    return { store, advance, close }
+  },
+  {},
+  // Every commit waits for the disk here, and the histories are the same as in memory.
+  { modelRuns: 10 },
+)
+
+/** Time that only `advance` moves. Nothing sleeps: the store is alone with its file. */
+function handClock(): { clock: Clock; advance: (ms: number) => Promise<void> } {
+  let now = 1_800_000_000_000
+  const clock: Clock = {
+    now: () => now,
+    monotonic: () => now,
+    sleep: () => Promise.reject(new Error('the store waited for a lock that nobody holds')),
+  }
+  return {
+    clock,
+    advance: async (ms) => {
+      now += ms
+    },
+  }
+}

@@ -1,0 +1,47 @@
+import { PillarboxError } from '../../model/errors.ts'
+import type { Store } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { spine } from './migrations/0001-spine.ts'
+import type { Connections } from './scripts.ts'
+import { untilFree } from './until-free.ts'
+
+/** In order; never changed once released. The schema's version is how many of them have been applied. */
+const MIGRATIONS = [{ name: 'spine', sql: spine }] as const
+
+/** Bringing the schema up to date, forward only. */
+export function sqliteSchema({ connection, reader, writer, clock }: Connections): Pick<Store, 'migrate' | 'schema'> {
+  return {
+    schema: () => untilFree(clock, () => ({ found: foundVersion(reader), wanted: MIGRATIONS.length })),
+    // One write is one immediate transaction: of two processes, the second begins when the first has committed, and
+    // finds the work done.
+    migrate: () =>
+      writer.write((now) => {
+        const from = foundVersion(connection)
+        if (from > MIGRATIONS.length)
+          throw new PillarboxError(
+            'store_unavailable',
+            `The schema has version ${from}, and this program knows only ${MIGRATIONS.length}: use a newer one`,
+          )
+        for (const [i, { name, sql }] of MIGRATIONS.entries()) {
+          if (i < from) continue
+          if (i === 0) connection.db.exec(VERSIONS)
+          connection.db.exec(sql)
+          connection.prepare('insert into pillarbox.schema_versions values ($1, $2, $3)').run(i + 1, name, now)
+        }
+        return { from, to: MIGRATIONS.length }
+      }),
+  }
+}
+
+const VERSIONS = `create table pillarbox_schema_versions (
+  version integer primary key, name text not null, applied_at integer not null
+) strict`
+
+function foundVersion(connection: Connection): number {
+  const table = connection.prepare(
+    `select 1 from sqlite_schema where type = 'table' and name = 'pillarbox_schema_versions'`,
+  )
+  if (!table.get()) return 0
+  const newest = connection.prepare('select max(version) as version from pillarbox.schema_versions').get()
+  return Number(newest?.['version'] ?? 0)
+}

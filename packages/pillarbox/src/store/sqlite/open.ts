@@ -1,0 +1,107 @@
+import type { Clock, Logger } from '../../model/ports.ts'
+import { sharedAccounts } from '../shared/accounts.ts'
+import { sharedCatalogue } from '../shared/catalogue.ts'
+import { sharedEvents } from '../shared/events.ts'
+import { sharedKeys } from '../shared/keys.ts'
+import { sharedLanes } from '../shared/lanes.ts'
+import { sharedNotifications } from '../shared/notifications.ts'
+import { sharedPlan } from '../shared/plan.ts'
+import { row } from '../shared/script.ts'
+import { sharedTenants } from '../shared/tenants.ts'
+import type { Store } from '../store.ts'
+import { applySettings, type Connection, openConnection } from './connection.ts'
+import { sqliteDispatch } from './dispatch.ts'
+import { sqliteEvents } from './events.ts'
+import { sqliteLanes } from './lanes.ts'
+import { sqliteSchema } from './migrate.ts'
+import { sqliteNotifications } from './notifications.ts'
+import { sqlitePlan } from './plan.ts'
+import { dialect, scriptRunner } from './scripts.ts'
+import { untilFree } from './until-free.ts'
+import { sqliteWake } from './wake.ts'
+import { sqliteWorkers } from './workers.ts'
+import { openWriter, type Writer } from './writer.ts'
+
+export interface SqliteOptions {
+  /** A file, or `:memory:`. */
+  path: string
+  clock: Clock
+  logger: Logger
+  /**
+   * When to commit what has been asked for. Later means larger groups: `setImmediate` gathers a whole turn of the event
+   * loop, `(flush) => flush()` commits each write at once. Default: `queueMicrotask`.
+   */
+  defer?: (flush: () => void) => void
+  /** Whether to look out for what other processes commit to the file, every 25 ms while somebody subscribes. Default: false. */
+  watch?: boolean
+}
+
+const IN_MEMORY = ':memory:'
+
+/**
+ * The embedded store. One connection writes, in group commits that are on the disk before any caller hears of them; for
+ * a file, a second one reads beside it. Nothing ever blocks the thread on a lock. Without `watch`, and with a clock that
+ * does not tick, the same calls give the same answers in the same order.
+ */
+export async function openSqlite({
+  path,
+  clock,
+  logger,
+  defer = queueMicrotask,
+  watch = false,
+}: SqliteOptions): Promise<Store> {
+  let writer: Writer | null = null
+  const connection = openConnection({ path, readOnly: false, now: () => writer?.now() ?? clock.now() })
+  const open: Connection[] = [connection]
+  try {
+    // Switching to WAL wants the file to itself for a moment, so it may have to wait for another process.
+    await untilFree(clock, () => applySettings(connection))
+    writer = openWriter({ connection, clock, defer })
+    const reader = path === IN_MEMORY ? connection : openConnection({ path, readOnly: true, now: clock.now })
+    if (reader !== connection) open.push(reader)
+    logger.debug({ path, sqlite: connection.db.prepare('select sqlite_version() as v').get()?.['v'] }, 'SQLite is open')
+    return compose({ connection, reader, writer, clock, watch, open })
+  } catch (error) {
+    for (const one of open) one.close()
+    throw error
+  }
+}
+
+interface Parts {
+  connection: Connection
+  reader: Connection
+  writer: Writer
+  clock: Clock
+  watch: boolean
+  open: Connection[]
+}
+
+function compose({ connection, reader, writer, clock, watch, open }: Parts): Store {
+  const connections = { connection, reader, writer, clock }
+  const run = scriptRunner(connections)
+  const wake = sqliteWake({ connection, clock, watch })
+  return {
+    engine: 'sqlite',
+    ...sqliteSchema(connections),
+    now: () =>
+      run.read(function* () {
+        return Number((yield* row(`select ${dialect.now} as now`))?.['now'])
+      }),
+    events: { ...sharedEvents(run), ...sqliteEvents(connections) },
+    plan: { ...sharedPlan(run), ...sqlitePlan(connections) },
+    notifications: { ...sharedNotifications(run), ...sqliteNotifications(connections) },
+    dispatch: sqliteDispatch(connections),
+    lanes: { ...sharedLanes(run), ...sqliteLanes(connections) },
+    workers: sqliteWorkers(connections),
+    tenants: sharedTenants(run),
+    keys: sharedKeys(run),
+    accounts: sharedAccounts(run),
+    catalogue: sharedCatalogue(run),
+    wake,
+    close: async () => {
+      wake.close()
+      await writer.close()
+      for (const one of open) if (one.db.isOpen) one.close()
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import type { Clock } from '../../model/ports.ts'
+import type { Dialect, Row, Script, ScriptRunner } from '../shared/script.ts'
+import type { Connection } from './connection.ts'
+import { untilFree } from './until-free.ts'
+import type { Writer } from './writer.ts'
+
+export const dialect: Dialect = {
+  engine: 'sqlite',
+  now: 'pillarbox_now()',
+  instant: (parameter) => parameter,
+  plus: (instant, ms) => `(${instant} + ${ms})`,
+}
+
+/** Runs shared scripts: reads at once, writes in the group commit. */
+export function scriptRunner({ reader, connection, writer, clock }: Connections): ScriptRunner {
+  return {
+    dialect,
+    read: (script) => untilFree(clock, () => runScript(reader, script())),
+    write: (script) => writer.write(() => runScript(connection, script())),
+  }
+}
+
+export interface Connections {
+  /** For statements that change something; only ever used inside `writer.write`. */
+  connection: Connection
+  writer: Writer
+  /** The same connection where the database is in memory. */
+  reader: Connection
+  clock: Clock
+}
+
+export function runScript<T>(connection: Connection, script: Script<T>): T {
+  let step = script.next()
+  while (!step.done) {
+    let found: Row[]
+    try {
+      found = connection.all(step.value.text, step.value.values)
+    } catch (error) {
+      step = script.throw(error)
+      continue
+    }
+    step = script.next(found)
+  }
+  return step.value
+}

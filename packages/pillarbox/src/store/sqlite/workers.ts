@@ -1,0 +1,59 @@
+import type { Channel } from '../../model/channel.ts'
+import { jsonText } from '../shared/fields.ts'
+import { jsonOrNull } from '../shared/script.ts'
+import type { WorkerStore } from '../store.ts'
+import { isRegistered, takeOverAbandoned } from './dispatch.ts'
+import type { Connections } from './scripts.ts'
+import { untilFree } from './until-free.ts'
+
+export function sqliteWorkers({ connection, reader, writer, clock }: Connections): WorkerStore {
+  return {
+    register: (worker) =>
+      writer.write((now) => {
+        connection
+          .prepare(REGISTER)
+          .run(worker.id, worker.host, worker.pid, worker.version, jsonText(worker.channels), now)
+      }),
+    beat: (id) => writer.write((now) => connection.prepare(BEAT).run(id, now).changes === 1),
+    remove: (id) =>
+      writer.write(() => {
+        connection.prepare(REMOVE).run(id)
+      }),
+    takeOver: (workerId, ttlMs, limit) =>
+      writer.write((now) => {
+        if (!isRegistered(connection, workerId)) return []
+        // Declared dead first: from here on they claim nothing, and every claim of theirs is abandoned.
+        connection.prepare(BURY).run(now - ttlMs, workerId)
+        return takeOverAbandoned(connection, now, workerId, limit)
+      }),
+    list: () =>
+      untilFree(clock, () => {
+        const now = clock.now()
+        return reader
+          .prepare(LIST)
+          .all()
+          .map((worker) => ({
+            id: String(worker['id']),
+            host: String(worker['host']),
+            pid: Number(worker['pid']),
+            version: String(worker['version']),
+            channels: jsonOrNull<Channel[]>(worker['channels']),
+            startedAt: Number(worker['started_at']),
+            silentForMs: Math.max(0, now - Number(worker['beat_at'])),
+            inFlight: Number(worker['in_flight']),
+          }))
+      }),
+  }
+}
+
+const REGISTER = `insert into pillarbox.workers (id, host, pid, version, channels, started_at, beat_at)
+  values ($1, $2, $3, $4, $5, $6, $6)`
+
+const BEAT = 'update pillarbox.workers set beat_at = $2 where id = $1'
+
+const REMOVE = 'delete from pillarbox.workers where id = $1'
+
+const BURY = 'delete from pillarbox.workers where beat_at < $1 and id <> $2'
+
+const LIST = `select w.*, (select count(*) from pillarbox.dispatch d where d.token is not null and d.worker_id = w.id) as in_flight
+  from pillarbox.workers w order by w.started_at, w.id`
