@@ -1,0 +1,330 @@
+import type { Provider } from '../../packages/pillarbox/src/channels/channel.ts'
+import { isPillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
+import type {
+  Claim,
+  ClaimAnswer,
+  Completion,
+  DispatchStore,
+  EventPlan,
+  NewNotification,
+  Store,
+} from '../../packages/pillarbox/src/store/store.ts'
+import type { Ledger } from './ledger.ts'
+
+/**
+ * A bug planted on purpose, to test the tests: the checkers must catch each one. It is a wrapper around a part, so
+ * nothing of it is in the product.
+ */
+export interface PlantedBug {
+  name: string
+  /** The promise whose checker must cry out. */
+  breaks: RegExp
+  /** In the store that everybody shares. */
+  store?(base: Store, ledger: Ledger): Store
+  /** In one worker, on its side of the wire. */
+  client?(store: Store): Store
+  provider?(provider: Provider, ledger: Ledger): Provider
+  /** In the application that publishes. */
+  publisher?(store: Store): Store
+}
+
+export const PLANTED_BUGS: PlantedBug[] = [
+  {
+    name: 'completion without compare: a stale worker overwrites',
+    breaks: /P5/,
+    store: (base, ledger) =>
+      withDispatch(base, {
+        complete: (workerId, completions) =>
+          base.dispatch.complete(
+            workerId,
+            completions.map((completion) => ({
+              ...completion,
+              token: ledger.tokenOf(completion.notificationId) ?? completion.token,
+            })),
+          ),
+      }),
+  },
+  {
+    name: 'token reused: every claim of a row carries the same one',
+    breaks: /P5/,
+    store(base) {
+      const real = new Map<string, number>()
+      const mask = (claim: Claim): Claim => {
+        real.set(claim.notificationId, claim.token)
+        return { ...claim, token: 1 }
+      }
+      const unmask = <T extends { notificationId: string; token: number }>(row: T): T => ({
+        ...row,
+        token: real.get(row.notificationId) ?? row.token,
+      })
+      return {
+        ...withDispatch(base, {
+          async claim(workerId, lanes) {
+            const answer = await base.dispatch.claim(workerId, lanes)
+            return answer.fenced ? answer : { fenced: false, claims: answer.claims.map(mask) }
+          },
+          complete: (workerId, completions) => base.dispatch.complete(workerId, completions.map(unmask)),
+          release: (workerId, claims) => base.dispatch.release(workerId, claims.map(unmask)),
+          orphans: async () => [],
+        }),
+        workers: {
+          ...bound(base.workers),
+          takeOver: async (...args) => (await base.workers.takeOver(...args)).map(mask),
+        },
+      }
+    },
+  },
+  {
+    name: 'acknowledged before commit: the answer comes first, the write may never',
+    breaks: /P1/,
+    publisher(store) {
+      let count = 0
+      return {
+        ...bound(store),
+        events: {
+          ...bound(store.events),
+          insert: async (events) =>
+            ++count % 3 === 0 ? events.map(({ id }) => ({ id, duplicate: false })) : store.events.insert(events),
+        },
+      }
+    },
+  },
+  {
+    name: 'intent after effect: sent first, claimed when the result is known',
+    breaks: /P3/,
+    client: (store) =>
+      withDispatch(store, {
+        async claim(_workerId, lanes) {
+          const { items } = await store.notifications.list({ status: ['queued', 'retrying'] }, { limit: 20 })
+          const claims = items
+            .filter((row) => row.content && lanes.some(({ laneId }) => laneId === row.accountId))
+            .slice(0, 2)
+            .map(
+              (row): Claim => ({
+                notificationId: row.id,
+                laneId: row.accountId ?? '',
+                token: -1,
+                attempt: row.attemptCount + 1,
+                spent: row.attemptCount,
+                possibleDuplicate: row.possibleDuplicate,
+                tenantId: row.tenantId,
+                channel: row.channel,
+                to: row.to,
+                content: row.content ?? { subject: null, body: '', data: {} },
+                eventType: row.eventType,
+                entity: row.entity,
+                locale: row.locale,
+                correlationId: row.correlationId,
+                fallback: row.fallback,
+                expiresAt: row.expiresAt,
+                claimedAt: row.createdAt,
+              }),
+            )
+          return { fenced: false, claims }
+        },
+        async complete(workerId, completions) {
+          const lanes = [...new Set(completions.map(({ laneId }) => laneId))].map((laneId) => ({ laneId, limit: 5 }))
+          const answer = await store.dispatch.claim(workerId, lanes)
+          const tokens = new Map(answer.fenced ? [] : answer.claims.map((claim) => [claim.notificationId, claim.token]))
+          return store.dispatch.complete(
+            workerId,
+            completions.map((completion) => ({ ...completion, token: tokens.get(completion.notificationId) ?? -1 })),
+          )
+        },
+      }),
+  },
+  {
+    name: 'rescue without flag: a dead worker’s call is made again as if it had never been made',
+    breaks: /P4/,
+    client: completing((completion) =>
+      completion.code === 'worker_lost' ? { ...completion, possibleDuplicate: false } : completion,
+    ),
+  },
+  {
+    name: 'unknown taken for refused: a lost answer is retried without a flag',
+    breaks: /P4/,
+    provider: (provider) => ({
+      ...provider,
+      async send(request) {
+        const outcome = await provider.send(request)
+        return outcome.kind === 'unknown' ? { kind: 'transient', code: outcome.code, error: outcome.error } : outcome
+      },
+    }),
+  },
+  {
+    name: 'doubt not written: a call without an answer is retried by policy, and no flag says so',
+    breaks: /P4/,
+    client: completing((completion) =>
+      completion.outcome === 'unknown' ? { ...completion, possibleDuplicate: false } : completion,
+    ),
+  },
+  {
+    name: 'in doubt given back: a call without an answer is released as unsent',
+    breaks: /P1|P4/,
+    client: (store) =>
+      withDispatch(store, {
+        async complete(workerId, completions) {
+          const unsure = completions.filter(({ outcome }) => outcome === 'unknown')
+          if (unsure.length) await store.dispatch.release(workerId, unsure)
+          const rest = completions.filter(({ outcome }) => outcome !== 'unknown')
+          return rest.length ? store.dispatch.complete(workerId, rest) : { fenced: [], lanes: [] }
+        },
+      }),
+  },
+  {
+    name: 'results dropped: a completion the store did not answer is forgotten',
+    breaks: /P1|P4/,
+    client: (store) =>
+      withDispatch(store, {
+        async complete(workerId, completions) {
+          try {
+            return await store.dispatch.complete(workerId, completions)
+          } catch (error) {
+            if (isPillarboxError(error, 'store_unavailable')) return { fenced: [], lanes: [] }
+            throw error
+          }
+        },
+      }),
+  },
+  {
+    name: 'orphans abandoned: rows whose claim was never answered are not asked for',
+    breaks: /P1/,
+    client: (store) => withDispatch(store, { orphans: async () => [] }),
+  },
+  {
+    name: 'orphans resent blindly: taken-over rows without an answer go back as unsent',
+    breaks: /P1|P4/,
+    client: (store) =>
+      withDispatch(store, {
+        async orphans(workerId, held) {
+          const inDoubt = await store.dispatch.orphans(workerId, held)
+          if (inDoubt.length) await store.dispatch.release(workerId, inDoubt)
+          return []
+        },
+      }),
+  },
+  {
+    name: 'published and empty: the event is marked, its notifications are not written',
+    breaks: /P1/,
+    client: planning((plan) =>
+      plan.kind === 'notifications' ? { ...plan, notifications: plan.notifications.slice(1) } : plan,
+    ),
+  },
+  {
+    name: 'two steps for one: notifications are written after the event was marked',
+    breaks: /P1/,
+    client(store) {
+      return {
+        ...bound(store),
+        plan: {
+          ...bound(store.plan),
+          async events(limit, plan) {
+            const later: NewNotification[] = []
+            const planned = await store.plan.events(limit, (event) => {
+              const answer = plan(event)
+              if (answer.kind !== 'notifications') return answer
+              later.push(...answer.notifications)
+              return { ...answer, notifications: [] }
+            })
+            if (later.length) await store.notifications.insert(later)
+            return planned
+          },
+        },
+      }
+    },
+  },
+  {
+    name: 'keys with chance in them: a repeated confirmation makes a second row',
+    breaks: /P2/,
+    client: planning((plan) =>
+      plan.kind === 'notifications'
+        ? {
+            ...plan,
+            notifications: plan.notifications.map((row) => ({
+              ...row,
+              idempotencyKey: `${row.idempotencyKey}:${row.id}`,
+            })),
+          }
+        : plan,
+    ),
+  },
+  {
+    name: 'fallback forgotten: the first channel is closed, the second never begun',
+    breaks: /P1/,
+    client: completing((completion) => ({ ...completion, next: null })),
+  },
+  {
+    name: 'expiry ignored: what is too late is sent all the same',
+    breaks: /expired/,
+    client: (store) =>
+      withDispatch(store, {
+        async claim(workerId, lanes): Promise<ClaimAnswer> {
+          const answer = await store.dispatch.claim(workerId, lanes)
+          return answer.fenced
+            ? answer
+            : { fenced: false, claims: answer.claims.map((claim) => ({ ...claim, expiresAt: null })) }
+        },
+      }),
+  },
+  {
+    name: 'sent without a record: the attempt row is left out',
+    breaks: /P11/,
+    client: completing((completion) => (completion.to === 'sent' ? { ...completion, outcome: null } : completion)),
+  },
+  {
+    name: 'one row, two workers: a claim is handed out again',
+    breaks: /P3|P5/,
+    store(base) {
+      let last: Claim[] = []
+      let turn = 0
+      return withDispatch(base, {
+        async claim(workerId, lanes) {
+          const answer = await base.dispatch.claim(workerId, lanes)
+          if (answer.fenced) return answer
+          const again = ++turn % 5 === 0 ? last : []
+          last = answer.claims
+          return { fenced: false, claims: [...answer.claims, ...again] }
+        },
+      })
+    },
+  },
+  {
+    name: 'pace ignored: every token asked for is granted',
+    breaks: /pace/,
+    client: (store) => ({
+      ...bound(store),
+      lanes: {
+        ...bound(store.lanes),
+        take: async (requests) => requests.map(({ laneId, want }) => ({ laneId, granted: want, waitMs: 0 })),
+      },
+    }),
+  },
+]
+
+function completing(change: (completion: Completion) => Completion): (store: Store) => Store {
+  return (store) =>
+    withDispatch(store, {
+      complete: (workerId, completions) => store.dispatch.complete(workerId, completions.map(change)),
+    })
+}
+
+function planning(change: (plan: EventPlan) => EventPlan): (store: Store) => Store {
+  return (store) => ({
+    ...bound(store),
+    plan: { ...bound(store.plan), events: (limit, plan) => store.plan.events(limit, (event) => change(plan(event))) },
+  })
+}
+
+export function withDispatch(store: Store, changes: Partial<DispatchStore>): Store {
+  return { ...bound(store), dispatch: { ...bound(store.dispatch), ...changes } }
+}
+
+/** A copy whose methods still belong to the original, proxies included. */
+function bound<T extends object>(target: T): T {
+  const copy: Record<string, unknown> = {}
+  for (const key of Object.keys(target)) {
+    const value = Reflect.get(target, key) as unknown
+    copy[key] = typeof value === 'function' ? value.bind(target) : value
+  }
+  return copy as T
+}

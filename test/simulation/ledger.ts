@@ -1,0 +1,270 @@
+import type { NewEvent } from '../../packages/pillarbox/src/model/event.ts'
+import type {
+  Claim,
+  ClaimAnswer,
+  Completion,
+  NewNotification,
+  NotificationView,
+  Planned,
+} from '../../packages/pillarbox/src/store/store.ts'
+import { TENANTS } from './plan-of-run.ts'
+import { EPOCH, type Scheduler } from './scheduler.ts'
+import type { World } from './world.ts'
+
+/**
+ * What really happened, kept outside the system under test: every acknowledged write, every committed claim and
+ * result, every provider call. After a run it is compared with what the store says, promise by promise.
+ */
+export class Ledger {
+  trace = 0
+  /** Promises broken while the run was still going on. */
+  readonly broken: string[] = []
+  readonly #scheduler: Scheduler
+  readonly #events = new Map<string, NewEvent>()
+  readonly #direct = new Map<string, NewNotification>()
+  /** The token the store last gave for a notification; absent when it is not claimed. */
+  readonly #token = new Map<string, number>()
+  readonly #tokensSeen = new Map<string, Set<number>>()
+  /** `notification#attempt` → when a claim of it was first committed. */
+  readonly #intents = new Map<string, number>()
+  readonly #written = new Set<string>()
+  #inserted = 0
+
+  constructor(scheduler: Scheduler) {
+    this.#scheduler = scheduler
+  }
+
+  acknowledgedEvent(event: NewEvent): void {
+    this.#events.set(`${event.tenantId}/${event.id}`, event)
+  }
+
+  acknowledgedNotification(notification: NewNotification): void {
+    this.#direct.set(`${notification.tenantId}/${notification.idempotencyKey}`, notification)
+  }
+
+  /** The token of a row that is claimed now. */
+  tokenOf(notificationId: string): number | undefined {
+    return this.#token.get(notificationId)
+  }
+
+  committed(worker: string, operation: string, args: readonly unknown[], answer: unknown): void {
+    this.trace = (Math.imul(this.trace, 31) + hash(`${worker} ${operation} ${this.#scheduler.now}`)) | 0
+    switch (operation) {
+      case 'plan.events':
+      case 'plan.schedules':
+        this.#inserted += (answer as Planned).inserted
+        return
+      case 'notifications.insert':
+        this.#inserted += (answer as { duplicate: boolean }[]).filter(({ duplicate }) => !duplicate).length
+        return
+      case 'dispatch.claim': {
+        const given = answer as ClaimAnswer
+        if (!given.fenced) for (const claim of given.claims) this.#claimed(claim, true)
+        return
+      }
+      case 'workers.takeOver':
+      case 'dispatch.orphans':
+        for (const claim of answer as Claim[]) this.#claimed(claim, false)
+        return
+      case 'dispatch.complete':
+        this.#completed(worker, args[1] as Completion[], (answer as { fenced: string[] }).fenced)
+    }
+  }
+
+  #claimed(claim: Claim, isIntent: boolean): void {
+    const { notificationId, token, attempt } = claim
+    const seen = this.#tokensSeen.get(notificationId) ?? new Set()
+    if (seen.has(token)) this.broken.push(`P5: token ${token} was given twice for ${short(notificationId)}`)
+    seen.add(token)
+    this.#tokensSeen.set(notificationId, seen)
+    this.#token.set(notificationId, token)
+    const intent = `${notificationId}#${attempt}`
+    if (isIntent && !this.#intents.has(intent)) this.#intents.set(intent, this.#scheduler.now)
+  }
+
+  /** The store's word on who was fenced must be ours: only the row's present token may change it. */
+  #completed(worker: string, completions: readonly Completion[], fenced: readonly string[]): void {
+    for (const completion of completions) {
+      const { notificationId, token, attempt } = completion
+      const mark = `${notificationId}@${token}#${attempt}`
+      const current = this.#token.get(notificationId) === token
+      const repeat = this.#written.has(mark)
+      const refused = fenced.includes(notificationId)
+      if (!current && !repeat && !refused)
+        this.broken.push(`P5: ${worker} wrote a result for ${short(notificationId)} with the stale token ${token}`)
+      if (current && refused)
+        this.broken.push(
+          `P5: ${worker} was fenced on ${short(notificationId)} though it held the current token ${token}`,
+        )
+      if (!current || refused) continue
+      this.#token.delete(notificationId)
+      this.#written.add(mark)
+      if (completion.next) this.#inserted++
+    }
+  }
+
+  /** All promises, after the run. `finished`: everything came to rest in time. */
+  async reckon(world: World, finished: boolean): Promise<string[]> {
+    const rows: NotificationView[] = []
+    for (const tenantId of TENANTS)
+      rows.push(...(await world.base.notifications.list({ tenantId }, { limit: 200 })).items)
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    return [
+      ...this.broken,
+      ...(await this.#nothingLost(world, rows, finished)),
+      ...oneRowPerKey(rows),
+      ...this.#intentBeforeEffect(world, byId),
+      ...(await noSilentDuplicate(world, byId)),
+      ...(await onRecord(world, rows)),
+      ...paceKept(world),
+    ]
+  }
+
+  /** P1 and P7: everything acknowledged ended, visibly, and the poison harmed nobody else. */
+  async #nothingLost({ base }: World, rows: readonly NotificationView[], finished: boolean): Promise<string[]> {
+    const wrong: string[] = []
+    if (!finished) {
+      const stuck = rows.filter((row) => ['queued', 'retrying', 'sending'].includes(row.status))
+      wrong.push(
+        `P1: not at rest in time; still waiting: ${stuck.map((row) => `${short(row.id)} ${row.status}`).join(', ') || 'events'}`,
+      )
+    }
+    const counts = Object.values(await base.notifications.countByStatus(null)).reduce((a, b) => a + b, 0)
+    if (counts !== rows.length || counts !== this.#inserted)
+      wrong.push(`P1: ${this.#inserted} notifications were accepted, ${counts} are counted, ${rows.length} are listed`)
+    for (const event of this.#events.values()) {
+      const stored = await base.events.find(event.tenantId, event.id)
+      if (!stored) {
+        wrong.push(`P1: acknowledged event ${event.id} does not exist`)
+        continue
+      }
+      const wanted = event.type === 'nobody.knows' ? 'failed' : 'published'
+      if (finished && stored.status !== wanted)
+        wrong.push(`P1/P7: event ${event.id} is ${stored.status}, not ${wanted}`)
+      const channels = CHANNELS_OF[event.type] ?? []
+      for (const channel of finished ? channels : []) {
+        const found = rows.some(
+          (row) => row.entity?.id === event.entity.id && row.eventType === event.type && row.channel === channel,
+        )
+        if (!found) wrong.push(`P1: event ${event.id} has no notification on ${channel}`)
+      }
+    }
+    for (const { idempotencyKey, tenantId } of this.#direct.values())
+      if (!rows.some((row) => row.tenantId === tenantId && row.idempotencyKey === idempotencyKey))
+        wrong.push(`P1: acknowledged notification ${idempotencyKey} does not exist`)
+    for (const row of rows) {
+      if (row.reason?.startsWith('fallback_triggered:') && !rows.some((next) => next.fallbackOf === row.id))
+        wrong.push(`P1: ${short(row.id)} failed for a fallback that does not exist`)
+      if (row.eventType === 'order.broken' && finished && !(row.status === 'parked' || row.status === 'discarded'))
+        wrong.push(`P7: the broken template's notification is ${row.status}`)
+    }
+    return wrong
+  }
+
+  /** P3: a committed claim of the same attempt precedes every call. */
+  #intentBeforeEffect({ vendor }: World, byId: ReadonlyMap<string, NotificationView>): string[] {
+    const wrong: string[] = []
+    for (const call of vendor.calls) {
+      const intendedAt = this.#intents.get(`${call.notificationId}#${call.attempt}`) ?? Number.POSITIVE_INFINITY
+      if (intendedAt > call.at)
+        wrong.push(`P3: ${short(call.notificationId)}#${call.attempt} was sent before its claim was committed`)
+      const row = byId.get(call.notificationId)
+      if (row?.expiresAt && EPOCH + intendedAt > row.expiresAt + 1)
+        wrong.push(`P1: ${short(row.id)} was sent after it had expired`)
+    }
+    return wrong
+  }
+}
+
+const CHANNELS_OF: Record<string, string[]> = {
+  'order.paid': ['email', 'sms'],
+  'order.reminder': ['email'],
+  'order.chain': ['sms'],
+  'order.broken': ['email'],
+}
+
+function oneRowPerKey(rows: readonly NotificationView[]): string[] {
+  const wrong: string[] = []
+  const keys = new Set<string>()
+  const things = new Set<string>()
+  for (const row of rows) {
+    const key = `${row.tenantId}/${row.idempotencyKey}`
+    if (keys.has(key)) wrong.push(`P2: two rows with key ${key}`)
+    keys.add(key)
+    if (row.entity === null || row.fallbackOf !== null) continue
+    const thing = `${row.tenantId}/${row.entity.id}/${row.eventType}/${row.channel}`
+    if (things.has(thing)) wrong.push(`P2: two notifications for ${thing}`)
+    things.add(thing)
+  }
+  return wrong
+}
+
+/** P4: a recipient got it twice only where the row says so, and an attempt says why. */
+async function noSilentDuplicate(
+  { vendor, base }: World,
+  byId: ReadonlyMap<string, NotificationView>,
+): Promise<string[]> {
+  const wrong: string[] = []
+  const count = new Map<string, number>()
+  for (const message of vendor.messages) count.set(message.notificationId, (count.get(message.notificationId) ?? 0) + 1)
+  for (const [id, messages] of count) {
+    if (messages < 2) continue
+    const row = byId.get(id)
+    const attempts = await base.notifications.attempts(id)
+    if (!row?.possibleDuplicate) wrong.push(`P4: ${short(id)} arrived ${messages} times and is not flagged`)
+    if (!attempts.some((attempt) => attempt.outcome === 'unknown'))
+      wrong.push(`P4: ${short(id)} arrived ${messages} times without an unknown attempt`)
+  }
+  for (const row of byId.values()) {
+    if (row.status !== 'sent') continue
+    if (!count.has(row.id)) wrong.push(`P1: ${short(row.id)} is "sent" and never arrived`)
+  }
+  return wrong
+}
+
+/** P11 as far as dispatch goes: attempts are numbered without gaps or repeats below the last, and agree with the row. */
+async function onRecord({ base }: World, rows: readonly NotificationView[]): Promise<string[]> {
+  const wrong: string[] = []
+  for (const row of rows) {
+    const attempts = (await base.notifications.attempts(row.id)).filter((attempt) => !attempt.late)
+    const numbers = attempts.map((attempt) => attempt.number)
+    if (new Set(numbers).size !== numbers.length) wrong.push(`P11: ${short(row.id)} has two attempts of one number`)
+    if (row.status === 'sent' && attempts.at(-1)?.outcome !== 'accepted')
+      wrong.push(`P11: ${short(row.id)} is sent, its last attempt is ${attempts.at(-1)?.outcome}`)
+    const last = (await base.notifications.audit(row.id)).findLast((entry) => entry.to !== null)
+    if (attempts.length > 0 && row.status !== 'queued' && row.status !== 'sending' && last?.to !== row.status)
+      wrong.push(`P11: ${short(row.id)} is ${row.status}, the last audit row says ${last?.to}`)
+  }
+  return wrong
+}
+
+/** The token bucket holds across workers: no window of calls is larger than burst + rate × time. */
+function paceKept({ vendor, plan }: World): string[] {
+  // A process that was stopped uses its granted tokens when it wakes up, however late.
+  if (plan.process.stall > 0) return []
+  const wrong: string[] = []
+  const byAccount = Map.groupBy(vendor.calls, (call) => call.accountId)
+  const paces = new Map(plan.accounts.map((account) => [`${account.tenantId}/${account.channel}`, account.pace]))
+  for (const [accountId, calls] of byAccount) {
+    const pace = paces.get(plan.accountNames.get(accountId) ?? '')
+    if (!pace) continue
+    for (let i = 0; i < calls.length; i++)
+      for (let j = i; j < calls.length; j++) {
+        const spanMs = (calls[j]?.at ?? 0) - (calls[i]?.at ?? 0)
+        // A granted token is used within the round trips that follow.
+        const allowed = pace.burst + ((spanMs + 100) / 1_000) * pace.perSecond
+        if (j - i + 1 > allowed) wrong.push(`pace: ${j - i + 1} calls of ${accountId} within ${spanMs.toFixed(0)} ms`)
+      }
+  }
+  return wrong.slice(0, 1)
+}
+
+function short(id: string): string {
+  return id.slice(-6)
+}
+
+function hash(text: string): number {
+  let h = 0
+  for (let i = 0; i < text.length; i++) h = (Math.imul(h, 33) + text.charCodeAt(i)) | 0
+  return h
+}

@@ -1,0 +1,131 @@
+import { PillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
+import type { Random } from '../../packages/pillarbox/src/model/ports.ts'
+import type { Store } from '../../packages/pillarbox/src/store/store.ts'
+import type { Gate, Scheduler } from './scheduler.ts'
+
+/** What can happen to one simulated process, as chances per store call. */
+export interface ProcessFaults {
+  /** Dies before the statement, or after its commit and before the answer. */
+  crash: number
+  /** Stopped for longer than its lease, then goes on. */
+  stall: number
+  /** The request is lost: nothing was executed. */
+  lostRequest: number
+  /** The commit happened, its answer is lost. */
+  lostReply: number
+}
+
+/**
+ * One operating-system process: what it waits for reaches it only while it lives and runs. A dead one's promises
+ * never settle again, which is what memory lost in a crash looks like from outside.
+ */
+export class SimProcess {
+  readonly name: string
+  dead = false
+  calm = false
+  readonly #scheduler: Scheduler
+  #stoppedUntil = 0
+
+  constructor(name: string, scheduler: Scheduler) {
+    this.name = name
+    this.#scheduler = scheduler
+  }
+
+  readonly gate: Gate = (time, wake) => {
+    const tryWake = (): void => {
+      if (this.dead) return
+      if (this.#scheduler.now < this.#stoppedUntil) this.#scheduler.at(this.#stoppedUntil, tryWake)
+      else wake()
+    }
+    this.#scheduler.at(time, tryWake)
+  }
+
+  after(ms: number): Promise<void> {
+    return new Promise((resolve) => this.gate(this.#scheduler.now + ms, resolve))
+  }
+
+  stopFor(ms: number): void {
+    this.#stoppedUntil = Math.max(this.#stoppedUntil, this.#scheduler.now + ms)
+  }
+}
+
+export interface FaultyDeps {
+  process: SimProcess
+  random: Random
+  faults: ProcessFaults
+  stallMs: number
+  /** Called right after a statement was executed and before anybody hears of it. */
+  committed(operation: string, args: readonly unknown[], answer: unknown): void
+  /** The story of a run. */
+  tell(line: string): void
+}
+
+const MOVES_ROWS = new Set([
+  'claim',
+  'complete',
+  'release',
+  'orphans',
+  'takeOver',
+  'events',
+  'schedules',
+  'insert',
+  'beat',
+  'register',
+])
+
+/** The store as one process reaches it: over a wire that delays and loses, from a process that may die. */
+export function overTheWire(store: Store, deps: FaultyDeps): Store {
+  const part = (name: string, target: object): object =>
+    new Proxy(target, {
+      get(object, key) {
+        const method = Reflect.get(object, key) as unknown
+        if (typeof method !== 'function' || name === 'wake') return method
+        const operation = `${name}.${String(key)}`
+        return (...args: unknown[]) =>
+          call(deps, operation, String(key), args, () => method.apply(object, args) as Promise<unknown>)
+      },
+    })
+  return new Proxy(store, {
+    get(object, key) {
+      const value = Reflect.get(object, key) as unknown
+      return typeof value === 'object' && value !== null ? part(String(key), value) : value
+    },
+  })
+}
+
+async function call(
+  deps: FaultyDeps,
+  operation: string,
+  key: string,
+  args: readonly unknown[],
+  execute: () => Promise<unknown>,
+): Promise<unknown> {
+  const { process, random, faults, tell } = deps
+  const strikes = (chance: number): boolean => MOVES_ROWS.has(key) && random() < chance && !process.calm
+  await process.after(random() * 4)
+  if (strikes(faults.lostRequest)) {
+    tell(`${process.name}: ${operation} was lost on its way`)
+    throw new PillarboxError('store_unavailable', 'connection reset')
+  }
+  if (strikes(faults.crash / 2)) return die(deps, `before ${operation}`)
+  const answer = await execute()
+  deps.committed(operation, args, answer)
+  if (strikes(faults.crash / 2)) return die(deps, `after ${operation}, before its answer`)
+  if (strikes(faults.lostReply)) {
+    tell(`${process.name}: ${operation} was committed, its answer lost`)
+    await process.after(random() * 4)
+    throw new PillarboxError('store_unavailable', 'connection reset')
+  }
+  if (strikes(faults.stall)) {
+    tell(`${process.name}: stopped for ${deps.stallMs} ms after ${operation}`)
+    process.stopFor(deps.stallMs)
+  }
+  await process.after(random() * 4)
+  return answer
+}
+
+function die({ process, tell }: FaultyDeps, when: string): Promise<never> {
+  tell(`${process.name}: dies ${when}`)
+  process.dead = true
+  return new Promise(() => {})
+}

@@ -1,0 +1,119 @@
+import type { Capability, Provider, SendRequest } from '../../packages/pillarbox/src/channels/channel.ts'
+import { CHANNELS } from '../../packages/pillarbox/src/model/channel.ts'
+import type { Outcome } from '../../packages/pillarbox/src/model/outcome.ts'
+import type { Random } from '../../packages/pillarbox/src/model/ports.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** One call as the vendor's side of the wire saw it. */
+export interface Call {
+  at: number
+  worker: string
+  notificationId: string
+  attempt: number
+  accountId: string
+}
+
+/** One message the vendor accepted: what a recipient would have seen. */
+export interface Message {
+  id: string
+  at: number
+  key: string
+  notificationId: string
+  accountId: string
+}
+
+/** The vendor: it outlives every worker, and its record is the oracle of a run. */
+export interface Vendor {
+  calls: Call[]
+  messages: Message[]
+  /** From now on every call is answered at once with success. */
+  calm(): void
+  /** The vendor as one worker reaches it. */
+  provider(worker: string): Provider
+}
+
+export interface VendorFaults {
+  transient: number
+  throttled: number
+  permanent: number
+  /** The request never arrives, and no answer comes. */
+  lostRequest: number
+  /** The message is accepted and the answer is lost. */
+  lostReply: number
+  /** The request arrives only after the caller has given up. */
+  delayed: number
+}
+
+export function createVendor(scheduler: Scheduler, random: Random, faults: VendorFaults): Vendor {
+  const calls: Call[] = []
+  const messages: Message[] = []
+  let calm = false
+  const byKey = new Map<string, Message>()
+
+  function accept(request: SendRequest): Message {
+    const known = request.account.settings['capability'] === 'key' ? byKey.get(request.key) : undefined
+    if (known) return known
+    const { notificationId, key, account } = request
+    const message = { id: `m${messages.length + 1}`, at: scheduler.now, key, notificationId, accountId: account.id }
+    messages.push(message)
+    byKey.set(key, message)
+    return message
+  }
+
+  async function answer(request: SendRequest): Promise<Outcome> {
+    if (calm) return { kind: 'accepted', providerMessageId: accept(request).id }
+    let chance = random()
+    const hit = (share: number): boolean => {
+      chance -= share
+      return chance < 0
+    }
+    await scheduler.after(random() * 40)
+    if (hit(faults.transient)) return { kind: 'transient', code: '503', error: 'unavailable' }
+    if (hit(faults.throttled)) return { kind: 'throttled', code: '429', error: 'slow down', retryAfterMs: 200 }
+    if (hit(faults.permanent))
+      return { kind: 'permanent', code: '400', error: 'no such number', reason: 'invalid_recipient', fallback: true }
+    if (hit(faults.lostRequest)) return noAnswer(request)
+    if (hit(faults.lostReply)) {
+      accept(request)
+      return noAnswer(request)
+    }
+    if (hit(faults.delayed)) {
+      scheduler.at(scheduler.now + 500 + random() * 5_000, () => accept(request))
+      return noAnswer(request)
+    }
+    const message = accept(request)
+    await scheduler.after(random() * 40)
+    return { kind: 'accepted', providerMessageId: message.id }
+  }
+
+  function noAnswer({ signal }: SendRequest): Promise<Outcome> {
+    const outcome: Outcome = { kind: 'unknown', code: 'timeout', error: 'no answer' }
+    return new Promise((resolve) => {
+      if (signal.aborted) resolve(outcome)
+      else signal.addEventListener('abort', () => resolve(outcome), { once: true })
+    })
+  }
+
+  return {
+    calls,
+    messages,
+    calm() {
+      calm = true
+    },
+    provider: (worker) => ({
+      name: 'vendor',
+      channels: CHANNELS,
+      capability: (account) => account.settings['capability'] as Capability,
+      send(request) {
+        const { notificationId, attempt, account } = request
+        calls.push({ at: scheduler.now, worker, notificationId, attempt, accountId: account.id })
+        return answer(request)
+      },
+      async lookup(request) {
+        await scheduler.after(random() * 20)
+        const found = byKey.get(request.key)
+        return found ? { kind: 'accepted', providerMessageId: found.id } : null
+      },
+    }),
+  }
+}
