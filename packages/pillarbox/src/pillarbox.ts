@@ -200,6 +200,10 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
     replan: (notification) => replan({ store, contexts, renderer, ids }, notification),
     readyMade: () => null,
     sandbox: (filter) => vendor.list(filter),
+    oldestPendingAgeSeconds: async () => {
+      const ms = await store.notifications.oldestDueMs()
+      return ms === null ? null : ms / 1_000
+    },
     config: {
       ...DEFAULT_HTTP_CONFIG,
       stuckAfterMs: config.stuckAfterMs,

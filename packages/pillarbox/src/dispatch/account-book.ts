@@ -8,7 +8,7 @@ export type OpenSecrets = (account: StoredAccount) => Record<string, string>
 
 /** Accounts as dispatch needs them, at most `maxAgeMs` old: a change is felt everywhere within that time. */
 export interface AccountBook {
-  /** The accounts that exist among `ids`. */
+  /** The accounts that exist among `ids`. One whose secrets cannot be opened counts as none, and harms no other. */
   get(ids: readonly string[]): Promise<ReadonlyMap<string, Account>>
   /** What was last read of an account, however old; for calls that must not wait. */
   peek(id: string): Account | null
@@ -28,12 +28,20 @@ export function createAccountBook(deps: {
   async function load(id: string): Promise<void> {
     const readAt = clock.monotonic()
     const stored = await accounts.find(null, id)
-    known.set(id, { account: stored && openAccount(stored, deps.openSecrets), readAt })
-    const warning = known.get(id)?.account?.retryWarning
-    if (warning && !warned.has(id)) {
-      warned.add(id)
-      logger.warn({ accountId: id }, warning)
+    let account: Account | null = null
+    try {
+      account = stored && openAccount(stored, deps.openSecrets)
+    } catch (error) {
+      tellOnce('error', id, `the account cannot be used, its notifications wait: ${String(error)}`)
     }
+    known.set(id, { account, readAt })
+    if (account?.retryWarning) tellOnce('warn', id, account.retryWarning)
+  }
+
+  function tellOnce(level: 'warn' | 'error', accountId: string, message: string): void {
+    if (warned.has(accountId)) return
+    warned.add(accountId)
+    logger[level]({ accountId }, message)
   }
 
   return {

@@ -108,7 +108,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       servedAt.set(laneId, clock.monotonic())
       // A lane that gave less than it was asked for is drained, as far as we know.
       if (unused > 0) lanes.delete(laneId)
-      if (unused > 0 && account.pace) void giveBack(account, unused)
+      if (unused > 0 && account?.pace) void giveBack(account, unused)
     }
     if (answer.claims.length > 0) start(answer.claims, abortCalls)
     return answer.claims.length
@@ -128,7 +128,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     laneId: string
     limit: number
     probe: boolean
-    account: Account
+    /** Null: it was removed. Its rows are claimed all the same, and parked. */
+    account: Account | null
   }
 
   /** How much to claim from each lane: fair shares of the free slots, cut down by breaker and pace. */
@@ -145,10 +146,10 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     const shares = shareSlots(candidates, settings.slotsPerChannel, inFlight.byChannel(), settings.claimRows)
     const asks: Ask[] = []
     for (const { laneId, breaker } of ready) {
-      const account = known.get(laneId)
+      const account = known.get(laneId) ?? null
       const limit = shares.get(laneId) ?? 0
       if (limit === 0) starved = true
-      if (!account || limit === 0) continue
+      if (limit === 0) continue
       if (breaker === 'closed') {
         asks.push({ laneId, limit, probe: false, account })
         continue
@@ -163,7 +164,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
 
   async function paced(asks: Ask[]): Promise<Ask[]> {
     const requests = asks.flatMap(({ laneId, limit, account }) =>
-      account.pace ? [{ laneId, want: limit, pace: account.pace }] : [],
+      account?.pace ? [{ laneId, want: limit, pace: account.pace }] : [],
     )
     if (requests.length === 0) return asks
     const grants = new Map((await store.lanes.take(requests)).map((grant) => [grant.laneId, grant]))

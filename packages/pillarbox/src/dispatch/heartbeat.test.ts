@@ -44,7 +44,7 @@ function setup() {
       await answer(0)
       removed.push(id)
     },
-  } as Store['workers']
+  } as unknown as Store['workers']
   let made = 0
   const heartbeat = createHeartbeat({
     store: { workers },

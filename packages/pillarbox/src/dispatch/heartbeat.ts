@@ -36,6 +36,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const { store, clock, ids, logger, self, ttlMs, callMs } = deps
   let id = ids()
   let confirmedAt = Number.NEGATIVE_INFINITY
+  let registering: Promise<void> | null = null
 
   async function register(): Promise<void> {
     const startedAt = clock.monotonic()
@@ -47,11 +48,23 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
 
   async function beat(): Promise<void> {
     const startedAt = clock.monotonic()
-    if (await store.workers.beat(id)) confirmedAt = startedAt
+    const beaten = id
+    const isAlive = await store.workers.beat(beaten)
+    // An answer about an id that was given up meanwhile says nothing about the present one.
+    if (beaten !== id) return
+    if (isAlive) confirmedAt = startedAt
     else await fenced()
   }
 
-  async function fenced(): Promise<void> {
+  /** A claim and a beat may hear of the death at the same time: both wait for the one new registration. */
+  function fenced(): Promise<void> {
+    registering ??= registerAnew().finally(() => {
+      registering = null
+    })
+    return registering
+  }
+
+  async function registerAnew(): Promise<void> {
     confirmedAt = Number.NEGATIVE_INFINITY
     logger.warn({ workerId: id }, 'this worker was declared dead and its claims were taken over; registering anew')
     await register()

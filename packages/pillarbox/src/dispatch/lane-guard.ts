@@ -24,12 +24,16 @@ export interface LaneGuard {
 
 const FIRST_HOLD_MS = 1_000
 const LONGEST_HOLD_MS = 60_000
+/** However long a provider asks for. */
+const LONGEST_ASKED_MS = 24 * 3_600_000
 /** A paused account is held "for good"; activating it ends the hold. */
 const FOR_GOOD_MS = 10 * 365 * 24 * 3_600_000
 
 interface Seen {
   failures: number
+  /** The last hold of our own choosing; 0 when all has been well since. */
   holdMs: number
+  heldUntil: number
   open: boolean
 }
 
@@ -38,12 +42,23 @@ export function createLaneGuard(deps: {
   clock: Clock
   logger: Logger
 }): LaneGuard {
-  const { store, logger } = deps
+  const { store, clock, logger } = deps
   const seen = new Map<string, Seen>()
   const of = (laneId: string): Seen => {
-    const state = seen.get(laneId) ?? { failures: 0, holdMs: FIRST_HOLD_MS, open: false }
+    const state = seen.get(laneId) ?? { failures: 0, holdMs: 0, heldUntil: 0, open: false }
     seen.set(laneId, state)
     return state
+  }
+
+  /** Calls that are throttled together share one hold; the next one doubles. */
+  function ownHoldMs({ holdMs, heldUntil }: Seen): number {
+    if (holdMs === 0) return FIRST_HOLD_MS
+    return clock.monotonic() < heldUntil ? holdMs : Math.min(LONGEST_HOLD_MS, holdMs * 2)
+  }
+
+  /** What the provider asked for. No time at all, or a header that is no number, would have us call again for ever. */
+  function askedMs(retryAfterMs: number | undefined): number | null {
+    return retryAfterMs !== undefined && retryAfterMs > 0 ? Math.min(retryAfterMs, LONGEST_ASKED_MS) : null
   }
 
   async function react(account: Account, outcome: Outcome): Promise<void> {
@@ -52,16 +67,19 @@ export function createLaneGuard(deps: {
       case 'accepted':
       case 'permanent': // The provider answered sensibly: it is up.
         state.failures = 0
-        state.holdMs = FIRST_HOLD_MS
+        state.holdMs = 0
         if (!state.open) return
         state.open = false
         await store.lanes.closeBreaker(account.id)
         logger.info({ accountId: account.id }, 'breaker closed')
         return
       case 'throttled': {
-        const ms = outcome.retryAfterMs ?? state.holdMs
-        state.holdMs = Math.min(LONGEST_HOLD_MS, state.holdMs * 2)
-        await store.lanes.hold(account.id, ms, `throttled: ${outcome.code}`)
+        const asked = askedMs(outcome.retryAfterMs)
+        if (asked === null) {
+          state.holdMs = ownHoldMs(state)
+          state.heldUntil = clock.monotonic() + state.holdMs
+        }
+        await store.lanes.hold(account.id, asked ?? state.holdMs, `throttled: ${outcome.code}`)
         return
       }
       case 'unauthorized': {
@@ -86,7 +104,8 @@ export function createLaneGuard(deps: {
   }
 
   return {
-    holdMs: (laneId, outcome) => (outcome.kind === 'throttled' ? (outcome.retryAfterMs ?? of(laneId).holdMs) : 0),
+    holdMs: (laneId, outcome) => 
+      outcome.kind === 'throttled' ? (askedMs(outcome.retryAfterMs) ?? ownHoldMs(of(laneId))) : 0,
     probing(laneId) {
       of(laneId).open = true
     },
@@ -95,7 +114,7 @@ export function createLaneGuard(deps: {
       // The common case costs nothing: a good answer on a lane that is well.
       if (
         outcome.kind === 'accepted' &&
-        (!state || (state.failures === 0 && !state.open && state.holdMs === FIRST_HOLD_MS))
+        (!state || (state.failures === 0 && !state.open && state.holdMs === 0))
       )
         return
       await react(account, outcome).catch((error: unknown) =>

@@ -60,7 +60,14 @@ async function recoverOrphans(deps: RescuerDeps): Promise<void> {
 async function settleAll(deps: RescuerDeps, claims: readonly Claim[]): Promise<void> {
   if (claims.length === 0) return
   const { attempt, accounts, completer, custody } = deps
-  await accounts.get([...new Set(claims.map((claim) => claim.laneId))])
+  try {
+    await accounts.get([...new Set(claims.map((claim) => claim.laneId))])
+  } catch (error) {
+    // Not settled, so not held: the next look for orphans finds them again.
+    for (const claim of claims) custody.ended(claim)
+    custody.answerLost()
+    throw error
+  }
   await Promise.all(
     claims.map(async (claim) => {
       await completer.add(await settleLost(attempt, claim, accounts.peek(claim.laneId)))

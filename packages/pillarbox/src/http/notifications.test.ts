@@ -507,6 +507,13 @@ describe('reading notifications', () => {
     assert.equal(await isStuck(id), false)
     f.advance(600_001)
     assert.deepEqual([await isStuck(id), await isStuck(later)], [true, false])
+    const list = async (query: string) => {
+      const answer = await f.call(tenant.keys.viewer, 'GET', `${URL}?${query}`)
+      return answer.statusCode === 200 ? answer.json().items.map((item: { id: string }) => item.id) : answer.statusCode
+    }
+    assert.deepEqual(await list('stuck=true'), [id])
+    assert.deepEqual(await list('stale=true'), [])
+    assert.equal(await list('stuck=false'), 422)
   })
 })
 

@@ -8,7 +8,7 @@ import { REASONS } from '../model/reason.ts'
 import { actOnNotification } from '../operate/act.ts'
 import type { NotificationFilter, NotificationView } from '../store/store.ts'
 import { callerOf, scopeOf, TO_OPERATE, TO_PUBLISH, TO_READ, TO_READ_STATUS, tenantOf } from './auth.ts'
-import type { App, Context } from './context.ts'
+import type { App, Context, HttpConfig } from './context.ts'
 import { type ItemAnswer, itemProblem } from './items.ts'
 import {
   attemptJson,
@@ -144,7 +144,7 @@ export function notificationRoutes(app: App, context: Context): void {
     },
     async handler(request) {
       const { limit, cursor } = request.query
-      const filter = filterOf(request.query, scopeOf(request))
+      const filter = filterOf(request.query, scopeOf(request), config)
       const page = await store.notifications.list(filter, { limit, ...(cursor !== undefined && { cursor }) })
       const now = clock.now()
       return { items: page.items.map((view) => notificationJson(view, { now, config })), nextCursor: page.nextCursor }
@@ -268,6 +268,11 @@ const NOT_ENTITIES = [
 
 const ENTITY_FILTER = `^(?!(?:${[...NAMED_IDS, ...NOT_ENTITIES].join('|')})Id$)[A-Za-z][\\w-]{0,62}Id$`
 
+/** `?stuck=true` narrows the list; there is no asking for the others. */
+function OnlyTrue(description: string) {
+  return Type.Unsafe<true>({ type: 'boolean', const: true, description })
+}
+
 const listParameters = {
   status: Type.Optional(Type.Array(Type.Enum([...NOTIFICATION_STATUSES]), { maxItems: NOTIFICATION_STATUSES.length })),
   channel: Type.Optional(ChannelName),
@@ -280,6 +285,8 @@ const listParameters = {
     Type.String({ pattern: `^(?:${Object.keys(REASONS).join('|')}|fallback_triggered:[a-z_]{1,20})$` }),
   ),
   possibleDuplicate: Type.Optional(Type.Boolean()),
+  stuck: Type.Optional(OnlyTrue('Live, and due for longer than the server’s stuckAfter.')),
+  stale: Type.Optional(OnlyTrue('Sent longer ago than the server’s staleAfter, without a receipt since.')),
   from: Type.Optional(Type.String({ format: 'date-time' })),
   to: Type.Optional(Type.String({ format: 'date-time' })),
   q: Type.Optional(
@@ -306,13 +313,17 @@ interface ListQuery {
   accountId?: string
   reason?: string
   possibleDuplicate?: boolean
+  stuck?: true
+  stale?: true
   from?: string
   to?: string
   q?: string
 }
 
-function filterOf(query: ListQuery, tenantId: string | null): NotificationFilter {
+function filterOf(query: ListQuery, tenantId: string | null, config: HttpConfig): NotificationFilter {
   const filter: NotificationFilter = {}
+  if (query.stuck) filter.stuckForMs = config.stuckAfterMs
+  if (query.stale) filter.staleForMs = config.staleAfterMs
   if (tenantId !== null) filter.tenantId = tenantId
   for (const name of [
     'status',
