@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import { freshDatabase } from '../../../../../test/postgres/database.ts'
+import type { Clock, Logger } from '../../model/ports.ts'
+import { type Bench, completion, createBench } from '../conformance/fixtures.ts'
+import { openPostgres } from './open.ts'
+
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+const clock: Clock = { now: () => Date.now(), monotonic: () => performance.now(), sleep: (ms) => wait(ms) }
+
+/** A session reports what it counted when it ends, so each part of the test has a store of its own. */
+async function withStore<T>(url: string, body: (bench: Bench) => Promise<T>): Promise<T> {
+  const store = await openPostgres({ url, clock, logger: silent })
+  try {
+    await store.migrate()
+    return await body(await createBench({ store, advance: (ms) => wait(ms), close: () => store.close() }))
+  } finally {
+    await store.close()
+  }
+}
+
+it('drains a backlog by index lookups alone, and claims without writing an index', async () => {
+  await using database = await freshDatabase()
+  // The table's statistics will say that it is empty: where a planner left alone goes wrong.
+  const { lane, worker } = await withStore(database.url, async (bench) => {
+    const target = await bench.lane()
+    for (let i = 0; i < 4; i++) await bench.enqueue(target, 1_000)
+    return { lane: target, worker: await bench.worker() }
+  })
+  const before = await statistics(database.url)
+
+  await withStore(database.url, async ({ store, claim }) => {
+    for (let i = 0; i < 8; i++) {
+      const claims = await claim(worker, lane, 500)
+      assert.equal(claims.length, 500)
+      await store.dispatch.complete(
+        worker,
+        claims.map((each, n) => (n % 50 === i ? completion(each, 'retrying') : completion(each, 'sent'))),
+      )
+    }
+    assert.deepEqual(await store.dispatch.dueLanes(null, 10), [])
+  })
+
+  const after = await statistics(database.url)
+  assert.equal(after.seqScans - before.seqScans, 0, 'the work table was read from end to end')
+  assert.equal(after.updated - before.updated, 4_080)
+  // Every claim is heap-only; of the 80 retries, which move in the claim index, none can be.
+  assert.equal(after.heapOnly - before.heapOnly, 4_000)
+  assert.ok(after.dueIndexScans - before.dueIndexScans >= 8, 'claims do not use the claim index')
+})
+
+async function statistics(url: string) {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ seq: string; updated: string; hot: string; due: string }>(
+      `select t.seq_scan as seq, t.n_tup_upd as updated, t.n_tup_hot_upd as hot, i.idx_scan as due
+        from pg_stat_user_tables t join pg_stat_user_indexes i on i.relid = t.relid and i.indexrelname = 'dispatch_due'
+        where t.schemaname = 'pillarbox' and t.relname = 'dispatch'`,
+    )
+    const [row] = rows
+    assert.ok(row !== undefined)
+    return {
+      seqScans: Number(row.seq),
+      updated: Number(row.updated),
+      heapOnly: Number(row.hot),
+      dueIndexScans: Number(row.due),
+    }
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,10 @@
+import { spine } from './0001-spine.ts'
+
+export interface Migration {
+  version: number
+  name: string
+  sql: string
+}
+
+/** In order, without gaps. One that has been released is never changed: a mistake is mended by the next one. */
+export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'spine', sql: spine }]

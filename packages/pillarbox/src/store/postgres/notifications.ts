@@ -1,0 +1,172 @@
+import { addressOf } from '../../model/recipient.ts'
+import type { NewNotification, NotificationStore } from '../store.ts'
+import { jsonArray, plainArray, storable, textArray } from './arrays.ts'
+import { grouped } from './group.ts'
+import type { Run, Session } from './session.ts'
+
+type Answer = { id: string; duplicate: boolean }
+
+/** Writing new notifications. Concurrent calls share a commit; one that is refused spoils no other. */
+export function openNotificationInsert(intake: Session): Pick<NotificationStore, 'insert'> {
+  return {
+    insert: grouped(async (given: readonly NewNotification[]): Promise<Answer[]> => {
+      // One statement commits itself; only what is born parked takes two.
+      const insert = (run: Run): Promise<Inserted> => insertNotifications(run, given)
+      const { answers } = given.some((each) => each.parked !== null)
+        ? await intake.transaction(insert)
+        : await insert(intake.run)
+      return answers
+    }),
+  }
+}
+
+/** What came of each notification, in the given order, and the lanes that now have due work. */
+export interface Inserted {
+  answers: Answer[]
+  inserted: number
+  lanes: string[]
+}
+
+/** The work rows are sorted as claims will take them, so that a claim finds its rows side by side. */
+const INSERT = `
+  with ledger as (
+    insert into pillarbox.notifications (id, tenant_id, idempotency_key, channel, account_id, provider, recipient, address,
+      content, event_id, event_type, schedule_id, entity_type, entity_id, template_id, template_version, locale,
+      correlation_id, execution_id, parent_execution_id, site, triggered_by, fallback, fallback_of, warnings, due_at,
+      expires_at)
+    select id, tenant_id, idempotency_key, channel, account_id, provider, recipient, address, content, event_id,
+      event_type, schedule_id, entity_type, entity_id, template_id, template_version, locale, correlation_id,
+      execution_id, parent_execution_id, site, triggered_by, fallback, fallback_of, warnings,
+      to_timestamp(due_ms / 1000), to_timestamp(expires_ms / 1000)
+    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::text[], $7::json[], $8::text[],
+      $9::json[], $10::text[], $11::text[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::int[], $17::text[],
+      $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::json[], $24::uuid[], $25::json[],
+      $26::float8[], $27::float8[])
+      as given (id, tenant_id, idempotency_key, channel, account_id, provider, recipient, address, content, event_id,
+        event_type, schedule_id, entity_type, entity_id, template_id, template_version, locale, correlation_id,
+        execution_id, parent_execution_id, site, triggered_by, fallback, fallback_of, warnings, due_ms, expires_ms)
+    on conflict (tenant_id, idempotency_key) do nothing
+    returning id, account_id, due_at
+  ), queued as (
+    insert into pillarbox.dispatch (notification_id, lane_id, visible_at)
+    select id, account_id, greatest(now(), due_at) from ledger
+    where id <> all ($28::uuid[])
+    order by account_id, greatest(now(), due_at), id
+  )
+  select id, coalesce(due_at <= now(), true) as due from ledger`
+
+const PARK = `
+  insert into pillarbox.settled (notification_id, tenant_id, status, reason, last_error)
+  select id, tenant_id, 'parked', reason, error
+  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as given (id, tenant_id, reason, error)`
+
+/** A second statement on purpose: the first one's snapshot does not see a row whose writer committed meanwhile. */
+const EXISTING = `
+  select n.tenant_id, n.idempotency_key, n.id
+  from unnest($1::text[], $2::text[]) as given (tenant_id, idempotency_key)
+  join pillarbox.notifications n on n.tenant_id = given.tenant_id and n.idempotency_key = given.idempotency_key`
+
+/** Writes notifications on `run`, which is in a transaction if any of them is born parked. Repeats answer the first's id. */
+export async function insertNotifications(run: Run, given: readonly NewNotification[]): Promise<Inserted> {
+  const keys = given.map(keyOf)
+  const firstByKey = new Map<string, NewNotification>()
+  const isFirst = given.map((each, i) => {
+    const key = keys[i] as string
+    return !firstByKey.has(key) && firstByKey.set(key, each) !== undefined
+  })
+  // In the order of their keys: two calls with the same keys then wait for each other instead of deadlocking.
+  const firsts = [...firstByKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, first]) => first)
+  const written = await insertRows(run, firsts)
+
+  const parked = firsts.filter((each) => each.parked !== null && written.has(each.id))
+  if (parked.length > 0) await park(run, parked)
+  const existing =
+    written.size < firsts.length
+      ? await findExisting(
+          run,
+          firsts.filter((each) => !written.has(each.id)),
+        )
+      : new Map<string, string>()
+
+  const lanes = new Set<string>()
+  for (const { id, accountId, parked: stopped } of firsts)
+    if (accountId !== null && stopped === null && written.get(id) === true) lanes.add(accountId)
+  return {
+    answers: keys.map((key, i) => {
+      const first = firstByKey.get(key) as NewNotification
+      const isWritten = written.has(first.id)
+      return {
+        id: isWritten ? first.id : (existing.get(key) ?? first.id),
+        duplicate: !isWritten || isFirst[i] !== true,
+      }
+    }),
+    inserted: written.size,
+    lanes: [...lanes],
+  }
+}
+
+/** The ids that were written, each with whether it is due now. */
+async function insertRows(run: Run, given: readonly NewNotification[]): Promise<Map<string, boolean>> {
+  const rows = await run<{ id: string; due: boolean }>({
+    name: 'insert_notifications',
+    text: INSERT,
+    values: [
+      plainArray(given.map((each) => each.id)),
+      textArray(given.map((each) => each.tenantId)),
+      textArray(given.map((each) => each.idempotencyKey)),
+      plainArray(given.map((each) => each.channel)),
+      plainArray(given.map((each) => each.accountId)),
+      textArray(given.map((each) => each.provider)),
+      jsonArray(given.map((each) => each.to)),
+      textArray(given.map((each) => addressOf(each.channel, each.to))),
+      jsonArray(given.map((each) => each.content)),
+      textArray(given.map((each) => each.eventId)),
+      textArray(given.map((each) => each.eventType)),
+      plainArray(given.map((each) => each.scheduleId)),
+      textArray(given.map((each) => each.entity?.type ?? null)),
+      textArray(given.map((each) => each.entity?.id ?? null)),
+      textArray(given.map((each) => each.templateId)),
+      plainArray(given.map((each) => each.templateVersion)),
+      textArray(given.map((each) => each.locale)),
+      textArray(given.map((each) => each.correlationId)),
+      textArray(given.map((each) => each.executionId)),
+      textArray(given.map((each) => each.parentExecutionId)),
+      textArray(given.map((each) => each.site)),
+      textArray(given.map((each) => each.triggeredBy)),
+      jsonArray(given.map((each) => (each.fallback.length > 0 ? each.fallback : null))),
+      plainArray(given.map((each) => each.fallbackOf)),
+      jsonArray(given.map((each) => (each.warnings.length > 0 ? each.warnings : null))),
+      plainArray(given.map((each) => each.dueAt)),
+      plainArray(given.map((each) => each.expiresAt)),
+      plainArray(given.filter((each) => each.parked !== null).map((each) => each.id)),
+    ],
+  })
+  return new Map(rows.map(({ id, due }) => [id, due]))
+}
+
+async function park(run: Run, given: readonly NewNotification[]): Promise<void> {
+  await run({
+    name: 'park_new',
+    text: PARK,
+    values: [
+      plainArray(given.map((each) => each.id)),
+      textArray(given.map((each) => each.tenantId)),
+      textArray(given.map((each) => each.parked?.reason ?? null)),
+      textArray(given.map((each) => each.parked?.error ?? null)),
+    ],
+  })
+}
+
+async function findExisting(run: Run, given: readonly NewNotification[]): Promise<Map<string, string>> {
+  const rows = await run<{ tenant_id: string; idempotency_key: string; id: string }>({
+    name: 'find_existing',
+    text: EXISTING,
+    values: [textArray(given.map((each) => each.tenantId)), textArray(given.map((each) => each.idempotencyKey))],
+  })
+  return new Map(rows.map((row) => [`${row.tenant_id} ${row.idempotency_key}`, row.id]))
+}
+
+/** A tenant's id has no space, so no two pairs give one key. */
+function keyOf({ tenantId, idempotencyKey }: NewNotification): string {
+  return `${tenantId} ${storable(idempotencyKey)}`
+}

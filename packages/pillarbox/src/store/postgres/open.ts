@@ -1,0 +1,116 @@
+import type { Clock, Logger } from '../../model/ports.ts'
+import { sharedAccounts } from '../shared/accounts.ts'
+import { sharedCatalogue } from '../shared/catalogue.ts'
+import { sharedEvents } from '../shared/events.ts'
+import { sharedKeys } from '../shared/keys.ts'
+import { sharedLanes } from '../shared/lanes.ts'
+import { sharedNotifications } from '../shared/notifications.ts'
+import { sharedPlan } from '../shared/plan.ts'
+import { sharedTenants } from '../shared/tenants.ts'
+import type { Store } from '../store.ts'
+import { openDispatch } from './dispatch.ts'
+import { openEventInsert } from './events.ts'
+import { openLanes } from './lanes.ts'
+import { migrate, schemaVersions } from './migrate.ts'
+import { openNotificationInsert } from './notifications.ts'
+import { openPlan } from './plan.ts'
+import { scriptRunner } from './scripts.ts'
+import { openSession, openSessions, type SessionOptions } from './session.ts'
+import { openWake } from './wake.ts'
+import { openWorkers } from './workers.ts'
+
+export interface PostgresOptions {
+  /** `postgres://…`, as the driver `pg` takes it. */
+  url: string
+  clock: Clock
+  logger: Logger
+  /** Connections for reading and for what people do by hand. Default: 4. */
+  poolSize?: number
+  /** After this long the server gives a statement up. Default: 30 000. */
+  statementTimeoutMs?: number
+  /** False behind a pooler in transaction mode: no prepared statements, no session settings, no wake-ups. Default: true. */
+  prepare?: boolean
+}
+
+const POOL_SIZE = 4
+const STATEMENT_TIMEOUT_MS = 30_000
+/** A migration may rewrite a large table, or wait for another process that does. */
+const MIGRATION_TIMEOUT_MS = 3_600_000
+
+/**
+ * The hot statements join a handful of arrays with tables by key: always a nested loop of index lookups. The planner
+ * would guess otherwise from a work table's statistics, taken when it was empty, and plan anew for every array length.
+ */
+const BY_KEY = [
+  'plan_cache_mode = force_generic_plan',
+  'enable_seqscan = off',
+  'enable_hashjoin = off',
+  'enable_mergejoin = off',
+]
+
+/**
+ * A store on PostgreSQL. Connects at once to see that the server is there, and rejects with `store_unavailable` if not;
+ * from then on it lives through restarts of the server: calls made meanwhile reject, later ones succeed.
+ *
+ * Few connections, one role each, made when first needed, so that a slow report never delays a claim or a heartbeat.
+ */
+export async function openPostgres(options: PostgresOptions): Promise<Store> {
+  const { logger, poolSize = POOL_SIZE } = options
+  const session = (role: string, settings: readonly string[] = []): SessionOptions => ({
+    url: options.url,
+    role,
+    clock: options.clock,
+    logger,
+    statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    prepare: options.prepare ?? true,
+    settings,
+  })
+  const admin = openSessions(poolSize, session('admin'))
+  const intake = openSession(session('intake', BY_KEY))
+  const planning = openSession(session('plan', BY_KEY))
+  const claims = openSession(session('claim', BY_KEY))
+  const completions = openSessions(2, session('complete', BY_KEY))
+  const control = openSession(session('control'))
+  const wake = openWake(session('wake'))
+  const scripts = scriptRunner(admin)
+  const now = async (): Promise<number> => {
+    const [row] = await admin.run<{ ms: number }>({ text: 'select extract(epoch from now())::float8 * 1000 as ms' })
+    return Math.trunc(row?.ms ?? Number.NaN)
+  }
+
+  const store: Store = {
+    engine: 'postgres',
+    migrate: async () => {
+      const migrating = openSession({ ...session('migrate'), statementTimeoutMs: MIGRATION_TIMEOUT_MS })
+      try {
+        return await migrate(migrating, logger)
+      } finally {
+        await migrating.close()
+      }
+    },
+    schema: () => schemaVersions(admin),
+    now,
+    events: { ...sharedEvents(scripts), ...openEventInsert(intake) },
+    plan: { ...sharedPlan(scripts), ...openPlan(planning) },
+    notifications: { ...sharedNotifications(scripts), ...openNotificationInsert(intake) },
+    dispatch: openDispatch({ claims, completions, admin }),
+    lanes: { ...sharedLanes(scripts), ...openLanes(control) },
+    workers: openWorkers(control),
+    tenants: sharedTenants(scripts),
+    keys: sharedKeys(scripts),
+    accounts: sharedAccounts(scripts),
+    catalogue: sharedCatalogue(scripts),
+    wake,
+    close: async () => {
+      const sessions = [admin, intake, planning, claims, completions, control, wake]
+      await Promise.all(sessions.map((each) => each.close()))
+    },
+  }
+  try {
+    await now()
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  return store
+}

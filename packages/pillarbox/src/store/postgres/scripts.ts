@@ -1,0 +1,37 @@
+import type { Dialect, Script, ScriptRunner } from '../shared/script.ts'
+import { storable } from './arrays.ts'
+import type { Run, Session } from './session.ts'
+
+const dialect: Dialect = {
+  engine: 'postgres',
+  now: 'now()',
+  instant: (parameter) => `to_timestamp(${parameter}::double precision / 1000.0)`,
+  plus: (instant, ms) => `(${instant} + (${ms})::double precision * interval '1 millisecond')`,
+}
+
+/** Runs the scripts both engines share: a read statement by statement, a write in one transaction. */
+export function scriptRunner(session: Session): ScriptRunner {
+  return {
+    dialect,
+    read: (script) => follow(session.run, script()),
+    write: (script) => session.transaction((run) => follow(run, script())),
+  }
+}
+
+async function follow<T>(run: Run, script: Script<T>): Promise<T> {
+  let step = script.next()
+  while (step.done !== true) {
+    const { text, values } = step.value
+    const bound = values.map((value) => (typeof value === 'string' ? storable(value) : value))
+    let rows: Record<string, unknown>[]
+    try {
+      rows = await run({ text, values: bound })
+    } catch (error) {
+      // Into the script, so that it ends as a function that threw would.
+      step = script.throw(error)
+      continue
+    }
+    step = script.next(rows)
+  }
+  return step.value
+}

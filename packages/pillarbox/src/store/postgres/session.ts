@@ -1,0 +1,237 @@
+import pg from 'pg'
+import { PillarboxError } from '../../model/errors.ts'
+import type { Clock, Logger } from '../../model/ports.ts'
+import { isRolledBack, isUnavailable, sqlStateOf, translated } from './unavailable.ts'
+
+export interface Query {
+  /** Prepared once per connection under this name, unless the session does not prepare. */
+  name?: string
+  text: string
+  values?: readonly unknown[]
+  /** Rows as arrays in column order: cheaper for wide results. */
+  rowMode?: 'array'
+}
+
+/** Runs one statement and answers its rows. */
+export type Run = <R = Record<string, unknown>>(query: Query) => Promise<R[]>
+
+/**
+ * One connection with one role. Callers take turns on it; it connects when first used and again after it broke.
+ * Connection trouble rejects with `store_unavailable`; whether a commit that was under way happened is then unknown.
+ */
+export interface Session {
+  /** One statement, committed when it resolves. */
+  readonly run: Run
+  /** Begins, runs `body`, commits. Runs `body` again if PostgreSQL rolled it back to end a deadlock. */
+  transaction<T>(body: (run: Run) => Promise<T>): Promise<T>
+  /** Callers that wait or run. */
+  readonly load: number
+  close(): Promise<void>
+}
+
+export interface SessionOptions {
+  url: string
+  /** Shown in pg_stat_activity after `pillarbox`. */
+  role: string
+  clock: Clock
+  logger: Logger
+  statementTimeoutMs: number
+  /** False behind a pooler in transaction mode: no named statements, no session settings. */
+  prepare: boolean
+  /** Further settings of the session, `name = value`. */
+  settings?: readonly string[]
+}
+
+const CONNECT_TIMEOUT_MS = 5_000
+const LOCK_TIMEOUT_MS = 10_000
+const IDLE_IN_TRANSACTION_MS = 15_000
+/** How long past the server's own limit the driver waits before it takes the socket for dead. */
+const SILENCE_MS = 5_000
+const FIRST_BACK_OFF_MS = 50
+const MAX_BACK_OFF_MS = 1_000
+const ROLLBACK_TRIES = 4
+/** How long `close` waits for the server's end of a connection to go away. */
+const GOODBYE_MS = 2_000
+
+/**
+ * int8 as number: tokens and counts stay far below 2^53. JSON as its text, as SQLite has it: the scripts both engines
+ * share could not tell a parsed string from text that is still to be parsed.
+ */
+const PARSERS: Record<number, (text: string) => unknown> = { 20: Number, 114: String }
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary'): unknown =>
+    PARSERS[oid] ?? pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+}
+
+export function openSession(options: SessionOptions): Session {
+  const { clock, logger, role } = options
+  const closing = new AbortController()
+  let client: pg.Client | null = null
+  let turn: Promise<unknown> = Promise.resolve()
+  let load = 0
+  let backOffMs = 0
+  let retryAt = 0
+  let lastFailure: PillarboxError | null = null
+
+  /**
+   * Callers take turns: the protocol answers one statement at a time, and a transaction must not be interleaved. Those
+   * who waited while a connection could not be made share that failure, rather than each waiting for its own.
+   */
+  const exclusively = <T>(work: () => Promise<T>): Promise<T> => {
+    load += 1
+    const failureBefore = lastFailure
+    const inTurn = async (): Promise<T> => {
+      if (client === null && lastFailure !== null && lastFailure !== failureBefore) throw lastFailure
+      return work()
+    }
+    const done = turn.then(inTurn).finally(() => {
+      load -= 1
+    })
+    turn = done.catch(() => {})
+    return done
+  }
+
+  const connected = async (): Promise<pg.Client> => {
+    if (client !== null) return client
+    const waitMs = retryAt - clock.monotonic()
+    if (waitMs > 0) await clock.sleep(waitMs, closing.signal)
+    if (closing.signal.aborted) throw new PillarboxError('store_unavailable', 'The store is closed')
+    const fresh = newClient(options, (error) => {
+      if (client !== fresh) return
+      client = null
+      logger.warn({ role, error: String(error) }, 'Lost a PostgreSQL connection')
+    })
+    try {
+      await fresh.connect()
+      if (options.prepare) await fresh.query(settingsOf(options))
+    } catch (error) {
+      discard(fresh)
+      backOffMs = Math.min(MAX_BACK_OFF_MS, Math.max(FIRST_BACK_OFF_MS, backOffMs * 2))
+      retryAt = clock.monotonic() + backOffMs
+      const message = error instanceof Error ? error.message || String(error) : String(error)
+      lastFailure = new PillarboxError('store_unavailable', `PostgreSQL cannot be reached: ${message}`, {
+        cause: error,
+      })
+      throw lastFailure
+    }
+    backOffMs = 0
+    lastFailure = null
+    client = fresh
+    return fresh
+  }
+
+  /** A connection whose state is in doubt is given up: after anything but an ordinary refusal by the server. */
+  const failed = (from: pg.Client, error: unknown): void => {
+    if (sqlStateOf(error) !== null && !connectionIsGone(error)) return
+    if (client === from) client = null
+    discard(from)
+  }
+
+  const runOn = async <R>(on: pg.Client, query: Query): Promise<R[]> => {
+    const { name, text, values, rowMode } = query
+    const config = {
+      text,
+      ...(name !== undefined && options.prepare ? { name } : {}),
+      ...(values === undefined ? {} : { values: values as unknown[] }),
+      ...(rowMode === undefined ? {} : { rowMode }),
+    }
+    try {
+      const result = await on.query(config)
+      return result.rows as R[]
+    } catch (error) {
+      failed(on, error)
+      throw translated(error)
+    }
+  }
+
+  const transactionOn = async <T>(on: pg.Client, body: (run: Run) => Promise<T>): Promise<T> => {
+    await runOn(on, { text: 'begin' })
+    try {
+      const result = await body((query) => runOn(on, query))
+      await runOn(on, { text: 'commit' })
+      return result
+    } catch (error) {
+      if (client === on) await runOn(on, { text: 'rollback' }).catch(() => failed(on, error))
+      throw error
+    }
+  }
+
+  const againIfRolledBack = async <T>(work: () => Promise<T>): Promise<T> => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!isRolledBack(error) || tries === ROLLBACK_TRIES) throw error
+      }
+    }
+  }
+
+  return {
+    get load() {
+      return load
+    },
+    run: <R>(query: Query) => exclusively(() => againIfRolledBack(async () => runOn<R>(await connected(), query))),
+    transaction: (body) => exclusively(() => againIfRolledBack(async () => transactionOn(await connected(), body))),
+    close: async () => {
+      closing.abort()
+      await turn
+      const last = client
+      client = null
+      if (last !== null) await Promise.race([last.end(), clock.sleep(GOODBYE_MS)])
+    },
+  }
+}
+
+/** Several sessions with one role; each call goes to the least busy. Connections are made only as load asks for them. */
+export function openSessions(count: number, options: SessionOptions): Session {
+  const sessions = Array.from({ length: count }, () => openSession(options))
+  const leastBusy = (): Session => sessions.reduce((best, session) => (session.load < best.load ? session : best))
+  return {
+    get load() {
+      return sessions.reduce((sum, session) => sum + session.load, 0)
+    },
+    run: (query) => leastBusy().run(query),
+    transaction: (body) => leastBusy().transaction(body),
+    close: async () => {
+      await Promise.all(sessions.map((session) => session.close()))
+    },
+  }
+}
+
+/** A client that reports its end once and never lets an error event reach the process. */
+export function newClient(options: SessionOptions, onLost: (error: unknown) => void): pg.Client {
+  const client = new pg.Client({
+    connectionString: options.url,
+    application_name: `pillarbox ${options.role}`,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: options.statementTimeoutMs + SILENCE_MS,
+    keepAlive: true,
+    types,
+  })
+  client.on('error', onLost)
+  client.on('end', () => onLost(new Error('Connection terminated')))
+  return client
+}
+
+/** Gives a client up without waiting: its socket may be half-open. */
+export function discard(client: pg.Client): void {
+  client.end().catch(() => {})
+}
+
+function settingsOf({ statementTimeoutMs, settings = [] }: SessionOptions): string {
+  return [
+    `statement_timeout = ${statementTimeoutMs}`,
+    `lock_timeout = ${Math.min(LOCK_TIMEOUT_MS, statementTimeoutMs)}`,
+    `idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`,
+    // Our statements are short: compiling them would cost more than running them.
+    'jit = off',
+    ...settings,
+  ]
+    .map((setting) => `set ${setting}`)
+    .join('; ')
+}
+
+function connectionIsGone(error: unknown): boolean {
+  const state = sqlStateOf(error) ?? ''
+  return isUnavailable(error) && !['57014', '55P03', '25006'].includes(state) && !state.startsWith('53')
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import { freshDatabase } from '../../../../../test/postgres/database.ts'
+import { startPostgres } from '../../../../../test/postgres/launcher.ts'
+import type { Clock, Logger } from '../../model/ports.ts'
+import type { WakeTopic } from '../store.ts'
+import type { SessionOptions } from './session.ts'
+import { openWake } from './wake.ts'
+
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+const clock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: (ms, signal) => wait(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {}),
+}
+
+function optionsFor(url: string): SessionOptions {
+  return { url, role: 'wake', clock, logger: silent, statementTimeoutMs: 5_000, prepare: true }
+}
+
+/** A listener that can be waited for. */
+function ear() {
+  const heard: WakeTopic[] = []
+  let wake = (): void => {}
+  return {
+    heard,
+    listen: (topic: WakeTopic): void => {
+      heard.push(topic)
+      wake()
+    },
+    until: async (count: number): Promise<void> => {
+      while (heard.length < count)
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+    },
+  }
+}
+
+/** Resolves once `count` sessions of the database listen. */
+async function untilListening(url: string, count: number): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  for (;;) {
+    const { rows } = await client.query(
+      `select 1 from pg_stat_activity
+        where datname = current_database() and query like 'listen %' and state = 'idle'`,
+    )
+    if (rows.length >= count) break
+    await wait(5)
+  }
+  await client.end()
+}
+
+describe('wake', () => {
+  it('reaches other processes and not its own', async () => {
+    await using database = await freshDatabase()
+    const [here, there] = [openWake(optionsFor(database.url)), openWake(optionsFor(database.url))]
+    const [own, other] = [ear(), ear()]
+    here.subscribe(own.listen)
+    there.subscribe(other.listen)
+    await untilListening(database.url, 2)
+
+    here.notify('dispatch')
+    await other.until(1)
+    there.notify('events')
+    await own.until(1)
+
+    assert.deepEqual(other.heard, ['dispatch'])
+    assert.deepEqual(own.heard, ['events'])
+    await Promise.all([here.close(), there.close()])
+  })
+
+  it('makes many hints few, and lets the last one through', async () => {
+    await using database = await freshDatabase()
+    const [here, there] = [openWake(optionsFor(database.url)), openWake(optionsFor(database.url))]
+    const other = ear()
+    there.subscribe(other.listen)
+    here.subscribe(() => {})
+    await untilListening(database.url, 2)
+
+    for (let i = 0; i < 1_000; i++) here.notify('dispatch')
+    await other.until(2)
+    here.notify('events')
+    await other.until(3)
+
+    assert.deepEqual(other.heard, ['dispatch', 'dispatch', 'events'])
+    await Promise.all([here.close(), there.close()])
+  })
+
+  it('sends a hint given before there was a connection', async () => {
+    await using database = await freshDatabase()
+    const [here, there] = [openWake(optionsFor(database.url)), openWake(optionsFor(database.url))]
+    const other = ear()
+    there.subscribe(other.listen)
+    await untilListening(database.url, 1)
+
+    here.notify('events')
+    await other.until(1)
+
+    assert.deepEqual(other.heard, ['events'])
+    await Promise.all([here.close(), there.close()])
+  })
+
+  it('stops calling a listener that unsubscribed', async () => {
+    await using database = await freshDatabase()
+    const [here, there] = [openWake(optionsFor(database.url)), openWake(optionsFor(database.url))]
+    const [gone, stays] = [ear(), ear()]
+    const unsubscribe = there.subscribe(gone.listen)
+    there.subscribe(stays.listen)
+    here.subscribe(() => {})
+    await untilListening(database.url, 2)
+
+    unsubscribe()
+    here.notify('events')
+    await stays.until(1)
+
+    assert.deepEqual(gone.heard, [])
+    await Promise.all([here.close(), there.close()])
+  })
+
+  it('listens again after the server was away, and says that hints may have been missed', async () => {
+    await using server = await startPostgres()
+    const wake = openWake(optionsFor(server.url))
+    const other = ear()
+    wake.subscribe(other.listen)
+    await untilListening(server.url, 1)
+
+    await server.stop()
+    wake.notify('events')
+    await server.start()
+    await other.until(2)
+
+    assert.deepEqual(other.heard, ['events', 'dispatch'])
+    await wake.close()
+  })
+
+  it('closes at once where there is no server', async () => {
+    const wake = openWake(optionsFor('postgres://postgres@127.0.0.1:1/postgres'))
+    wake.subscribe(() => {})
+    wake.notify('dispatch')
+
+    await wake.close()
+  })
+})

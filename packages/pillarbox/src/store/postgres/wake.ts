@@ -1,0 +1,147 @@
+import type { WakeStore, WakeTopic } from '../store.ts'
+import { discard, newClient, type SessionOptions } from './session.ts'
+
+const CHANNEL = 'pillarbox'
+const TOPICS: readonly WakeTopic[] = ['events', 'dispatch']
+/** NOTIFY takes a lock at commit that all notifying sessions share, so we use it sparingly. */
+const QUIET_MS = 25
+/** A socket whose other end vanished says nothing: ask now and then. */
+const SELF_CHECK_MS = 15_000
+const FIRST_BACK_OFF_MS = 100
+const MAX_BACK_OFF_MS = 5_000
+
+type Client = ReturnType<typeof newClient>
+
+export interface PostgresWake extends WakeStore {
+  close(): Promise<void>
+}
+
+/**
+ * Hints over one connection of our own, which both listens and notifies: a hint that comes back from that very
+ * connection is ours and is dropped. It is made on first use and made again whenever it breaks; since hints may have
+ * been missed meanwhile, every listener is then called for every topic.
+ */
+export function openWake(options: SessionOptions): PostgresWake {
+  const { clock, logger } = options
+  const listeners = new Set<(topic: WakeTopic) => void>()
+  const closing = new AbortController()
+  /** Topics to tell of once there is a connection. */
+  const unsent = new Set<WakeTopic>()
+  let client: Client | null = null
+  let keeping: Promise<void> | null = null
+  /** The protocol answers one statement at a time. */
+  let turn: Promise<unknown> = Promise.resolve()
+
+  const call = (topic: WakeTopic): void => {
+    for (const listener of listeners) listener(topic)
+  }
+  const send = (text: string, values: string[] = []): Promise<void> => {
+    const sent = turn.then(async () => {
+      await client?.query(text, values)
+    })
+    turn = sent.catch(() => {})
+    return sent
+  }
+
+  /** Resolves when the connection is lost or found dead, or on close. Rejects when it could not be made. */
+  const keepOne = async (onConnected: () => void): Promise<void> => {
+    const lost = new AbortController()
+    const over = AbortSignal.any([lost.signal, closing.signal])
+    const fresh = newClient(options, () => lost.abort())
+    try {
+      await fresh.connect()
+      fresh.on('notification', ({ processId, payload }) => {
+        const topic = TOPICS.find((each) => each === payload)
+        if (topic !== undefined && processId !== processIdOf(fresh)) call(topic)
+      })
+      await fresh.query(`listen ${CHANNEL}`)
+      client = fresh
+      onConnected()
+      while (!over.aborted) {
+        await clock.sleep(SELF_CHECK_MS, over)
+        if (!over.aborted) await send('select 1')
+      }
+    } finally {
+      client = null
+      discard(fresh)
+    }
+  }
+
+  const keep = async (): Promise<void> => {
+    let backOffMs = FIRST_BACK_OFF_MS
+    let isFirst = true
+    while (!closing.signal.aborted) {
+      try {
+        await keepOne(() => {
+          backOffMs = FIRST_BACK_OFF_MS
+          if (!isFirst) for (const topic of TOPICS) call(topic)
+          isFirst = false
+          for (const topic of unsent) notifyOnce(topic)
+          unsent.clear()
+        })
+      } catch (error) {
+        logger.debug({ error: String(error) }, 'The wake-up connection failed; polling goes on without it')
+        isFirst = false
+      }
+      await clock.sleep(backOffMs, closing.signal)
+      backOffMs = Math.min(MAX_BACK_OFF_MS, backOffMs * 2)
+    }
+  }
+  const start = (): void => {
+    if (!closing.signal.aborted) keeping ??= keep()
+  }
+
+  const notifyOnce = (topic: WakeTopic): void => {
+    if (client === null) unsent.add(topic)
+    // A hint that fails is dropped: whoever would have got it polls anyway.
+    else send('select pg_notify($1, $2)', [CHANNEL, topic]).catch(() => {})
+  }
+  const notify = rateLimited(notifyOnce, (ms) => clock.sleep(ms, closing.signal))
+
+  return {
+    notify: (topic) => {
+      if (!options.prepare || closing.signal.aborted) return
+      start()
+      notify(topic)
+    },
+    subscribe: (listener) => {
+      // A pooler in transaction mode hands the session to somebody else: nothing would ever arrive.
+      if (options.prepare) start()
+      listeners.add(listener)
+      return () => {
+        listeners.delete(listener)
+      }
+    },
+    close: async () => {
+      closing.abort()
+      await keeping
+    },
+  }
+}
+
+/** Calls at once, and then at most once per `QUIET_MS` and topic, at the end of the quiet time if asked meanwhile. */
+function rateLimited(
+  notify: (topic: WakeTopic) => void,
+  sleep: (ms: number) => Promise<void>,
+): (topic: WakeTopic) => void {
+  const quiet = new Map<WakeTopic, { isAskedAgain: boolean }>()
+  const begin = (topic: WakeTopic): void => {
+    notify(topic)
+    const period = { isAskedAgain: false }
+    quiet.set(topic, period)
+    void sleep(QUIET_MS).then(() => {
+      quiet.delete(topic)
+      if (period.isAskedAgain) begin(topic)
+    })
+  }
+  return (topic) => {
+    const period = quiet.get(topic)
+    if (period === undefined) begin(topic)
+    else period.isAskedAgain = true
+  }
+}
+
+/** The driver knows its backend's process id but does not declare it. */
+function processIdOf(client: Client): number | null {
+  return (client as Client & { processID: number | null }).processID
+}
