@@ -78,6 +78,7 @@ export function createEngine(deps: EngineDeps): Engine {
     self: { host: settings.host, pid: settings.pid, version: settings.version, channels: settings.channels },
     ttlMs: settings.workerTtlMs,
     callMs: callBudgetMs(settings),
+    inFlight: () => dispatcher.inFlight(),
   })
   const completer = createCompleter({
     dispatch: store.dispatch,

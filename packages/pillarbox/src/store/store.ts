@@ -410,8 +410,11 @@ export interface WorkerStore {
     version: string
     channels: readonly Channel[] | null
   }): Promise<void>
-  /** False: this worker was declared dead and its claims were taken over. */
-  beat(id: string): Promise<boolean>
+  /**
+   * Says that this worker lives, and how many calls it has under way (for people; nothing depends on it).
+   * False: it was declared dead and its claims were taken over.
+   */
+  beat(id: string, inFlight?: number): Promise<boolean>
   /** Leaves for good. Whatever it still held becomes rescuable at once. */
   remove(id: string): Promise<void>
   /**
@@ -430,6 +433,7 @@ export interface WorkerView {
   channels: Channel[] | null
   startedAt: number
   silentForMs: number
+  /** As of its last beat. */
   inFlight: number
 }
 

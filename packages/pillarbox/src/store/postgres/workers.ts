@@ -17,7 +17,7 @@ export function openWorkers(session: Session): WorkerStore {
   const { run } = session
   return {
     register: (worker) => session.transaction((inTransaction) => register(inTransaction, worker)),
-    beat: async (id) => (await run({ name: 'beat', text: BEAT, values: [id] })).length === 1,
+    beat: async (id, inFlight = 0) => (await run({ name: 'beat', text: BEAT, values: [id, inFlight] })).length === 1,
     remove: async (id) => {
       await run({ name: 'remove_worker', text: REMOVE, values: [id] })
     },
@@ -47,7 +47,7 @@ async function register(
   await run({ name: 'inherit_claims', text: INHERIT, values: [id] })
 }
 
-const BEAT = 'update pillarbox.workers set beat_at = now() where id = $1 returning id'
+const BEAT = 'update pillarbox.workers set beat_at = now(), in_flight = $2 where id = $1 returning id'
 
 const REMOVE = `
   with gone as (delete from pillarbox.workers where id = $1 returning id)
@@ -124,11 +124,8 @@ async function forget(run: Run, workerId: string, ids: string): Promise<void> {
 
 const LIST = `
   select w.id, w.host, w.pid, w.version, w.channels, extract(epoch from w.started_at)::float8 * 1000 as started_at,
-    extract(epoch from now() - w.beat_at)::float8 * 1000 as silent_ms, coalesce(held.count, 0) as in_flight
+    extract(epoch from now() - w.beat_at)::float8 * 1000 as silent_ms, w.in_flight
   from pillarbox.workers w
-  left join (
-    select worker_id, count(*) as count from pillarbox.dispatch where token is not null group by worker_id
-  ) held on held.worker_id = w.id
   order by w.started_at, w.id`
 
 interface WorkerRow {

@@ -14,7 +14,7 @@ export function sqliteWorkers({ connection, reader, writer, clock }: Connections
           .prepare(REGISTER)
           .run(worker.id, worker.host, worker.pid, worker.version, jsonText(worker.channels), now)
       }),
-    beat: (id) => writer.write((now) => connection.prepare(BEAT).run(id, now).changes === 1),
+    beat: (id, inFlight = 0) => writer.write((now) => connection.prepare(BEAT).run(id, now, inFlight).changes === 1),
     remove: (id) =>
       writer.write(() => {
         connection.prepare(REMOVE).run(id)
@@ -49,11 +49,10 @@ export function sqliteWorkers({ connection, reader, writer, clock }: Connections
 const REGISTER = `insert into pillarbox.workers (id, host, pid, version, channels, started_at, beat_at)
   values ($1, $2, $3, $4, $5, $6, $6)`
 
-const BEAT = 'update pillarbox.workers set beat_at = $2 where id = $1'
+const BEAT = 'update pillarbox.workers set beat_at = $2, in_flight = $3 where id = $1'
 
 const REMOVE = 'delete from pillarbox.workers where id = $1'
 
 const BURY = 'delete from pillarbox.workers where beat_at < $1 and id <> $2'
 
-const LIST = `select w.*, (select count(*) from pillarbox.dispatch d where d.token is not null and d.worker_id = w.id) as in_flight
-  from pillarbox.workers w order by w.started_at, w.id`
+const LIST = 'select * from pillarbox.workers order by started_at, id'

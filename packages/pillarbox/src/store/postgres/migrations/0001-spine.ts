@@ -251,7 +251,8 @@ create table pillarbox.workers (
   version text not null,
   channels json,
   started_at timestamptz not null default now(),
-  beat_at timestamptz not null default now()
+  beat_at timestamptz not null default now(),
+  in_flight integer not null default 0
 ) with (fillfactor = 50);
 
 -- Workers that are gone and whose claims have not all been taken over yet. Nearly always empty, so that looking for

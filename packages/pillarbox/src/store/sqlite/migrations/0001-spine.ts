@@ -269,6 +269,7 @@ create table pillarbox_workers (
   version text not null,
   channels text,
   started_at integer not null,
-  beat_at integer not null
+  beat_at integer not null,
+  in_flight integer not null default 0
 ) strict, without rowid;
 `
