@@ -1,4 +1,5 @@
 import { CHANNELS } from './model/channel.ts'
+import { isPillarboxError } from './model/errors.ts'
 import type { IdSource } from './model/ports.ts'
 import { provisionTenant } from './operate/provision.ts'
 import type { Store } from './store/store.ts'
@@ -8,10 +9,16 @@ const DEMO_TENANT = 'demo'
 /** A tenant to try things out with: sandbox accounts on every channel and one event type. Made once. */
 export async function ensureDemo({ store, ids }: { store: Store; ids: IdSource }): Promise<string> {
   if (await store.tenants.find(DEMO_TENANT)) return DEMO_TENANT
-  await provisionTenant(
-    { store, ids, readyMade: () => null },
-    { id: DEMO_TENANT, name: 'Demo', defaultLocale: 'en', timeZone: 'UTC', settings: {}, catalogue: DEMO_CATALOGUE },
-  )
+  try {
+    await provisionTenant(
+      { store, ids, readyMade: () => null },
+      { id: DEMO_TENANT, name: 'Demo', defaultLocale: 'en', timeZone: 'UTC', settings: {}, catalogue: DEMO_CATALOGUE },
+    )
+  } catch (error) {
+    // Another process that starts at the same time makes it.
+    if (isPillarboxError(error, 'already_exists')) return DEMO_TENANT
+    throw error
+  }
   for (const channel of CHANNELS)
     await store.accounts.insert({
       id: ids(),

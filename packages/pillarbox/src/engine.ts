@@ -124,54 +124,60 @@ export function createEngine(deps: EngineDeps): Engine {
   const left = new AbortController()
   let loops: Promise<void>[] = []
   let beating: Promise<void> = Promise.resolve()
+  let started: Promise<void> = Promise.resolve()
+
+  async function start(): Promise<void> {
+    for (let pauseMs = 100; !stopping.signal.aborted; pauseMs = Math.min(5_000, pauseMs * 2)) {
+      try {
+        await heartbeat.register()
+        break
+      } catch (error) {
+        logger.warn({ error: String(error) }, 'the store cannot be reached; trying again')
+        await clock.sleep(pauseMs, stopping.signal)
+      }
+    }
+    const { signal } = stopping
+    beating = heartbeat.run(left.signal)
+    loops = [
+      runPlanner(
+        {
+          store,
+          contexts,
+          renderer: deps.renderer,
+          hub,
+          clock,
+          random,
+          ids,
+          logger,
+          settings: { batchRows: settings.planRows, pollMaxMs: settings.pollMaxMs },
+        },
+        signal,
+      ),
+      dispatcher.run(signal, abortCalls.signal),
+      runRescuer(
+        {
+          store,
+          accounts,
+          attempt,
+          completer,
+          custody,
+          heartbeat,
+          clock,
+          random,
+          logger,
+          ttlMs: settings.workerTtlMs,
+          everyMs: settings.rescueEveryMs,
+        },
+        signal,
+      ),
+    ]
+  }
 
   return {
     hub,
-    async start() {
-      for (let pauseMs = 100; !stopping.signal.aborted; pauseMs = Math.min(5_000, pauseMs * 2)) {
-        try {
-          await heartbeat.register()
-          break
-        } catch (error) {
-          logger.warn({ error: String(error) }, 'the store cannot be reached; trying again')
-          await clock.sleep(pauseMs, stopping.signal)
-        }
-      }
-      const { signal } = stopping
-      beating = heartbeat.run(left.signal)
-      loops = [
-        runPlanner(
-          {
-            store,
-            contexts,
-            renderer: deps.renderer,
-            hub,
-            clock,
-            random,
-            ids,
-            logger,
-            settings: { batchRows: settings.planRows, pollMaxMs: settings.pollMaxMs },
-          },
-          signal,
-        ),
-        dispatcher.run(signal, abortCalls.signal),
-        runRescuer(
-          {
-            store,
-            accounts,
-            attempt,
-            completer,
-            custody,
-            heartbeat,
-            clock,
-            random,
-            logger,
-            ttlMs: settings.workerTtlMs,
-            everyMs: settings.rescueEveryMs,
-          },
-          signal,
-        ),
-      ]
+    start() {
+      started = start()
+      return started
     },
     async stop() {
       stopping.abort()
@@ -185,17 +191,22 @@ export function createEngine(deps: EngineDeps): Engine {
       const over = new Promise<void>((resolve) =>
         graceOver.signal.addEventListener('abort', () => resolve(), { once: true }),
       )
-      await Promise.race([Promise.all(loops), over])
+      // A registration under way is waited for, so that it is not left behind.
+      await Promise.race([started.then(() => Promise.all(loops)), over])
       await completer.drain(graceOver.signal)
       ended.abort()
       left.abort()
-      await Promise.all([grace, beating])
+      await grace
       hub.close()
-      await heartbeat
-        .remove()
+      const signedOff = new AbortController()
+      const signOff = beating
+        .then(heartbeat.remove)
         .catch((error: unknown) =>
           logger.warn({ error: String(error) }, 'could not sign off; another worker will notice'),
         )
+        .then(() => signedOff.abort())
+      // A store that no longer answers must not keep the process from ending.
+      await Promise.race([signOff, clock.sleep(settings.callGraceMs, signedOff.signal)])
     },
   }
 }

@@ -102,11 +102,19 @@ it('keeps an account whose secrets cannot be opened from stopping the others (P7
   await clock.advance(MAX_AGE_MS)
   await book.get(['account-1', 'account-2'])
 
-  assert.deepEqual([...found.keys()], ['account-1'])
+  assert.deepEqual([found.get('account-1')?.status, found.get('account-2')?.status], ['active', 'paused'])
   assert.deepEqual(
     logger.lines.map(({ level, fields }) => [level, fields['accountId']]),
     [['error', 'account-2']],
   )
+})
+
+it('still counts an account as suspended when its secrets cannot be opened: its rows stop', async () => {
+  const { book } = setup([storedAccount({ status: 'suspended' })], () => {
+    throw new Error('sealed with another key')
+  })
+
+  assert.equal((await book.get(['account-1'])).get('account-1')?.status, 'suspended')
 })
 
 it('uses an account again once its secrets can be opened', async () => {
@@ -120,5 +128,5 @@ it('uses an account again once its secrets can be opened', async () => {
   canOpen = true
   await clock.advance(MAX_AGE_MS)
 
-  assert.ok((await book.get(['account-1'])).has('account-1'))
+  assert.equal((await book.get(['account-1'])).get('account-1')?.status, 'active')
 })

@@ -8,7 +8,7 @@ export type OpenSecrets = (account: StoredAccount) => Record<string, string>
 
 /** Accounts as dispatch needs them, at most `maxAgeMs` old: a change is felt everywhere within that time. */
 export interface AccountBook {
-  /** The accounts that exist among `ids`. One whose secrets cannot be opened counts as none, and harms no other. */
+  /** The accounts that exist among `ids`. One whose secrets cannot be opened counts as paused, and harms no other. */
   get(ids: readonly string[]): Promise<ReadonlyMap<string, Account>>
   /** What was last read of an account, however old; for calls that must not wait. */
   peek(id: string): Account | null
@@ -28,14 +28,18 @@ export function createAccountBook(deps: {
   async function load(id: string): Promise<void> {
     const readAt = clock.monotonic()
     const stored = await accounts.find(null, id)
-    let account: Account | null = null
-    try {
-      account = stored && openAccount(stored, deps.openSecrets)
-    } catch (error) {
-      tellOnce('error', id, `the account cannot be used, its notifications wait: ${String(error)}`)
-    }
+    const account = stored && openAccount(stored, secretsOf(stored))
     known.set(id, { account, readAt })
     if (account?.retryWarning) tellOnce('warn', id, account.retryWarning)
+  }
+
+  function secretsOf(stored: StoredAccount): Record<string, string> | null {
+    try {
+      return deps.openSecrets(stored)
+    } catch (error) {
+      tellOnce('error', stored.id, `its secrets cannot be opened, so its notifications wait: ${String(error)}`)
+      return null
+    }
   }
 
   function tellOnce(level: 'warn' | 'error', accountId: string, message: string): void {
@@ -61,13 +65,14 @@ export function createAccountBook(deps: {
   }
 }
 
-function openAccount(stored: StoredAccount, openSecrets: OpenSecrets): Account {
+function openAccount(stored: StoredAccount, secrets: Record<string, string> | null): Account {
   const { policy, warning } = storedRetry(stored.retry)
   const { sealedSecrets: _sealed, secretNames: _names, ...rest } = stored
   return {
     ...rest,
     breaker: rest.breaker ?? DEFAULT_BREAKER,
-    secrets: openSecrets(stored),
+    secrets: secrets ?? {},
+    status: secrets === null && stored.status === 'active' ? 'paused' : stored.status,
     retry: policy,
     retryWarning: warning ?? null,
   }

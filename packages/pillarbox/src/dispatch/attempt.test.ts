@@ -210,6 +210,13 @@ describe('what must not be sent', () => {
     assert.equal(gone.sent.length + missing.sent.length, 0)
   })
 
+  it('goes back when its account was paused meanwhile: its rows wait for better credentials', async () => {
+    const { run, sent } = setup({ account: { status: 'paused' } })
+
+    assert.equal(await run(), null)
+    assert.equal(sent.length, 0)
+  })
+
   it('goes back when the worker has too little lease left to make a call', async () => {
     const { run, sent, asked, seen } = setup({
       mayStart: false,

@@ -49,7 +49,7 @@ export async function attempt(
   if (refusal) return refused(deps, claim, account, refusal)
   const provider = deps.registry(claim.channel, account?.provider ?? '')
   if (!account || !provider) throw new Error('unreachable: refused above')
-  if (!deps.mayStart()) return null
+  if (account.status === 'paused' || !deps.mayStart()) return null
 
   const request = requestOf(claim, account, deadline.signal)
   const startedAt = deps.clock.monotonic()

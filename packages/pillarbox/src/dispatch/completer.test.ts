@@ -219,7 +219,15 @@ describe('a batch the store refuses', () => {
   it('leaves the row at fault to somebody who looks at it, under its own claim', async () => {
     const { add, clock, batches, logger } = setup({ complete: poison('b') })
 
-    add('b', { token: 99, attempt: 4, spent: 4, outcome: 'permanent', to: 'failed', error: 'bad \u0000', possibleDuplicate: true })
+    add('b', {
+      token: 99,
+      attempt: 4,
+      spent: 4,
+      outcome: 'permanent',
+      to: 'failed',
+      error: 'bad \u0000',
+      possibleDuplicate: true,
+    })
     await clock.advance(FLUSH_MS)
 
     const last = batches.at(-1)?.[0]

@@ -22,7 +22,10 @@ function setup({ orphans = async () => [] as Claim[] } = {}) {
   const heartbeat = { id: () => 'worker-1' } as Heartbeat
   const custody = createCustody({ store, heartbeat, clock, logger })
   const take = (...tokens: number[]): Promise<Claim[]> =>
-    custody.take(async () => tokens.map((token) => sampleClaim({ token })), (claims) => claims)
+    custody.take(
+      async () => tokens.map((token) => sampleClaim({ token })),
+      (claims) => claims,
+    )
   const lose = (): Promise<unknown> =>
     custody
       .take(

@@ -10,7 +10,7 @@ import { createHub } from '../runtime/hub.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
 import type { DispatchStore, NotificationView, Store, StoredAccount } from '../store/store.ts'
-import { createAccountBook } from './account-book.ts'
+import { createAccountBook, type OpenSecrets } from './account-book.ts'
 import type { AttemptDeps } from './attempt.ts'
 import { createCompleter } from './completer.ts'
 import { createCustody } from './custody.ts'
@@ -41,7 +41,11 @@ interface Call {
 }
 
 /** One worker's dispatcher over a real store, with a provider that does what the test says. */
-async function setup(t: TestContext, settings: Partial<DispatchSettings> = {}, plant: (base: Store) => Partial<DispatchStore> = () => ({})) {
+async function setup(
+  t: TestContext,
+  settings: Partial<DispatchSettings> = {},
+  plant: (base: Store) => Partial<DispatchStore> = () => ({}),
+) {
   const clock = createManualClock()
   const logger = recordingLogger()
   const random = () => 0.5
@@ -73,7 +77,7 @@ async function setup(t: TestContext, settings: Partial<DispatchSettings> = {}, p
     },
   }
 
-  const accounts = createAccountBook({ accounts: store.accounts, openSecrets: () => ({}), clock, logger, maxAgeMs: 1_000 })
+  const accounts = createAccountBook({ accounts: store.accounts, openSecrets, clock, logger, maxAgeMs: 1_000 })
   const heartbeat = createHeartbeat({
     store,
     clock,
@@ -82,6 +86,7 @@ async function setup(t: TestContext, settings: Partial<DispatchSettings> = {}, p
     self: { host: 'host', pid: 1, version: '1', channels: null },
     ttlMs: 3_600_000,
     callMs: 2_000,
+    inFlight: () => 0,
   })
   const lease = { mayStart: heartbeat.mayStart }
   const hub = createHub(clock, store.wake)
@@ -169,9 +174,16 @@ async function setup(t: TestContext, settings: Partial<DispatchSettings> = {}, p
   }
 }
 
+const openSecrets: OpenSecrets = ({ settings }) => {
+  if (settings['isLocked']) throw new Error('sealed with another key')
+  return {}
+}
+
 const hang = ({ signal }: SendRequest): Promise<Outcome> =>
   new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve({ kind: 'unknown', code: 'timeout', error: 'hangs' }), { once: true })
+    signal.addEventListener('abort', () => resolve({ kind: 'unknown', code: 'timeout', error: 'hangs' }), {
+      once: true,
+    })
   })
 
 describe('the slots', () => {
@@ -316,16 +328,17 @@ describe('fairness (P8)', () => {
   })
 
   it('an account whose secrets cannot be opened keeps nobody from sending', async (t) => {
-    const bench = await setup(t)
-    const broken = await bench.account({ provider: 'vendor', breaker: null as never })
-    const fine = await bench.account()
-    await bench.enqueue(broken)
-    await bench.enqueue(fine)
+    const { start, account, enqueue, clock, callsOf, view } = await setup(t)
+    const [waiting = ''] = await enqueue(await account({ settings: { isLocked: true } }))
+    const fine = await account()
+    await enqueue(fine)
 
-    await bench.start()
-    await bench.clock.advance(ROUND_MS)
+    await start()
+    await clock.advance(ROUND_MS)
 
-    assert.equal(bench.callsOf(fine).length, 1)
+    assert.equal(callsOf(fine).length, 1)
+    const after = await view(waiting)
+    assert.deepEqual([after.status, after.attemptCount], ['queued', 0])
   })
 })
 
@@ -376,7 +389,10 @@ describe('pace', () => {
 describe('the breaker', () => {
   it('lets a single call through once its time is over, and none while it is open', async (t) => {
     const { start, account, enqueue, clock, scripts, calls } = await setup(t)
-    const down = await account({ breaker: { failures: 2, resetAfterMs: 1_000 }, retry: { maxAttempts: 50, fixed: 'PT0.01S' } })
+    const down = await account({
+      breaker: { failures: 2, resetAfterMs: 1_000 },
+      retry: { maxAttempts: 50, fixed: 'PT0.01S' },
+    })
     scripts.set(down, async () => AWAY)
     await enqueue(down, 20)
 
@@ -395,7 +411,10 @@ describe('the breaker', () => {
 
   it('closes when the probe is accepted, and the backlog flows', async (t) => {
     const { start, account, enqueue, clock, scripts, store } = await setup(t)
-    const down = await account({ breaker: { failures: 2, resetAfterMs: 1_000 }, retry: { maxAttempts: 50, fixed: 'PT0.01S' } })
+    const down = await account({
+      breaker: { failures: 2, resetAfterMs: 1_000 },
+      retry: { maxAttempts: 50, fixed: 'PT0.01S' },
+    })
     scripts.set(down, async () => AWAY)
     await enqueue(down, 20)
     await start()

@@ -108,7 +108,10 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       servedAt.set(laneId, clock.monotonic())
       // A lane that gave less than it was asked for is drained, as far as we know.
       if (unused > 0) lanes.delete(laneId)
-      if (unused > 0 && account?.pace) void giveBack(account, unused)
+      if (unused === 0 || !account?.pace) continue
+      // With these the bucket is not empty after all.
+      notBefore.delete(laneId)
+      void giveBack(account, unused)
     }
     if (answer.claims.length > 0) start(answer.claims, abortCalls)
     return answer.claims.length
@@ -135,8 +138,10 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   /** How much to claim from each lane: fair shares of the free slots, cut down by breaker and pace. */
   async function ask(): Promise<Ask[]> {
     const now = clock.monotonic()
-    const ready = [...lanes.values()].filter((lane) => (notBefore.get(lane.laneId) ?? now) <= now)
-    const known = await accounts.get(ready.map((lane) => lane.laneId))
+    const waiting = [...lanes.values()].filter((lane) => (notBefore.get(lane.laneId) ?? now) <= now)
+    const known = await accounts.get(waiting.map((lane) => lane.laneId))
+    // A paused account's rows wait until its credentials are mended.
+    const ready = waiting.filter((lane) => known.get(lane.laneId)?.status !== 'paused')
     const candidates: Candidate[] = ready.map(({ laneId, channel }) => ({
       laneId,
       channel,
@@ -197,7 +202,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     const calls = new AbortController()
     const allEnded = new AbortController()
     const abort = () => calls.abort()
-    abortCalls.addEventListener('abort', abort, { once: true })
+    if (abortCalls.aborted) abort()
+    else abortCalls.addEventListener('abort', abort, { once: true })
     const givenUp = (async (): Promise<Outcome> => {
       await clock.sleep(settings.callTimeoutMs, allEnded.signal)
       abort()

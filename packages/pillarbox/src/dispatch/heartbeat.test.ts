@@ -54,6 +54,7 @@ function setup() {
     self: { host: 'host', pid: 1, version: '1', channels: null },
     ttlMs: TTL_MS,
     callMs: CALL_MS,
+    inFlight: () => 0,
   })
   const stop = new AbortController()
   return { clock, logger, heartbeat, store, registered, removed, beaten, stop }

@@ -30,6 +30,8 @@ export interface HeartbeatDeps {
   ttlMs: number
   /** The longest a provider call and the flush of its result may take. */
   callMs: number
+  /** Calls under way, for those who watch. */
+  inFlight(): number
 }
 
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
@@ -49,7 +51,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   async function beat(): Promise<void> {
     const startedAt = clock.monotonic()
     const beaten = id
-    const isAlive = await store.workers.beat(beaten)
+    const isAlive = await store.workers.beat(beaten, deps.inFlight())
     // An answer about an id that was given up meanwhile says nothing about the present one.
     if (beaten !== id) return
     if (isAlive) confirmedAt = startedAt

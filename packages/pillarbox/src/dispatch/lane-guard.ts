@@ -104,7 +104,7 @@ export function createLaneGuard(deps: {
   }
 
   return {
-    holdMs: (laneId, outcome) => 
+    holdMs: (laneId, outcome) =>
       outcome.kind === 'throttled' ? (askedMs(outcome.retryAfterMs) ?? ownHoldMs(of(laneId))) : 0,
     probing(laneId) {
       of(laneId).open = true
@@ -112,11 +112,7 @@ export function createLaneGuard(deps: {
     async saw(account, outcome) {
       const state = seen.get(account.id)
       // The common case costs nothing: a good answer on a lane that is well.
-      if (
-        outcome.kind === 'accepted' &&
-        (!state || (state.failures === 0 && !state.open && state.holdMs === 0))
-      )
-        return
+      if (outcome.kind === 'accepted' && (!state || (state.failures === 0 && !state.open && state.holdMs === 0))) return
       await react(account, outcome).catch((error: unknown) =>
         logger.warn({ accountId: account.id, error: String(error) }, 'lane state not written'),
       )

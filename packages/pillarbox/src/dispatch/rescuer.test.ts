@@ -116,7 +116,14 @@ describe('a rescue', () => {
     assert.equal(await rescue(deps), 2)
 
     assert.deepEqual(
-      completed.map(({ token, attempt, outcome, code, to, possibleDuplicate }) => [token, attempt, outcome, code, to, possibleDuplicate]),
+      completed.map(({ token, attempt, outcome, code, to, possibleDuplicate }) => [
+        token,
+        attempt,
+        outcome,
+        code,
+        to,
+        possibleDuplicate,
+      ]),
       [
         [101, 2, 'unknown', 'worker_lost', 'retrying', true],
         [102, 1, 'unknown', 'worker_lost', 'retrying', true],

@@ -2,8 +2,9 @@ import { type Static, Type } from 'typebox'
 import { ChannelName, EntityRef, Nullable } from '../intake/body-fields.ts'
 import { EVENT_STATUSES, type EventRecipient, SCHEDULE_STATUSES, type StoredEvent } from '../model/event.ts'
 import { isLive, NOTIFICATION_STATUSES } from '../model/notification.ts'
+import { RECEIPT_KINDS } from '../model/receipt.ts'
 import { type Address, maskAddress } from '../model/recipient.ts'
-import type { AttemptView, AuditView, NotificationView, StoredSchedule } from '../store/store.ts'
+import type { AttemptView, AuditView, NotificationView, ReceiptView, StoredSchedule } from '../store/store.ts'
 import type { HttpConfig } from './context.ts'
 import { Id, isoOrNull, WarningSchema } from './schemas.ts'
 
@@ -117,6 +118,14 @@ export const EventJson = Type.Object({
   conversation: Type.Optional(Nullable(EntityRef)),
 })
 
+const ReceiptJson = Type.Object({
+  kind: Type.Enum([...RECEIPT_KINDS]),
+  at: Type.String({ format: 'date-time' }),
+  receivedAt: Type.String({ format: 'date-time' }),
+  provider: Type.String(),
+  providerMessageId: Type.String(),
+})
+
 const ScheduleJson = Type.Object({
   id: Type.String(),
   eventId: Type.String(),
@@ -137,7 +146,7 @@ export const NotificationDetailJson = Type.Object({
     Type.Object({ subject: text, body: Type.String(), data: Type.Record(Type.String(), Type.Unknown()) }),
   ),
   attempts: Type.Array(AttemptJson),
-  receipts: Type.Array(Type.Unknown()),
+  receipts: Type.Array(ReceiptJson),
   audit: Type.Array(AuditJson),
   event: Nullable(EventJson),
   schedule: Nullable(ScheduleJson),
@@ -211,6 +220,11 @@ export function statusJson(view: NotificationView): Static<typeof NotificationSt
     nextAttemptAt: isoOrNull(view.nextAttemptAt),
     deliveredAt: isoOrNull(view.deliveredAt),
   }
+}
+
+export function receiptJson(receipt: ReceiptView): Static<typeof ReceiptJson> {
+  const { at, receivedAt } = receipt
+  return { ...receipt, at: new Date(at).toISOString(), receivedAt: new Date(receivedAt).toISOString() }
 }
 
 export function attemptJson(attempt: AttemptView): Static<typeof AttemptJson> {

@@ -18,6 +18,7 @@ import {
   NotificationJson,
   NotificationStatusJson,
   notificationJson,
+  receiptJson,
   scheduleJson,
   statusJson,
 } from './notification-json.ts'
@@ -165,8 +166,9 @@ export function notificationRoutes(app: App, context: Context): void {
     async handler(request) {
       const view = await find(request)
       const reveal = callerOf(request).key.role !== 'viewer'
-      const [attempts, audit, event, schedule] = await Promise.all([
+      const [attempts, receipts, audit, event, schedule] = await Promise.all([
         store.notifications.attempts(view.id),
+        store.receipts.list(view.id),
         store.notifications.audit(view.id),
         view.eventId === null ? null : store.events.find(view.tenantId, view.eventId),
         view.scheduleId === null ? null : store.notifications.schedule(view.tenantId, view.scheduleId),
@@ -175,7 +177,7 @@ export function notificationRoutes(app: App, context: Context): void {
         ...notificationJson(view, { now: clock.now(), config, reveal }),
         content: view.content,
         attempts: attempts.map(attemptJson),
-        receipts: [],
+        receipts: receipts.map(receiptJson),
         audit: audit.map((row) => auditJson(row, view)),
         event: event && eventDetailJson(event, reveal),
         schedule: schedule && scheduleJson(schedule),

@@ -33,7 +33,6 @@ export function createContextBook(
       return entry && clock.monotonic() - entry.readAt < maxAgeMs ? entry.context : null
     },
     async load(tenantId, eventType) {
-      const readAt = clock.monotonic()
       const [tenant, type, templates, accounts] = await Promise.all([
         store.tenants.find(tenantId),
         store.catalogue.eventType(tenantId, eventType),
@@ -46,7 +45,8 @@ export function createContextBook(
         templates: templates.filter((template) => template.isActive),
         accounts: accounts.filter((account) => account.status === 'active'),
       }
-      known.set(key(tenantId, eventType), { context, readAt })
+      // From the answer on: counted from the question, a slow store's would be too old before planning could begin.
+      known.set(key(tenantId, eventType), { context, readAt: clock.monotonic() })
       return context
     },
   }

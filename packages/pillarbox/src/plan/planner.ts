@@ -51,7 +51,7 @@ export async function planRound(deps: PlannerDeps): Promise<number> {
 /** Events and schedules are planned alike; only how they are taken and set back differs. */
 interface Source {
   take(limit: number): Promise<Planned>
-  /** The row that was asked about last. */
+  /** The row that the last take asked about last; null when it got to none. */
   last(): { tenantId: string; id: string; attemptCount: number } | null
   defer(error: string, delayMs: number | null): Promise<void>
   /** Contexts that were missing; loading them lets the rows be planned. */
@@ -115,11 +115,13 @@ function eventSource(deps: PlannerDeps): Source {
   return {
     missing,
     last: () => last,
-    take: (limit) =>
-      deps.store.plan.events(limit, (event) => {
+    take: (limit) => {
+      last = null
+      return deps.store.plan.events(limit, (event) => {
         last = event
         return planEvent(deps, event, missing)
-      }),
+      })
+    },
     async defer(error, delayMs) {
       if (last) await deps.store.plan.deferEvent({ tenantId: last.tenantId, id: last.id }, error, delayMs)
     },
@@ -132,11 +134,13 @@ function scheduleSource(deps: PlannerDeps): Source {
   return {
     missing,
     last: () => last,
-    take: (limit) =>
-      deps.store.plan.schedules(limit, (schedule, event) => {
+    take: (limit) => {
+      last = null
+      return deps.store.plan.schedules(limit, (schedule, event) => {
         last = schedule
         return planSchedule(deps, schedule, event, missing)
-      }),
+      })
+    },
     async defer(error, delayMs) {
       if (last) await deps.store.plan.deferSchedule({ tenantId: last.tenantId, id: last.id }, error, delayMs)
     },

@@ -22,7 +22,8 @@ const CACHED_TEMPLATES = 2_000
 
 /** Liquid without file access, inherited properties or unknown filters. HTML mail bodies are escaped by default. */
 export function createRenderer(): Renderer {
-  const common = { ownPropertyOnly: true, strictFilters: true, relativeReference: false, ...LIMITS }
+  // An empty set of partials instead of the file system: otherwise include, render and layout read what they name.
+  const common = { templates: {}, ownPropertyOnly: true, strictFilters: true, relativeReference: false, ...LIMITS }
   const plain = new Liquid(common)
   const html = new Liquid({ ...common, outputEscape: 'escape' })
   const parsed = { plain: new Map<string, Parsed[]>(), html: new Map<string, Parsed[]>() }
@@ -53,6 +54,8 @@ export function createRenderer(): Renderer {
   }
 }
 
+/** Has a tag that ends. Two searches, because one pattern for both takes quadratic time on tags that do not end. */
 function isHtml(body: string): boolean {
-  return /<[a-z][^>]*>/i.test(body)
+  const start = body.search(/<[a-z]/i)
+  return start >= 0 && body.lastIndexOf('>') > start
 }

@@ -8,7 +8,7 @@ export function createIdSource(clock: Clock, random: Random): IdSource {
   let lastMs = -1
   let counter = 0
   return () => {
-    const now = Math.max(clock.now(), 0)
+    const now = Math.max(Math.floor(clock.now()), 0)
     if (now > lastMs) {
       lastMs = now
       counter = Math.floor(random() * 0x400)
@@ -16,7 +16,7 @@ export function createIdSource(clock: Clock, random: Random): IdSource {
       lastMs += 1
       counter = 0
     }
-    const time = Math.floor(lastMs).toString(16).padStart(12, '0').slice(-12)
+    const time = lastMs.toString(16).padStart(12, '0').slice(-12)
     const high = (0x8000 | Math.floor(random() * 0x4000)).toString(16)
     const low = hex(random, 6) + hex(random, 6)
     return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, '0')}-${high}-${low}`

@@ -5,6 +5,7 @@ import type { Entity, EventStatus, NewEvent, ScheduleStatus, StoredEvent } from 
 import type { Action, NotificationStatus } from '../model/notification.ts'
 import type { OutcomeKind } from '../model/outcome.ts'
 import type { Reason, StoredReason } from '../model/reason.ts'
+import type { ReceiptKind } from '../model/receipt.ts'
 import type { Address } from '../model/recipient.ts'
 
 /**
@@ -29,6 +30,7 @@ export interface Store {
   readonly plan: PlanStore
   readonly notifications: NotificationStore
   readonly dispatch: DispatchStore
+  readonly receipts: ReceiptStore
   readonly lanes: LaneStore
   readonly workers: WorkerStore
   readonly tenants: TenantStore
@@ -367,6 +369,37 @@ export interface Completion {
   possibleDuplicate: boolean
   /** For `failed` by fallback: the notification that takes over. */
   next: NewNotification | null
+}
+
+// ── receipts ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface ReceiptStore {
+  /**
+   * Keeps a receipt and moves its notification if the receipt outranks where it stands, with its audit row.
+   * `unmatched`: no accepted attempt of the tenant has that message id yet; it is kept, and `match` finds it later.
+   * `repeated`: heard before, changes nothing. `kept`: on record, and nothing moved.
+   */
+  merge(receipt: NewReceipt): Promise<'moved' | 'kept' | 'repeated' | 'unmatched'>
+  /** Applies receipts that came before the attempt they speak of was committed, oldest first. Answers how many matched. */
+  match(limit: number): Promise<number>
+  list(notificationId: string): Promise<ReceiptView[]>
+}
+
+export interface NewReceipt {
+  tenantId: string
+  provider: string
+  providerMessageId: string
+  kind: ReceiptKind
+  /** When it happened, by the provider's account. */
+  at: number
+}
+
+export interface ReceiptView {
+  kind: ReceiptKind
+  at: number
+  receivedAt: number
+  provider: string
+  providerMessageId: string
 }
 
 // ── lanes: what all workers must agree on about an account ───────────────────────────────────────────────────────

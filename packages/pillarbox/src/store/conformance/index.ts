@@ -8,6 +8,7 @@ import { laneRules } from './lanes.ts'
 import { modelRules } from './model.ts'
 import { notificationRules } from './notifications.ts'
 import { planRules } from './plan.ts'
+import { receiptRules } from './receipts.ts'
 import { storeRules } from './store.ts'
 import { workerRules } from './workers.ts'
 
@@ -48,6 +49,7 @@ export function storeConformance(
     plan: planRules,
     notifications: notificationRules,
     dispatch: dispatchRules,
+    receipts: receiptRules,
     lanes: laneRules,
     workers: workerRules,
     configuration: configurationRules,

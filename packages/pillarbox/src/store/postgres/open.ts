@@ -6,6 +6,7 @@ import { sharedKeys } from '../shared/keys.ts'
 import { sharedLanes } from '../shared/lanes.ts'
 import { sharedNotifications } from '../shared/notifications.ts'
 import { sharedPlan } from '../shared/plan.ts'
+import { sharedReceipts } from '../shared/receipts.ts'
 import { sharedTenants } from '../shared/tenants.ts'
 import type { Store } from '../store.ts'
 import { openDispatch } from './dispatch.ts'
@@ -94,6 +95,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     plan: { ...sharedPlan(scripts), ...openPlan(planning) },
     notifications: { ...sharedNotifications(scripts), ...openNotificationInsert(intake) },
     dispatch: openDispatch({ claims, completions, admin }),
+    receipts: sharedReceipts(scripts),
     lanes: { ...sharedLanes(scripts), ...openLanes(control) },
     workers: openWorkers(control),
     tenants: sharedTenants(scripts),

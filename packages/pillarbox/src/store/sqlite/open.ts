@@ -6,6 +6,7 @@ import { sharedKeys } from '../shared/keys.ts'
 import { sharedLanes } from '../shared/lanes.ts'
 import { sharedNotifications } from '../shared/notifications.ts'
 import { sharedPlan } from '../shared/plan.ts'
+import { sharedReceipts } from '../shared/receipts.ts'
 import { row } from '../shared/script.ts'
 import { sharedTenants } from '../shared/tenants.ts'
 import type { Store } from '../store.ts'
@@ -91,6 +92,7 @@ function compose({ connection, reader, writer, clock, watch, open }: Parts): Sto
     plan: { ...sharedPlan(run), ...sqlitePlan(connections) },
     notifications: { ...sharedNotifications(run), ...sqliteNotifications(connections) },
     dispatch: sqliteDispatch(connections),
+    receipts: sharedReceipts(run),
     lanes: { ...sharedLanes(run), ...sqliteLanes(connections) },
     workers: sqliteWorkers(connections),
     tenants: sharedTenants(run),

@@ -228,6 +228,21 @@ create table pillarbox.attempts (
 create index attempts_possible_duplicate on pillarbox.attempts (notification_id) where possible_duplicate;
 create index attempts_provider_message on pillarbox.attempts using hash (provider_message_id);
 
+-- What providers said later. Kept whether or not it moved anything; without a notification it waits to be matched.
+create table pillarbox.receipts (
+  id bigint generated always as identity primary key,
+  tenant_id text not null,
+  provider text not null,
+  provider_message_id text not null,
+  kind text not null check (kind in ('delivered', 'bounced', 'complained', 'read')),
+  at timestamptz not null,
+  received_at timestamptz not null default now(),
+  notification_id uuid,
+  unique (tenant_id, provider, provider_message_id, kind)
+);
+create index receipts_notification on pillarbox.receipts (notification_id) where notification_id is not null;
+create index receipts_unmatched on pillarbox.receipts (id) where notification_id is null;
+
 create table pillarbox.audit (
   id bigint generated always as identity primary key,
   tenant_id text,

@@ -240,11 +240,26 @@ create table pillarbox_attempts (
   error text,
   reason text,
   primary key (notification_id, number, late),
-  check ((outcome = 'accepted') = (provider_message_id is not null))
+  check (outcome <> 'accepted' or provider_message_id is not null)
 ) strict, without rowid;
 create index pillarbox_attempts_possible_duplicate on pillarbox_attempts (notification_id) where possible_duplicate;
 create index pillarbox_attempts_provider_message on pillarbox_attempts (provider_message_id)
   where provider_message_id is not null;
+
+-- What providers said later. Kept whether or not it moved anything; without a notification it waits to be matched.
+create table pillarbox_receipts (
+  id integer primary key autoincrement,
+  tenant_id text not null,
+  provider text not null,
+  provider_message_id text not null,
+  kind text not null check (kind in ('delivered', 'bounced', 'complained', 'read')),
+  at integer not null,
+  received_at integer not null,
+  notification_id text,
+  unique (tenant_id, provider, provider_message_id, kind)
+) strict;
+create index pillarbox_receipts_notification on pillarbox_receipts (notification_id) where notification_id is not null;
+create index pillarbox_receipts_unmatched on pillarbox_receipts (id) where notification_id is null;
 
 create table pillarbox_audit (
   id integer primary key autoincrement,

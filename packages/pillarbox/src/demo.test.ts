@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { sampleEvent, silent } from '../../../test/support/samples.ts'
+import { ensureDemo } from './demo.ts'
+import { CHANNELS } from './model/channel.ts'
+import { createContextBook } from './plan/context-book.ts'
+import { planNotifications } from './plan/plan-event.ts'
+import { createRenderer } from './render/render.ts'
+import { createIdSource } from './runtime/ids.ts'
+import { openSqlite } from './store/sqlite/open.ts'
+
+async function setup(t: TestContext) {
+  const clock = createManualClock()
+  const store = await openSqlite({ path: ':memory:', clock, logger: silent })
+  t.after(() => store.close())
+  await store.migrate()
+  const ids = createIdSource(clock, () => 0.5)
+  const plan = async (type: string) => {
+    const context = await createContextBook(store, clock, 1_000).load('demo', type)
+    assert.ok(context.eventType, `the demo catalogue has ${type}`)
+    const payload = { bookingId: 'B-42', guestName: 'Ada', guestPhone: '+15550100', guestEmail: 'ada@example.test' }
+    const event = sampleEvent({ tenantId: 'demo', type, payload })
+    return planNotifications(event, context.eventType, context, ids(), { ids, renderer: createRenderer() })
+  }
+  return { store, ids, plan }
+}
+
+it('makes a tenant with a sandbox account on every channel', async (t) => {
+  const { store, ids } = await setup(t)
+
+  assert.equal(await ensureDemo({ store, ids }), 'demo')
+
+  const accounts = await store.accounts.list('demo')
+  assert.deepEqual(accounts.map(({ channel }) => channel).toSorted(), CHANNELS.toSorted())
+  assert.ok(accounts.every(({ provider, status }) => provider === 'sandbox' && status === 'active'))
+})
+
+it('is made once, however often it is asked for', async (t) => {
+  const { store, ids } = await setup(t)
+
+  await ensureDemo({ store, ids })
+  assert.equal(await ensureDemo({ store, ids }), 'demo')
+
+  assert.equal((await store.accounts.list('demo')).length, CHANNELS.length)
+  assert.equal((await store.keys.list('demo')).length, 1)
+})
+
+it('is made once when two processes start at the same time', async (t) => {
+  const { store, ids } = await setup(t)
+
+  const made = await Promise.all([ensureDemo({ store, ids }), ensureDemo({ store, ids })])
+
+  assert.deepEqual(made, ['demo', 'demo'])
+  assert.equal((await store.accounts.list('demo')).length, CHANNELS.length)
+})
+
+it('tells a guest of a confirmed booking on every channel there are words for', async (t) => {
+  const { store, ids, plan } = await setup(t)
+  await ensureDemo({ store, ids })
+
+  const planned = await plan('booking.confirmed')
+
+  assert.deepEqual(planned.map(({ channel }) => channel).toSorted(), ['email', 'sms', 'whatsapp'])
+  assert.ok(planned.every(({ parked }) => parked === null))
+  assert.ok(planned.every(({ content }) => content?.body.includes('B-42')))
+})
+
+it('tells a guest of a cancelled booking on one channel, with others to fall back to', async (t) => {
+  const { store, ids, plan } = await setup(t)
+  await ensureDemo({ store, ids })
+
+  const planned = await plan('booking.cancelled')
+
+  assert.deepEqual(
+    planned.map(({ channel, fallback }) => [channel, fallback]),
+    [['whatsapp', ['sms', 'email']]],
+  )
+})

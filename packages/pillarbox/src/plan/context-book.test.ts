@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { createManualClock } from '../../../../test/support/manual-clock.ts'
+import { sampleTemplate, storedAccount } from '../../../../test/support/samples.ts'
+import type { Store } from '../store/store.ts'
+import { createContextBook } from './context-book.ts'
+
+const MAX_AGE_MS = 1_000
+
+function setup({ loadMs = 0 } = {}) {
+  const clock = createManualClock()
+  const rows = {
+    tenantName: 'Acme',
+    templates: [sampleTemplate(), sampleTemplate({ id: 'template-2', isActive: false })],
+    accounts: [
+      storedAccount({ id: 'first' }),
+      storedAccount({ id: 'off', status: 'suspended' }),
+      storedAccount({ id: 'ill', status: 'paused' }),
+      storedAccount({ id: 'second' }),
+    ],
+  }
+  const store = {
+    tenants: {
+      find: async (id: string) => {
+        const { tenantName } = rows
+        if (loadMs > 0) await clock.sleep(loadMs)
+        return id === 'acme' ? { id, name: tenantName } : null
+      },
+    },
+    catalogue: {
+      eventType: async (_tenantId: string, name: string) => (name === 'booking.confirmed' ? { name } : null),
+      templates: async () => rows.templates,
+    },
+    accounts: { list: async () => rows.accounts },
+  } as unknown as Store
+  return { clock, rows, book: createContextBook(store, clock, MAX_AGE_MS) }
+}
+
+it('has nothing to peek at before it is loaded', () => {
+  assert.equal(setup().book.peek('acme', 'booking.confirmed'), null)
+})
+
+it('loads active templates and accounts only, accounts in the order of the store', async () => {
+  const { book } = setup()
+
+  const context = await book.load('acme', 'booking.confirmed')
+
+  assert.equal(context.tenant?.name, 'Acme')
+  assert.equal(context.eventType?.name, 'booking.confirmed')
+  assert.deepEqual(
+    context.templates.map(({ id }) => id),
+    ['template-1'],
+  )
+  assert.deepEqual(
+    context.accounts.map(({ id }) => id),
+    ['first', 'second'],
+  )
+})
+
+it('answers that a tenant or an event type does not exist, and remembers it', async () => {
+  const { book } = setup()
+
+  await book.load('nobody', 'nothing')
+
+  const context = book.peek('nobody', 'nothing')
+  assert.ok(context)
+  assert.deepEqual([context.tenant, context.eventType], [null, null])
+})
+
+it('keeps what it read for the given time, then wants it read again', async () => {
+  const { book, clock, rows } = setup()
+  await book.load('acme', 'booking.confirmed')
+  rows.tenantName = 'Acme Ltd'
+
+  await clock.advance(MAX_AGE_MS - 1)
+  assert.equal(book.peek('acme', 'booking.confirmed')?.tenant?.name, 'Acme')
+  await clock.advance(1)
+  assert.equal(book.peek('acme', 'booking.confirmed'), null)
+  await book.load('acme', 'booking.confirmed')
+
+  assert.equal(book.peek('acme', 'booking.confirmed')?.tenant?.name, 'Acme Ltd')
+})
+
+it('keeps tenants and event types apart', async () => {
+  const { book } = setup()
+
+  await book.load('acme', 'booking.confirmed')
+
+  assert.equal(book.peek('acme', 'booking.cancelled'), null)
+  assert.equal(book.peek('other', 'booking.confirmed'), null)
+})
+
+it('can be peeked at after a load that took longer than the time it is kept for', async () => {
+  const { book, clock } = setup({ loadMs: 5 * MAX_AGE_MS })
+
+  void book.load('acme', 'booking.confirmed')
+  await clock.advance(5 * MAX_AGE_MS)
+
+  assert.ok(book.peek('acme', 'booking.confirmed'), 'else a slow store would keep planning from ever beginning')
+})

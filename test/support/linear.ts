@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+
+const FACTOR = 8
+
+/**
+ * The work grows with its input and not with its square: 8 times the input may take 8 times as long, give or take the
+ * machine, and not 64 times. Compares the best of several runs of each size, in this run, so that a slow machine is slow
+ * in both.
+ */
+export function assertLinear(work: (size: number) => void, largest: number, what: string): void {
+  const small = best(() => work(Math.ceil(largest / FACTOR)))
+  const large = best(() => work(largest))
+  // Below a millisecond the clock and the compiler tell more than the work does.
+  assert.ok(large < Math.max(1, small) * FACTOR * 3, `${what}: ${small.toFixed(2)} ms became ${large.toFixed(2)} ms`)
+}
+
+function best(work: () => void): number {
+  let least = Number.POSITIVE_INFINITY
+  for (let i = 0; i < 5; i++) {
+    const startedAt = performance.now()
+    work()
+    least = Math.min(least, performance.now() - startedAt)
+  }
+  return least
+}

@@ -1,0 +1,175 @@
+import type { Account } from '../../packages/pillarbox/src/model/account.ts'
+import type { StoredEvent } from '../../packages/pillarbox/src/model/event.ts'
+import type { Logger } from '../../packages/pillarbox/src/model/ports.ts'
+import type {
+  Claim,
+  Completion,
+  NewNotification,
+  StoredAccount,
+  Template,
+} from '../../packages/pillarbox/src/store/store.ts'
+import { START } from './manual-clock.ts'
+
+/** One ordinary specimen of each thing the loops handle; `changes` says what is special about it. */
+
+export function sampleAccount(changes: Partial<Account> = {}): Account {
+  return {
+    id: 'account-1',
+    tenantId: 'acme',
+    channel: 'sms',
+    provider: 'vendor',
+    name: 'main',
+    settings: {},
+    secrets: {},
+    pace: null,
+    retry: { kind: 'fixed', maxAttempts: 3, delayMs: 1_000 },
+    retryWarning: null,
+    onUnknown: 'resend',
+    breaker: { failures: 3, resetAfterMs: 30_000 },
+    priority: 0,
+    status: 'active',
+    statusReason: null,
+    createdAt: START,
+    updatedAt: START,
+    ...changes,
+  }
+}
+
+export function storedAccount(changes: Partial<StoredAccount> = {}): StoredAccount {
+  const { secrets: _secrets, retryWarning: _warning, ...account } = sampleAccount()
+  return { ...account, sealedSecrets: null, secretNames: [], retry: { maxAttempts: 3, fixed: 'PT1S' }, ...changes }
+}
+
+export function sampleClaim(changes: Partial<Claim> = {}): Claim {
+  return {
+    notificationId: 'notification-1',
+    laneId: 'account-1',
+    token: 7,
+    attempt: 1,
+    spent: 0,
+    possibleDuplicate: false,
+    tenantId: 'acme',
+    channel: 'sms',
+    to: { phone: '+15550100' },
+    content: { subject: null, body: 'Hello', data: {} },
+    eventType: null,
+    entity: null,
+    locale: null,
+    correlationId: null,
+    fallback: [],
+    expiresAt: null,
+    claimedAt: START,
+    ...changes,
+  }
+}
+
+export function sampleCompletion(changes: Partial<Completion> = {}): Completion {
+  return {
+    notificationId: 'notification-1',
+    laneId: 'account-1',
+    token: 7,
+    attempt: 1,
+    provider: 'vendor',
+    outcome: 'accepted',
+    code: null,
+    error: null,
+    providerMessageId: 'message-1',
+    ageMs: 5,
+    durationMs: 5,
+    to: 'sent',
+    reason: null,
+    delayMs: 0,
+    spent: 1,
+    possibleDuplicate: false,
+    next: null,
+    ...changes,
+  }
+}
+
+export function sampleNotification(changes: Partial<NewNotification> = {}): NewNotification {
+  return {
+    id: 'notification-1',
+    tenantId: 'acme',
+    idempotencyKey: 'key-1',
+    channel: 'sms',
+    accountId: 'account-1',
+    provider: 'vendor',
+    to: { phone: '+15550100' },
+    content: { subject: null, body: 'Hello', data: {} },
+    eventId: null,
+    eventType: null,
+    scheduleId: null,
+    entity: null,
+    templateId: null,
+    templateVersion: null,
+    locale: null,
+    correlationId: null,
+    executionId: null,
+    parentExecutionId: null,
+    site: null,
+    triggeredBy: 'system',
+    fallback: [],
+    fallbackOf: null,
+    warnings: [],
+    dueAt: null,
+    expiresAt: null,
+    parked: null,
+    ...changes,
+  }
+}
+
+export function sampleEvent(changes: Partial<StoredEvent> = {}): StoredEvent {
+  return {
+    id: 'event-1',
+    tenantId: 'acme',
+    type: 'booking.confirmed',
+    entity: { type: 'booking', id: 'B-42' },
+    payload: { phone: '+15550100', email: 'ada@example.test', name: 'Ada' },
+    occurredAt: null,
+    dueAt: null,
+    correlationId: null,
+    locale: null,
+    recipients: null,
+    channels: null,
+    conversation: null,
+    schemaVersion: 1,
+    status: 'pending',
+    attemptCount: 0,
+    nextAttemptAt: START,
+    lastError: null,
+    createdAt: START,
+    publishedAt: null,
+    ...changes,
+  }
+}
+
+export function sampleTemplate(changes: Partial<Template> = {}): Template {
+  return {
+    id: 'template-1',
+    tenantId: 'acme',
+    eventType: 'booking.confirmed',
+    channel: 'sms',
+    locale: 'en',
+    subject: null,
+    body: 'Hello {{name}}',
+    version: 1,
+    isActive: true,
+    ...changes,
+  }
+}
+
+export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+export interface LogLine {
+  level: keyof Logger
+  fields: Record<string, unknown>
+  message: string
+}
+
+/** A logger that keeps what it is told. */
+export function recordingLogger(): Logger & { lines: LogLine[] } {
+  const lines: LogLine[] = []
+  const at = (level: keyof Logger) => (fields: Record<string, unknown>, message: string) =>
+    void lines.push({ level, fields, message })
+  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
