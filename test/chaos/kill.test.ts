@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { KILL_POINTS, type KillPoint } from './kill-points.ts'
+import { reckon, type Seen } from './oracle.ts'
+import { createRig, ENGINES, type EngineName, type Running, until } from './rig.ts'
+import { newOrders, type Order, openShop, publish, publishUntilAcknowledged, SHOP_CHANNELS, submit } from './shop.ts'
+
+/** `npm run chaos -- --full` also kills at each point alone, the first time and later ones. */
+const isFull = process.env['PILLARBOX_CHAOS'] === 'full'
+
+interface Death {
+  point: KillPoint
+  /** The how manieth time of reaching it. */
+  nth: number
+}
+
+/** Processes that start and die one after the other on one database, and are followed by one that lives. */
+const CRASH_LOOPS: Record<string, string[]> = {
+  'while taking and planning': [
+    'intake.before:3',
+    'intake.after:3',
+    'submit.before:2',
+    'submit.after:2',
+    'plan.before:1',
+    'plan.inside:4',
+    'plan.after:1',
+  ],
+  'while sending': ['claim.before:1', 'claim.after:1', 'send.before:2', 'send.accepted:2', 'send.answered:2'],
+  'while recording': ['complete.before:1', 'complete.after:1', 'beat.before:1', 'beat.after:1'],
+  'while rescuing': ['send.accepted:2', 'rescue.before:1', 'rescue.taken:1', 'rescue.settling:1', 'rescue.settled:1'],
+}
+
+const LATER: Partial<Record<KillPoint, readonly number[]>> = {
+  'intake.before': [1, 3, 5],
+  'intake.after': [1, 3, 5],
+  'submit.before': [1, 2],
+  'submit.after': [1, 2],
+  'plan.inside': [1, 4, 6],
+  'send.before': [1, 2, 9, 24],
+  'send.accepted': [1, 2, 9, 24],
+  'send.answered': [1, 2, 9, 24],
+}
+
+const DEATH_MS = 30_000
+
+describe('processes killed at any point lose nothing and repeat nothing in silence', { concurrency: 4 }, () => {
+  for (const [when, deaths] of Object.entries(CRASH_LOOPS))
+    for (const engine of ENGINES)
+      it(`${engine}: ${when} (${deaths.join(', ')})`, { timeout: 180_000 }, () =>
+        crashLoop(engine, deaths.map(deathOf)),
+      )
+
+  it('names every point in some crash loop', () => {
+    const named = new Set(Object.values(CRASH_LOOPS).flatMap((deaths) => deaths.map((text) => deathOf(text).point)))
+
+    assert.deepEqual(
+      Object.keys(KILL_POINTS).filter((point) => !named.has(point as KillPoint)),
+      [],
+    )
+  })
+
+  for (const point of isFull ? (Object.keys(KILL_POINTS) as KillPoint[]) : [])
+    for (const nth of LATER[point] ?? [1])
+      for (const engine of ENGINES)
+        it(`${engine}: ${point} ×${nth} alone: ${KILL_POINTS[point]}`, { timeout: 120_000 }, () => {
+          const before: Death[] = point.startsWith('rescue') ? [{ point: 'send.accepted', nth: 2 }] : []
+          return crashLoop(engine, [...before, { point, nth }])
+        })
+})
+
+function deathOf(text: string): Death {
+  const [point, nth] = text.split(':') as [KillPoint, string]
+  return { point, nth: Number(nth) }
+}
+
+async function crashLoop(engine: EngineName, deaths: readonly Death[]): Promise<void> {
+  await using rig = await createRig(engine)
+  const orders: Order[] = []
+  const direct: Order[] = []
+  const dead: Running[] = []
+
+  for (const [i, { point, nth }] of deaths.entries()) {
+    const doomed = await rig.startDoomed(`${point}:${nth}`)
+    // Heartbeats are rare: calls must last until one comes.
+    if (i === 0)
+      await openShop(doomed.url, { latencyMs: deaths.some((death) => death.point.startsWith('beat')) ? 400 : 0 })
+    const own = {
+      orders: newOrders(8, `order-${i}`),
+      direct: newOrders(point.startsWith('submit') ? 3 : 0, `direct-${i}`),
+    }
+    await liveAndDie(doomed, own)
+    orders.push(...own.orders)
+    direct.push(...own.direct)
+    dead.push(doomed)
+  }
+  const healthy = await rig.start('start')
+  await repeatEverything(healthy, orders, direct)
+  const { broken, notifications } = await reckon({
+    url: healthy.url,
+    dataDir: rig.dataDir,
+    orders,
+    channels: SHOP_CHANNELS,
+    direct,
+  })
+
+  assert.deepEqual(broken, [])
+  assertDoubts(notifications, dead.map(doubtsOf))
+}
+
+/** Gives a process work until it dies of it: one by one, a batch, and again one by one. */
+async function liveAndDie(
+  doomed: Running,
+  { orders, direct }: { orders: readonly Order[]; direct: readonly Order[] },
+): Promise<void> {
+  for (const order of direct) if (!doomed.hasExited()) await submit(doomed.url, order, 'sms')
+  for (const group of [
+    [0, 1],
+    [1, 2],
+    [2, 6],
+    [6, 7],
+    [7, 8],
+  ] as const)
+    if (!doomed.hasExited()) await publish(doomed.url, orders.slice(...group))
+  await until('the process kills itself', DEATH_MS, async () => doomed.hasExited()).catch((error: unknown) => {
+    throw new Error(`it lives on:\n${doomed.log()}`, { cause: error })
+  })
+  assert.equal((await doomed.exited).signal, 'SIGKILL')
+  assert.match(doomed.log(), /"msg":"killed"/)
+}
+
+/** A client that cannot know what became of a request repeats it; what was acknowledged must be known by its id. */
+async function repeatEverything(healthy: Running, orders: readonly Order[], direct: readonly Order[]): Promise<void> {
+  for (const order of orders) {
+    const wasAcknowledged = order.acknowledged
+    const answer = await publish(healthy.url, [order])
+    if (wasAcknowledged) assert.deepEqual([answer.status, answer.body], [200, { id: order.id, duplicate: true }])
+  }
+  for (const order of direct) {
+    const wasAcknowledged = order.acknowledged
+    const answer = await submit(healthy.url, order, 'sms')
+    if (wasAcknowledged) assert.equal(answer.status, 409)
+  }
+  await publishUntilAcknowledged(healthy.url, orders)
+}
+
+/** What a dead process had claimed and whose outcome only it could have told. */
+interface Doubts {
+  /** Claimed, and the result was never about to be written. */
+  certain: Set<string>
+  /** The result was on its way to the store. */
+  possible: Set<string>
+  /** It died while a claim of its own was unanswered: which rows that took is not known from outside. */
+  claimUnanswered: boolean
+}
+
+function doubtsOf(dead: Running): Doubts {
+  const doubts: Doubts = { certain: new Set(), possible: new Set(), claimUnanswered: false }
+  for (const line of dead.log().split('\n')) {
+    if (!line.includes('"notificationIds"')) continue
+    const { msg, notificationIds } = JSON.parse(line) as { msg: string; notificationIds: string[] }
+    if (msg === 'claiming') doubts.claimUnanswered = true
+    if (msg === 'claimed') doubts.claimUnanswered = false
+    for (const id of notificationIds) {
+      if (msg === 'claimed') doubts.certain.add(id)
+      if (msg === 'completing' && doubts.certain.delete(id)) doubts.possible.add(id)
+      if (msg === 'completed') doubts.possible.delete(id)
+    }
+  }
+  return doubts
+}
+
+/** The calls in doubt were settled as unknown, and no others: nothing was guessed about, nothing passed over. */
+function assertDoubts(notifications: readonly Seen[], doubts: readonly Doubts[]): void {
+  const settled = new Set(
+    notifications.filter(({ attempts }) => attempts.some(({ code }) => code === 'worker_lost')).map(({ id }) => id),
+  )
+  const certain = new Set(doubts.flatMap((each) => [...each.certain]))
+  const possible = new Set(doubts.flatMap((each) => [...each.possible]))
+  const isHeld = ({ id, channel }: Seen): boolean => channel === 'whatsapp' && settled.has(id)
+
+  assert.deepEqual(
+    [...certain].filter((id) => !settled.has(id)),
+    [],
+    'in doubt, and passed over',
+  )
+  if (!doubts.some((each) => each.claimUnanswered))
+    assert.deepEqual(
+      [...settled].filter((id) => !certain.has(id) && !possible.has(id)),
+      [],
+      'settled as unknown without a doubt',
+    )
+  assert.deepEqual(
+    notifications.filter(({ status }) => status === 'uncertain').map(({ id }) => id),
+    notifications.filter(isHeld).map(({ id }) => id),
+    'held exactly where the outcome is unknown',
+  )
+}

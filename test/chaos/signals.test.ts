@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { openPostgres } from '../../packages/pillarbox/src/store/postgres/open.ts'
+import { openSqlite } from '../../packages/pillarbox/src/store/sqlite/open.ts'
+import { systemClock } from '../../packages/pillarbox/src/system.ts'
+import { listLive, reckon, type Seen } from './oracle.ts'
+import { createRig, ENGINES, type Rig, type Running, until, WORKER_TTL_MS } from './rig.ts'
+import { newOrders, type Order, openShop, publish, SHOP_CHANNELS } from './shop.ts'
+
+const GRACE_MS = 5_000
+
+describe('signals under load', { concurrency: 3 }, () => {
+  for (const engine of ENGINES) {
+    it(`${engine}: SIGTERM ends with 0 within the grace, and no row stays in sending`, {
+      timeout: 90_000,
+    }, async () => {
+      await using rig = await createRig(engine)
+      const stopped = await rig.start('start')
+      const orders = await loaded(stopped)
+
+      const startedAt = performance.now()
+      stopped.signal('SIGTERM')
+      const exit = await stopped.exited
+      const tookMs = performance.now() - startedAt
+      const counts = await countByStatus(rig)
+      const next = await rig.start('start')
+      const { broken, notifications } = await reckon({
+        url: next.url,
+        dataDir: rig.dataDir,
+        orders,
+        channels: SHOP_CHANNELS,
+      })
+
+      assert.deepEqual(exit, { code: 0, signal: null })
+      assert.ok(tookMs < GRACE_MS, `it took ${tookMs} ms`)
+      assert.equal(counts.sending, 0)
+      assert.deepEqual(broken, [])
+      // Every call under way had time to end, so there was nothing to be unsure of.
+      assert.deepEqual(
+        notifications.filter(({ attempts }) => attempts.some(({ outcome }) => outcome === 'unknown')),
+        [],
+      )
+    })
+
+    it(`${engine}: a second SIGTERM ends it at once, and what was under way is rescued`, {
+      timeout: 90_000,
+    }, async () => {
+      await using rig = await createRig(engine)
+      const slow = { PILLARBOX_PROVIDER_TIMEOUT: 'PT1S', PILLARBOX_WORKER_TTL: 'PT4S' }
+      const stopped = await rig.start('start', slow)
+      const orders = await loaded(stopped, 800)
+
+      stopped.signal('SIGTERM')
+      await until('it has heard the first signal', 5_000, async () => stopped.log().includes('"msg":"stopping"'))
+      // A second signal within 200 ms counts as the echo of the first.
+      await until('it leaves', 5_000, async () => {
+        stopped.signal('SIGTERM')
+        return stopped.hasExited()
+      })
+      const exit = await stopped.exited
+      const next = await rig.start('start', slow)
+      const { broken, notifications } = await reckon({
+        url: next.url,
+        dataDir: rig.dataDir,
+        orders,
+        channels: SHOP_CHANNELS,
+      })
+
+      assert.deepEqual(exit, { code: 143, signal: null })
+      assert.deepEqual(broken, [])
+      assertRescued(notifications)
+    })
+
+    it(`${engine}: kill -9 is rescued by another worker within the worker TTL and a poll`, {
+      timeout: 90_000,
+    }, async (t) => {
+      await using rig = await createRig(engine)
+      const few = { PILLARBOX_CONCURRENCY: '8' }
+      const [api, killed, other] = await Promise.all([
+        rig.start('api'),
+        rig.start('worker', few),
+        rig.start('worker', few),
+      ])
+      const orders = await loaded(api)
+      // More than one worker alone has room for, so both are at it.
+      await until('both workers are busy', 20_000, async () => (await listLive(api.url, ['sending'])).length > 16)
+
+      const startedAt = performance.now()
+      killed.signal('SIGKILL')
+      await until('the other takes over', 30_000, async () => other.log().includes('took over'))
+      const tookMs = performance.now() - startedAt
+      const { broken, notifications } = await reckon({
+        url: api.url,
+        dataDir: rig.dataDir,
+        orders,
+        channels: SHOP_CHANNELS,
+      })
+
+      assert.deepEqual(broken, [])
+      assertRescued(notifications)
+      t.diagnostic(`taken over ${Math.round(tookMs)} ms after the kill; the worker TTL is ${WORKER_TTL_MS} ms`)
+      // Dead after the TTL, looked for three times per TTL; the rest is for a machine that is busy.
+      assert.ok(tookMs < 3 * WORKER_TTL_MS, `it took ${Math.round(tookMs)} ms`)
+    })
+  }
+})
+
+function assertRescued(notifications: readonly Seen[]): void {
+  const rescued = notifications.filter(({ attempts }) => attempts.some(({ code }) => code === 'worker_lost'))
+  assert.notEqual(rescued.length, 0, 'nothing was under way')
+}
+
+/** Publishes, and resolves while provider calls are under way. */
+async function loaded({ url }: Running, latencyMs = 300): Promise<Order[]> {
+  await openShop(url, { latencyMs })
+  const orders = newOrders(60, 'order')
+  await publish(url, orders)
+  assert.ok(orders.every(({ acknowledged }) => acknowledged))
+  await until('calls are under way', 20_000, async () => (await listLive(url, ['sending'])).length > 0)
+  return orders
+}
+
+async function countByStatus({ engine, databaseUrl }: Rig) {
+  const parts = { clock: systemClock, logger: { debug() {}, info() {}, warn() {}, error() {} } }
+  const store =
+    engine === 'sqlite'
+      ? await openSqlite({ path: databaseUrl.slice('sqlite:'.length), ...parts })
+      : await openPostgres({ url: databaseUrl, ...parts })
+  try {
+    return await store.notifications.countByStatus(null)
+  } finally {
+    await store.close()
+  }
+}

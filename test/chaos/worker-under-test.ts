@@ -1,0 +1,91 @@
+import { writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { createRegistry } from '../../packages/pillarbox/src/channels/registry.ts'
+import { sandboxProvider } from '../../packages/pillarbox/src/channels/sandbox/provider.ts'
+import { createSandboxVendor } from '../../packages/pillarbox/src/channels/sandbox/vendor.ts'
+import { loadConfig } from '../../packages/pillarbox/src/config/load.ts'
+import { createEngine } from '../../packages/pillarbox/src/engine.ts'
+import { buildApp } from '../../packages/pillarbox/src/http/app.ts'
+import { DEFAULT_HTTP_CONFIG } from '../../packages/pillarbox/src/http/context.ts'
+import { engineSettings, openStore } from '../../packages/pillarbox/src/pillarbox.ts'
+import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
+import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
+import { createLogger } from '../../packages/pillarbox/src/runtime/logger.ts'
+import { hashKey } from '../../packages/pillarbox/src/security/keys.ts'
+import { createSeal } from '../../packages/pillarbox/src/security/seal.ts'
+import { systemClock, systemRandom } from '../../packages/pillarbox/src/system.ts'
+import {
+  type KillPoint,
+  type Note,
+  providerUnderTest,
+  type Reach,
+  storeUnderTest,
+  vendorUnderTest,
+} from './kill-points.ts'
+
+/**
+ * API and worker in one process, made of the same parts as the product's own, which kills itself with SIGKILL when it
+ * reaches the point named by CHAOS_KILL_AT (`claim.after:1` is the first time) and says so on its last line.
+ */
+const [killAt, nth] = (process.env['CHAOS_KILL_AT'] ?? '').split(':') as [KillPoint, string]
+const answer = await loadConfig({ flags: {}, env: process.env, cwd: process.cwd() })
+if ('problems' in answer) throw new Error(JSON.stringify(answer.problems))
+const { config } = answer
+
+const write = (text: string): void => void writeSync(1, text)
+let hits = 0
+const reach: Reach = (point) => {
+  if (point !== killAt || ++hits !== Number(nth)) return
+  write(`${JSON.stringify({ msg: 'killed', point })}\n`)
+  process.kill(process.pid, 'SIGKILL')
+  // The signal is on its way; nothing may happen meanwhile.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+}
+const note: Note = (msg, notificationIds) => write(`${JSON.stringify({ msg, notificationIds })}\n`)
+
+const clock = systemClock
+const random = systemRandom()
+const ids = createIdSource(clock, random)
+const logger = createLogger({ level: config.logLevel, clock, scrub: (text) => text, write, style: 'json' })
+const vendor = vendorUnderTest(createSandboxVendor({ path: join(config.dataDir, 'sandbox.db'), clock }), reach)
+const sandbox = providerUnderTest(sandboxProvider(vendor, { clock, random }), reach)
+const registry = createRegistry([sandbox.provider])
+const store = storeUnderTest(await openStore(config, logger), reach, note, sandbox.underWay)
+await store.migrate()
+const hash = hashKey(config.opsKey ?? '')
+if (!(await store.keys.findByHash(hash)))
+  await store.keys.insert(
+    { id: ids(), tenantId: null, name: 'configured', role: 'ops', site: null, ratePerSecond: null, expiresAt: null },
+    hash,
+  )
+
+const engine = createEngine({
+  store,
+  registry,
+  renderer: createRenderer(),
+  openSecrets: () => ({}),
+  scrub: (text) => text,
+  clock,
+  random,
+  ids,
+  logger,
+  settings: engineSettings(config),
+})
+await engine.start()
+const app = await buildApp({
+  store,
+  ids,
+  clock,
+  logger,
+  registry,
+  seal: createSeal(Buffer.alloc(32)),
+  nudge: (topic) => engine.hub.nudge(topic),
+  replan: async () => {
+    throw new Error('not part of these tests')
+  },
+  readyMade: () => null,
+  config: { ...DEFAULT_HTTP_CONFIG, workerTtlMs: config.workerTtlMs },
+  version: 'under test',
+})
+const url = await app.listen({ host: config.host, port: config.port })
+logger.info({ url }, 'ready')
