@@ -289,6 +289,30 @@ export const PLANTED_BUGS: PlantedBug[] = [
     },
   },
   {
+    name: 'early receipts forgotten: what came before our own commit is never applied',
+    breaks: /P6/,
+    store: (base) => ({ ...bound(base), receipts: { ...bound(base.receipts), match: async () => 0 } }),
+  },
+  {
+    name: 'first receipt wins: rank is not compared',
+    breaks: /P6/,
+    store(base) {
+      const first = new Map<string, string>()
+      return {
+        ...bound(base),
+        receipts: {
+          ...bound(base.receipts),
+          async merge(receipt) {
+            const known = first.get(receipt.providerMessageId)
+            if (known !== undefined && known !== receipt.kind) return 'kept'
+            first.set(receipt.providerMessageId, receipt.kind)
+            return base.receipts.merge(receipt)
+          },
+        },
+      }
+    },
+  },
+  {
     name: 'pace ignored: every token asked for is granted',
     breaks: /pace/,
     client: (store) => ({

@@ -1,4 +1,5 @@
 import type { NewEvent } from '../../packages/pillarbox/src/model/event.ts'
+import { RECEIPTS, type ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
 import type {
   Claim,
   ClaimAnswer,
@@ -8,6 +9,7 @@ import type {
   Planned,
 } from '../../packages/pillarbox/src/store/store.ts'
 import { TENANTS } from './plan-of-run.ts'
+import type { Message } from './provider.ts'
 import { EPOCH, type Scheduler } from './scheduler.ts'
 import type { World } from './world.ts'
 
@@ -28,6 +30,9 @@ export class Ledger {
   /** `notification#attempt` → when a claim of it was first committed. */
   readonly #intents = new Map<string, number>()
   readonly #written = new Set<string>()
+  /** Notification → message → what was heard of it. */
+  readonly #receipts = new Map<string, Map<string, Set<ReceiptKind>>>()
+  readonly #touchedByHand = new Set<string>()
   #inserted = 0
 
   constructor(scheduler: Scheduler) {
@@ -40,6 +45,12 @@ export class Ledger {
 
   acknowledgedNotification(notification: NewNotification): void {
     this.#direct.set(`${notification.tenantId}/${notification.idempotencyKey}`, notification)
+  }
+
+  heardReceipt(message: Message, kind: ReceiptKind): void {
+    const heard = this.#receipts.get(message.notificationId) ?? new Map<string, Set<ReceiptKind>>()
+    heard.set(message.id, (heard.get(message.id) ?? new Set()).add(kind))
+    this.#receipts.set(message.notificationId, heard)
   }
 
   /** The token of a row that is claimed now. */
@@ -65,6 +76,9 @@ export class Ledger {
       case 'workers.takeOver':
       case 'dispatch.orphans':
         for (const claim of answer as Claim[]) this.#claimed(claim, false)
+        return
+      case 'notifications.act':
+        this.#touchedByHand.add((args[0] as { id: string }).id)
         return
       case 'dispatch.complete':
         this.#completed(worker, args[1] as Completion[], (answer as { fenced: string[] }).fenced)
@@ -113,6 +127,7 @@ export class Ledger {
       ...this.broken,
       ...(await this.#nothingLost(world, rows, finished)),
       ...oneRowPerKey(rows),
+      ...(finished ? await this.#mergedByRank(world, rows) : []),
       ...this.#intentBeforeEffect(world, byId),
       ...(await noSilentDuplicate(world, byId)),
       ...(await onRecord(world, rows)),
@@ -157,6 +172,22 @@ export class Ledger {
         wrong.push(`P1: ${short(row.id)} failed for a fallback that does not exist`)
       if (row.eventType === 'order.broken' && finished && !(row.status === 'parked' || row.status === 'discarded'))
         wrong.push(`P7: the broken template's notification is ${row.status}`)
+    }
+    return wrong
+  }
+
+  /** P6: the highest receipt of a message we know to be ours decides, whatever the order was. */
+  async #mergedByRank({ base }: World, rows: readonly NotificationView[]): Promise<string[]> {
+    const wrong: string[] = []
+    for (const row of rows) {
+      if (this.#touchedByHand.has(row.id) || !['sent', 'delivered', 'read', 'parked'].includes(row.status)) continue
+      const ours = new Set((await base.notifications.attempts(row.id)).map((attempt) => attempt.providerMessageId))
+      const heard = [...(this.#receipts.get(row.id) ?? [])].flatMap(([id, kinds]) => (ours.has(id) ? [...kinds] : []))
+      const highest = heard.toSorted((a, b) => RECEIPTS[b].rank - RECEIPTS[a].rank)[0]
+      if (row.status === 'parked' && row.reason !== 'bounced' && row.reason !== 'complained') continue
+      const wanted = highest ? RECEIPTS[highest].to : 'sent'
+      if (row.status !== wanted)
+        wrong.push(`P6: ${short(row.id)} is ${row.status}; ${heard.join(', ') || 'nothing'} was heard`)
     }
     return wrong
   }
@@ -208,9 +239,11 @@ async function noSilentDuplicate(
   const count = new Map<string, number>()
   for (const message of vendor.messages) count.set(message.notificationId, (count.get(message.notificationId) ?? 0) + 1)
   for (const [id, messages] of count) {
-    if (messages < 2) continue
     const row = byId.get(id)
     const attempts = await base.notifications.attempts(id)
+    // After an accepted call only a person sends again: that is meant, not a duplicate.
+    const meant = attempts.filter((attempt) => attempt.outcome === 'accepted' && !attempt.late).length
+    if (messages <= Math.max(1, meant)) continue
     if (!row?.possibleDuplicate) wrong.push(`P4: ${short(id)} arrived ${messages} times and is not flagged`)
     if (!attempts.some((attempt) => attempt.outcome === 'unknown'))
       wrong.push(`P4: ${short(id)} arrived ${messages} times without an unknown attempt`)

@@ -66,6 +66,7 @@ export function planRun(seed: number, random: Random): RunPlan {
       lostRequest: rate(),
       lostReply: rate(),
       delayed: pick(0, 0, 0.05),
+      receipts: { delivered: pick(0, 0.6), bounced: pick(0, 0, 0.2), complained: pick(0, 0, 0.1), read: pick(0, 0.4) },
     },
     stallMs: TIMES.ttl + 200 + random() * 1_500,
     orders: upTo(3),

@@ -71,6 +71,7 @@ const MOVES_ROWS = new Set([
   'insert',
   'beat',
   'register',
+  'merge',
 ])
 
 /** The store as one process reaches it: over a wire that delays and loses, from a process that may die. */

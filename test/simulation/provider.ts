@@ -2,6 +2,7 @@ import type { Capability, Provider, SendRequest } from '../../packages/pillarbox
 import { CHANNELS } from '../../packages/pillarbox/src/model/channel.ts'
 import type { Outcome } from '../../packages/pillarbox/src/model/outcome.ts'
 import type { Random } from '../../packages/pillarbox/src/model/ports.ts'
+import { RECEIPT_KINDS, type ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** One call as the vendor's side of the wire saw it. */
@@ -42,9 +43,14 @@ export interface VendorFaults {
   lostReply: number
   /** The request arrives only after the caller has given up. */
   delayed: number
+  /** How likely each kind of receipt is to be sent, and then to be repeated. */
+  receipts: Record<ReceiptKind, number>
 }
 
-export function createVendor(scheduler: Scheduler, random: Random, faults: VendorFaults): Vendor {
+/** What the vendor says of its messages later: in any order, often more than once, sometimes before we know the message. */
+export type OnReceipt = (message: Message, tenantId: string, kind: ReceiptKind) => void
+
+export function createVendor(scheduler: Scheduler, random: Random, faults: VendorFaults, onReceipt: OnReceipt): Vendor {
   const calls: Call[] = []
   const messages: Message[] = []
   let calm = false
@@ -57,7 +63,14 @@ export function createVendor(scheduler: Scheduler, random: Random, faults: Vendo
     const message = { id: `m${messages.length + 1}`, at: scheduler.now, key, notificationId, accountId: account.id }
     messages.push(message)
     byKey.set(key, message)
+    report(message, account.tenantId)
     return message
+  }
+
+  function report(message: Message, tenantId: string): void {
+    for (const kind of RECEIPT_KINDS)
+      for (let copies = 0; copies < 3 && random() < faults.receipts[kind]; copies++)
+        scheduler.at(scheduler.now + random() * 1_500, () => onReceipt(message, tenantId, kind))
   }
 
   async function answer(request: SendRequest): Promise<Outcome> {

@@ -3,6 +3,7 @@ import { parseCatalogue } from '../../packages/pillarbox/src/model/catalogue.ts'
 import type { NewEvent } from '../../packages/pillarbox/src/model/event.ts'
 import type { Action } from '../../packages/pillarbox/src/model/notification.ts'
 import type { Logger } from '../../packages/pillarbox/src/model/ports.ts'
+import type { ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
 import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { openSqlite } from '../../packages/pillarbox/src/store/sqlite/open.ts'
@@ -11,7 +12,7 @@ import type { PlantedBug } from './bugs.ts'
 import { Ledger } from './ledger.ts'
 import { ALL_DUE_MS, CHAOS_MS, planRun, type RunPlan, TENANTS, TIMES } from './plan-of-run.ts'
 import { overTheWire, SimProcess } from './process.ts'
-import { createVendor, type Vendor } from './provider.ts'
+import { createVendor, type Message, type Vendor } from './provider.ts'
 import { EPOCH, processClock, Scheduler, seededRandom } from './scheduler.ts'
 
 export interface RunResult {
@@ -44,7 +45,12 @@ export async function simulate(seed: number, options: { bug?: PlantedBug; story?
   await base.migrate()
   await furnish(base, plan, ids)
   const ledger = new Ledger(scheduler)
-  const vendor = createVendor(scheduler, random, plan.vendor)
+  const vendor = createVendor(
+    scheduler,
+    random,
+    plan.vendor,
+    (message, tenantId, kind) => void receive(world, message, tenantId, kind),
+  )
   const world: World = {
     plan,
     scheduler,
@@ -372,6 +378,36 @@ async function direct({ base, ids, random, scheduler }: World, n: number): Promi
   }
 }
 
+/** The webhook's side: a receipt whose answer is lost is sent again, as vendors do. */
+async function receive(world: World, message: Message, tenantId: string, kind: ReceiptKind): Promise<void> {
+  const { plan, random, scheduler, store, ledger, tell } = world
+  const process = new SimProcess('webhook', scheduler)
+  const wire = overTheWire(store, {
+    process,
+    random,
+    faults: { ...plan.process, crash: 0, stall: 0 },
+    stallMs: 0,
+    tell,
+    committed: (operation, args, answer) => ledger.committed('webhook', operation, args, answer),
+  })
+  const receipt = {
+    tenantId,
+    provider: 'vendor',
+    providerMessageId: message.id,
+    kind,
+    at: EPOCH + Math.round(scheduler.now),
+  }
+  for (let isHeard = false; !isHeard; ) {
+    try {
+      tell(`webhook: ${kind} for ${message.notificationId.slice(-6)} → ${await wire.receipts.merge(receipt)}`)
+      isHeard = true
+    } catch {
+      await scheduler.after(30)
+    }
+  }
+  ledger.heardReceipt(message, kind)
+}
+
 /** Somebody at the console, pressing buttons at the worst moment. */
 async function operate(world: World): Promise<void> {
   const { plan, random, scheduler, store, ledger, tell } = world
@@ -390,9 +426,10 @@ async function operate(world: World): Promise<void> {
 }
 
 /** Nothing is left to do: no pending event or schedule, no live notification. Looked at once per virtual second. */
-function quietCheck({ base, scheduler }: World): () => boolean {
+function quietCheck({ base, store, scheduler }: World): () => boolean {
   let quiet = false
   const look = async (): Promise<void> => {
+    await store.receipts.match(100)
     const counts = await base.notifications.countByStatus(null)
     const pending = await base.events.list({ status: 'pending' }, { limit: 1 })
     const left = counts.queued + counts.retrying + counts.sending + pending.items.length

@@ -1,3 +1,4 @@
+import { DEFAULT_BREAKER } from './model/account.ts'
 import { CHANNELS } from './model/channel.ts'
 import { isPillarboxError } from './model/errors.ts'
 import type { IdSource } from './model/ports.ts'
@@ -6,19 +7,13 @@ import type { Store } from './store/store.ts'
 
 const DEMO_TENANT = 'demo'
 
-/** A tenant to try things out with: sandbox accounts on every channel and one event type. Made once. */
+/**
+ * A tenant to try things out with: sandbox accounts on every channel and two event types. Made once; of several
+ * processes that start together, each finds what another has already made.
+ */
 export async function ensureDemo({ store, ids }: { store: Store; ids: IdSource }): Promise<string> {
-  if (await store.tenants.find(DEMO_TENANT)) return DEMO_TENANT
-  try {
-    await provisionTenant(
-      { store, ids, readyMade: () => null },
-      { id: DEMO_TENANT, name: 'Demo', defaultLocale: 'en', timeZone: 'UTC', settings: {}, catalogue: DEMO_CATALOGUE },
-    )
-  } catch (error) {
-    // Another process that starts at the same time makes it.
-    if (isPillarboxError(error, 'already_exists')) return DEMO_TENANT
-    throw error
-  }
+  if (!(await store.tenants.find(DEMO_TENANT))) await makeTenant(store, ids)
+  if ((await store.accounts.list(DEMO_TENANT)).length > 0) return DEMO_TENANT
   for (const channel of CHANNELS)
     await store.accounts.insert({
       id: ids(),
@@ -32,12 +27,23 @@ export async function ensureDemo({ store, ids }: { store: Store; ids: IdSource }
       pace: null,
       retry: null,
       onUnknown: 'resend',
-      breaker: { failures: 5, resetAfterMs: 30_000 },
+      breaker: { ...DEFAULT_BREAKER },
       priority: 0,
       status: 'active',
       statusReason: null,
     })
   return DEMO_TENANT
+}
+
+async function makeTenant(store: Store, ids: IdSource): Promise<void> {
+  try {
+    await provisionTenant(
+      { store, ids, readyMade: () => null },
+      { id: DEMO_TENANT, name: 'Demo', defaultLocale: 'en', timeZone: 'UTC', settings: {}, catalogue: DEMO_CATALOGUE },
+    )
+  } catch (error) {
+    if (!isPillarboxError(error, 'already_exists')) throw error
+  }
 }
 
 const DEMO_CATALOGUE = {

@@ -217,20 +217,16 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
 /** The configured ops key, or a new one if the store has none: answered only when it was made here. */
 async function ensureOpsKey({ config, store, ids }: Assembly): Promise<string | null> {
   if (config.opsKey !== null) {
-    const hash = hashKey(config.opsKey)
-    if (!(await store.keys.findByHash(hash)))
-      await store.keys.insert(
-        {
-          id: ids(),
-          tenantId: null,
-          name: 'configured',
-          role: 'ops',
-          site: null,
-          ratePerSecond: null,
-          expiresAt: null,
-        },
-        hash,
-      )
+    const key = {
+      id: ids(),
+      tenantId: null,
+      name: 'configured',
+      role: 'ops',
+      site: null,
+      ratePerSecond: null,
+      expiresAt: null,
+    } as const
+    await store.keys.insert(key, hashKey(config.opsKey))
     return null
   }
   const existing = await store.keys.list(null)

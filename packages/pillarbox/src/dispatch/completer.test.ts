@@ -173,7 +173,8 @@ describe('while the store is away', () => {
     batches.length = 0
     await clock.advance(1_000)
 
-    assert.deepEqual(written.toSorted(), ['a', 'b', 'c', 'd'])
+    assert.deepEqual(new Set(written), new Set(['a', 'b', 'c', 'd']))
+    assert.equal(written.length, 4)
     assert.equal(completer.backlog(), 0)
     assert.equal(batches.flat().length, 4)
   })
@@ -213,7 +214,7 @@ describe('a batch the store refuses', () => {
 
     const rows = batches.slice(1).map((batch) => batch.map(({ notificationId, to }) => `${notificationId} ${to}`))
     assert.deepEqual(rows, [['a sent'], ['b sent'], ['b uncertain'], ['c sent']])
-    assert.deepEqual(written.toSorted(), ['a', 'b', 'c'])
+    assert.deepEqual(written, ['a', 'b', 'c'])
   })
 
   it('leaves the row at fault to somebody who looks at it, under its own claim', async () => {

@@ -376,11 +376,11 @@ export interface Completion {
 export interface ReceiptStore {
   /**
    * Keeps a receipt and moves its notification if the receipt outranks where it stands, with its audit row.
-   * `unmatched`: no accepted attempt of the tenant has that message id yet; it is kept, and `match` finds it later.
-   * `repeated`: heard before, changes nothing. `kept`: on record, and nothing moved.
+   * `waiting`: no accepted attempt of the tenant has that message id yet, or the notification is being sent (again);
+   * it is kept, and `match` applies it later. `repeated`: heard before, changes nothing. `kept`: nothing moved.
    */
-  merge(receipt: NewReceipt): Promise<'moved' | 'kept' | 'repeated' | 'unmatched'>
-  /** Applies receipts that came before the attempt they speak of was committed, oldest first. Answers how many matched. */
+  merge(receipt: NewReceipt): Promise<'moved' | 'kept' | 'repeated' | 'waiting'>
+  /** Applies receipts that had to wait, oldest first. Answers how many it applied. */
   match(limit: number): Promise<number>
   list(notificationId: string): Promise<ReceiptView[]>
 }
@@ -506,7 +506,8 @@ export interface ApiKey {
 }
 
 export interface KeyStore {
-  insert(key: Omit<ApiKey, 'createdAt' | 'revokedAt'>, hash: string): Promise<void>
+  /** False, and nothing written, when the key is known already. */
+  insert(key: Omit<ApiKey, 'createdAt' | 'revokedAt'>, hash: string): Promise<boolean>
   findByHash(hash: string): Promise<ApiKey | null>
   list(tenantId: string | null): Promise<ApiKey[]>
   revoke(tenantId: string | null, id: string): Promise<boolean>

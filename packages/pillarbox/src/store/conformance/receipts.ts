@@ -53,7 +53,7 @@ export function receiptRules(rule: Rule): void {
     const claimed = only(await claim(by, target))
     const sent = { id, tenantId: target.tenantId, messageId: 'early-1' }
 
-    assert.equal(await store.receipts.merge(receiptOf(sent, 'delivered')), 'unmatched')
+    assert.equal(await store.receipts.merge(receiptOf(sent, 'delivered')), 'waiting')
     assert.equal(await store.receipts.match(10), 0)
     await store.dispatch.complete(by, [completion(claimed, 'sent', { providerMessageId: sent.messageId })])
     assert.equal(await store.receipts.match(10), 1)
@@ -67,21 +67,32 @@ export function receiptRules(rule: Rule): void {
     const sent = await sentOne(bench)
     const other = await tenant()
 
-    assert.equal(await store.receipts.merge({ ...receiptOf(sent, 'read'), tenantId: other }), 'unmatched')
-    assert.equal(await store.receipts.merge({ ...receiptOf(sent, 'read'), provider: 'other' }), 'unmatched')
+    assert.equal(await store.receipts.merge({ ...receiptOf(sent, 'read'), tenantId: other }), 'waiting')
+    assert.equal(await store.receipts.merge({ ...receiptOf(sent, 'read'), provider: 'other' }), 'waiting')
 
     assert.equal((await view(sent.id)).status, 'sent')
   })
 
-  rule('a receipt of an earlier message leaves a notification that is being sent again alone', async (bench) => {
-    const { store, view } = bench
+  rule('a receipt waits while its notification is being sent again, and is applied after that', async (bench) => {
+    const { store, view, worker } = bench
     const sent = await sentOne(bench)
     await store.receipts.merge(receiptOf(sent, 'bounced'))
-    await store.notifications.act({ tenantId: sent.tenantId, id: sent.id, action: 'retry', actor: 'system' })
+    const acted = await store.notifications.act({
+      tenantId: sent.tenantId,
+      id: sent.id,
+      action: 'retry',
+      actor: 'system',
+    })
 
-    assert.equal(await store.receipts.merge(receiptOf(sent, 'read')), 'kept')
-
+    assert.equal(await store.receipts.merge(receiptOf(sent, 'read')), 'waiting')
     assert.equal((await view(sent.id)).status, 'queued')
+
+    const by = await worker()
+    const answer = await store.dispatch.claim(by, [{ laneId: acted?.laneId ?? '', limit: 1 }])
+    assert.ok(!answer.fenced)
+    await store.dispatch.complete(by, [completion(only(answer.claims), 'sent', { providerMessageId: 'second' })])
+    assert.equal(await store.receipts.match(10), 1)
+    assert.equal((await view(sent.id)).status, 'read')
   })
 
   rule('nothing moves what an operator has closed', async (bench) => {

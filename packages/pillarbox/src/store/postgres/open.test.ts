@@ -31,10 +31,11 @@ function everyRole(store: Store): (() => Promise<unknown>)[] {
 }
 
 describe('openPostgres', () => {
-  it('rejects with store_unavailable where no server listens', async () => {
-    const opening = openPostgres({ url: 'postgres://postgres@127.0.0.1:1/postgres', clock, logger: silent })
+  it('opens where no server listens yet, and says so when it is asked something', async () => {
+    const store = await openPostgres({ url: 'postgres://postgres@127.0.0.1:1/postgres', clock, logger: silent })
 
-    await assert.rejects(opening, { name: 'PillarboxError', code: 'store_unavailable' })
+    await assert.rejects(store.now(), { name: 'PillarboxError', code: 'store_unavailable' })
+    await store.close()
   })
 
   it('lives through a stop and a crash of the server, keeping what was committed', async () => {

@@ -50,8 +50,8 @@ const BY_KEY = [
 ]
 
 /**
- * A store on PostgreSQL. Connects at once to see that the server is there, and rejects with `store_unavailable` if not;
- * from then on it lives through restarts of the server: calls made meanwhile reject, later ones succeed.
+ * A store on PostgreSQL. Connects when it is first asked something, and lives through restarts of the server: calls made
+ * while it is away reject with `store_unavailable`, later ones succeed.
  *
  * Few connections, one role each, made when first needed, so that a slow report never delays a claim or a heartbeat.
  */
@@ -79,7 +79,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     return Math.trunc(row?.ms ?? Number.NaN)
   }
 
-  const store: Store = {
+  return {
     engine: 'postgres',
     migrate: async () => {
       const migrating = openSession({ ...session('migrate'), statementTimeoutMs: MIGRATION_TIMEOUT_MS })
@@ -108,11 +108,4 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
       await Promise.all(sessions.map((each) => each.close()))
     },
   }
-  try {
-    await now()
-  } catch (error) {
-    await store.close()
-    throw error
-  }
-  return store
 }

@@ -37,12 +37,14 @@ function keyOf(found: Row): ApiKey {
   }
 }
 
-function* insertKey(dialect: Dialect, key: Omit<ApiKey, 'createdAt' | 'revokedAt'>, hash: string): Script<void> {
-  yield {
-    text: `insert into pillarbox.api_keys (id, tenant_id, name, role, hash, site, rate_per_second, expires_at, created_at)
-      values ($1, $2, $3, $4, $5, $6, $7, ${dialect.instant('$8')}, ${dialect.now})`,
-    values: [key.id, key.tenantId, key.name, key.role, hash, key.site, key.ratePerSecond, key.expiresAt],
-  }
+function* insertKey(dialect: Dialect, key: Omit<ApiKey, 'createdAt' | 'revokedAt'>, hash: string): Script<boolean> {
+  const written = yield* row(
+    `insert into pillarbox.api_keys (id, tenant_id, name, role, hash, site, rate_per_second, expires_at, created_at)
+      values ($1, $2, $3, $4, $5, $6, $7, ${dialect.instant('$8')}, ${dialect.now})
+      on conflict (hash) do nothing returning id`,
+    [key.id, key.tenantId, key.name, key.role, hash, key.site, key.ratePerSecond, key.expiresAt],
+  )
+  return written !== null
 }
 
 function* findByHash(hash: string): Script<ApiKey | null> {

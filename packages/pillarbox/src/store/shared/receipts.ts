@@ -13,18 +13,15 @@ export function sharedReceipts({ dialect, read, write }: ScriptRunner): ReceiptS
   }
 }
 
-function* merge(dialect: Dialect, receipt: NewReceipt): Script<'moved' | 'kept' | 'repeated' | 'unmatched'> {
+function* merge(dialect: Dialect, receipt: NewReceipt): Script<'moved' | 'kept' | 'repeated' | 'waiting'> {
   const { tenantId, provider, providerMessageId, kind, at } = receipt
-  const notificationId = yield* notificationOf(receipt)
   const kept = yield* row(
-    `insert into pillarbox.receipts (tenant_id, provider, provider_message_id, kind, at, received_at, notification_id)
-      values ($1, $2, $3, $4, ${dialect.instant('$5')}, ${dialect.now}, $6)
+    `insert into pillarbox.receipts (tenant_id, provider, provider_message_id, kind, at, received_at)
+      values ($1, $2, $3, $4, ${dialect.instant('$5')}, ${dialect.now})
       on conflict (tenant_id, provider, provider_message_id, kind) do nothing returning id`,
-    [tenantId, provider, providerMessageId, kind, at, notificationId],
+    [tenantId, provider, providerMessageId, kind, at],
   )
-  if (!kept) return 'repeated'
-  if (notificationId === null) return 'unmatched'
-  return (yield* apply(dialect, receipt, notificationId)) ? 'moved' : 'kept'
+  return kept ? yield* apply(dialect, Number(kept['id']), receipt) : 'repeated'
 }
 
 function* match(dialect: Dialect, limit: number): Script<number> {
@@ -35,25 +32,26 @@ function* match(dialect: Dialect, limit: number): Script<number> {
   )
   let matched = 0
   for (const found of waiting) {
-    const receipt: NewReceipt = {
+    const answer = yield* apply(dialect, Number(found['id']), {
       tenantId: String(found['tenant_id']),
       provider: String(found['provider']),
       providerMessageId: String(found['provider_message_id']),
       kind: String(found['kind']) as ReceiptKind,
       at: instantOf(found['at']),
-    }
-    const notificationId = yield* notificationOf(receipt)
-    if (notificationId === null) continue
-    // Taken by its condition: of two processes that match at once, one applies it.
-    const taken = yield* row(
-      'update pillarbox.receipts set notification_id = $2 where id = $1 and notification_id is null returning id',
-      [Number(found['id']), notificationId],
-    )
-    if (!taken) continue
-    matched++
-    yield* apply(dialect, receipt, notificationId)
+    })
+    if (answer !== 'waiting') matched++
   }
   return matched
+}
+
+/** Applies a receipt that is on record: to its notification, once that has come to rest. */
+function* apply(dialect: Dialect, id: number, receipt: NewReceipt): Script<'moved' | 'kept' | 'waiting'> {
+  const notificationId = yield* notificationOf(receipt)
+  if (notificationId === null) return 'waiting'
+  const answer = yield* move(dialect, receipt, notificationId)
+  if (answer !== 'waiting')
+    yield { text: 'update pillarbox.receipts set notification_id = $2 where id = $1', values: [id, notificationId] }
+  return answer
 }
 
 /** The notification whose call the provider answered with this message id, late answers included. */
@@ -70,7 +68,7 @@ function* notificationOf({ tenantId, provider, providerMessageId }: NewReceipt):
  * Moves the notification if the receipt outranks where it stands. A `sent` one has no row of its own to lock, so the
  * settled row is made if it is missing, and whoever made it first, the rank decides on the locked row.
  */
-function* apply(dialect: Dialect, receipt: NewReceipt, notificationId: string): Script<boolean> {
+function* move(dialect: Dialect, receipt: NewReceipt, notificationId: string): Script<'moved' | 'kept' | 'waiting'> {
   const { kind, tenantId, at } = receipt
   const { to, reason, action } = RECEIPTS[kind]
   const made = yield* row(
@@ -94,17 +92,17 @@ function* apply(dialect: Dialect, receipt: NewReceipt, notificationId: string): 
         returning status, reason`,
       kind === 'delivered' || kind === 'read' ? [notificationId, at] : [notificationId],
     )
-    // Neither made nor there: it is being sent again, and this speaks of an earlier message.
-    if (!standing) return false
+    // Neither made nor there: it is being sent, perhaps again; only when that is over is there anything to compare.
+    if (!standing) return 'waiting'
     from = String(standing['status']) as NotificationStatus
-    if (!outranks(kind, from, textOrNull(standing['reason']))) return false
+    if (!outranks(kind, from, textOrNull(standing['reason']))) return 'kept'
     yield {
       text: `update pillarbox.settled set status = $2, reason = $3, settled_at = ${dialect.now} where notification_id = $1`,
       values: [notificationId, to, reason],
     }
   }
   yield* writeAudit(dialect, { tenantId, actor: 'system', action, notificationId, from, to, reason })
-  return true
+  return 'moved'
 }
 
 function instantIf(dialect: Dialect, wanted: boolean, parameter: string): string {
