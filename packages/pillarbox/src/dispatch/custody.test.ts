@@ -103,6 +103,21 @@ describe('orphans', () => {
     )
   })
 
+  it('are looked for at once again when another answer is lost right after a look', async () => {
+    const { custody, lose, asked, clock } = setup()
+    await lose()
+    await custody.recover()
+    await clock.advance(10)
+
+    await lose()
+    await custody.recover()
+
+    assert.deepEqual(
+      asked.map(({ at }) => at),
+      [0, 10],
+    )
+  })
+
   it('are looked for a whole minute again after the next lost answer', async () => {
     const { custody, lose, asked, clock } = setup()
     await lose()

@@ -40,6 +40,21 @@ it('remembers a ring that nobody waited for: no wake-up is lost', async () => {
   assert.equal(waiter.wokenAt, 0)
 })
 
+it('remembers a ring between two waits, however the first one ended', async () => {
+  for (const endsBy of ['ring', 'time'] as const) {
+    const { clock, bell, wait } = setup()
+    wait(10)
+    if (endsBy === 'ring') bell.ring()
+    await clock.advance(10)
+
+    bell.ring()
+    const second = wait(1_000)
+    await clock.settle()
+
+    assert.equal(second.wokenAt, 10)
+  }
+})
+
 it('remembers many rings as one', async () => {
   const { clock, bell, wait } = setup()
 
