@@ -60,20 +60,6 @@ export interface FaultyDeps {
   tell(line: string): void
 }
 
-const MOVES_ROWS = new Set([
-  'claim',
-  'complete',
-  'release',
-  'orphans',
-  'takeOver',
-  'events',
-  'schedules',
-  'insert',
-  'beat',
-  'register',
-  'merge',
-])
-
 /** The store as one process reaches it: over a wire that delays and loses, from a process that may die. */
 export function overTheWire(store: Store, deps: FaultyDeps): Store {
   const part = (name: string, target: object): object =>
@@ -82,8 +68,7 @@ export function overTheWire(store: Store, deps: FaultyDeps): Store {
         const method = Reflect.get(object, key) as unknown
         if (typeof method !== 'function' || name === 'wake') return method
         const operation = `${name}.${String(key)}`
-        return (...args: unknown[]) =>
-          call(deps, operation, String(key), args, () => method.apply(object, args) as Promise<unknown>)
+        return (...args: unknown[]) => call(deps, operation, args, () => method.apply(object, args) as Promise<unknown>)
       },
     })
   return new Proxy(store, {
@@ -97,12 +82,11 @@ export function overTheWire(store: Store, deps: FaultyDeps): Store {
 async function call(
   deps: FaultyDeps,
   operation: string,
-  key: string,
   args: readonly unknown[],
   execute: () => Promise<unknown>,
 ): Promise<unknown> {
   const { process, random, faults, tell } = deps
-  const strikes = (chance: number): boolean => MOVES_ROWS.has(key) && random() < chance && !process.calm
+  const strikes = (chance: number): boolean => random() < chance && !process.calm
   await process.after(random() * 4)
   if (strikes(faults.lostRequest)) {
     tell(`${process.name}: ${operation} was lost on its way`)

@@ -124,6 +124,7 @@ export function createVendor(scheduler: Scheduler, random: Random, faults: Vendo
       },
       async lookup(request) {
         await scheduler.after(random() * 20)
+        if (!calm && random() < faults.transient) throw new Error('the vendor cannot be asked')
         const found = byKey.get(request.key)
         return found ? { kind: 'accepted', providerMessageId: found.id } : null
       },

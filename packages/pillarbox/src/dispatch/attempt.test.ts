@@ -367,11 +367,14 @@ describe('a call in doubt', () => {
     assert.deepEqual([completion?.to, completion?.possibleDuplicate], ['retrying', true])
   })
 
-  it('is simply made again where the vendor honours our key or cannot be asked', async () => {
-    for (const capability of ['key', 'none'] as const) {
+  it('is simply made again where the vendor cannot be asked, and ends where it honours our key', async () => {
+    for (const [capability, flagged] of [
+      ['key', false],
+      ['none', true],
+    ] as const) {
       const { run, sent, asked } = setup({ capability, lookup: async () => ACCEPTED, claim: doubtful })
 
-      assert.equal((await run())?.possibleDuplicate, true)
+      assert.equal((await run())?.possibleDuplicate, flagged)
       assert.deepEqual([sent.length, asked.length], [1, 0])
     }
   })
@@ -489,12 +492,12 @@ describe('a claim whose worker died', () => {
     assert.equal(seen.length, 0)
   })
 
-  it('is held where the policy says so, and needs no flag where the vendor honours our key', async () => {
+  it('is held where the policy says so, and in doubt until a vendor that honours our key accepts it', async () => {
     const held = await setup({ account: { onUnknown: 'hold' } }).settleLost()
     const keyed = await setup({ capability: 'key' }).settleLost()
 
     assert.deepEqual([held.to, held.reason], ['uncertain', 'outcome_unknown'])
-    assert.deepEqual([keyed.to, keyed.possibleDuplicate], ['retrying', false])
+    assert.deepEqual([keyed.to, keyed.possibleDuplicate], ['retrying', true])
   })
 
   it('is not tried on another channel: it may have arrived', async () => {

@@ -30,6 +30,11 @@ export interface CompleterDeps {
   onFenced(notificationIds: string[]): void
 }
 
+function aged({ completion, startedAt }: Waiting, clock: Clock): Completion {
+  completion.ageMs = clock.monotonic() - startedAt
+  return completion
+}
+
 const REFUSED = 'result_refused'
 
 /** A result the store would not take, reduced to what it cannot refuse: somebody has to look at it. */
@@ -48,6 +53,8 @@ function bare(completion: Completion): Completion {
 
 interface Waiting {
   completion: Completion
+  /** When the call began, on the monotonic clock: its age counts on while the result waits to be written. */
+  startedAt: number
   done: () => void
 }
 
@@ -91,7 +98,7 @@ export function createCompleter(deps: CompleterDeps): Completer {
       try {
         const answer = await dispatch.complete(
           deps.workerId(),
-          batch.map((waiting) => waiting.completion),
+          batch.map((waiting) => aged(waiting, clock)),
         )
         if (answer.fenced.length) deps.onFenced(answer.fenced)
         if (answer.lanes.length) deps.onDue(answer.lanes)
@@ -119,7 +126,7 @@ export function createCompleter(deps: CompleterDeps): Completer {
     add(completion) {
       unwritten++
       return new Promise((done) => {
-        queue.push({ completion, done })
+        queue.push({ completion, startedAt: clock.monotonic() - completion.ageMs, done })
         pump()
       })
     },

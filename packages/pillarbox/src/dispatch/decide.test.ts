@@ -24,7 +24,9 @@ const THREE_TRIES: RetryPolicy = { kind: 'fixed', maxAttempts: 3, delayMs: 1_000
 /** Every outcome × what the vendor can do × policy × attempts × flag. `*`: whichever; `same`: as it was before. */
 const TABLE = `
   outcome         capability  onUnknown  attempts   flagged | to         reason              spent  flagged  fallback
-  accepted        *           *          *          *       | sent       -                   1      same     -
+  accepted        key         *          *          *       | sent       -                   1      no       -
+  accepted        lookup      *          *          *       | sent       -                   1      same     -
+  accepted        none        *          *          *       | sent       -                   1      same     -
   transient       *           *          left       *       | retrying   -                   1      same     -
   transient       *           *          exhausted  no      | parked     attempts_exhausted  1      no       yes
   transient       *           *          exhausted  yes     | parked     attempts_exhausted  1      yes      no
@@ -33,8 +35,8 @@ const TABLE = `
   permanent       *           *          *          no      | parked     invalid_recipient   1      no       yes
   permanent       *           *          *          yes     | parked     invalid_recipient   1      yes      no
   permanent-here  *           *          *          *       | parked     content_rejected    1      same     no
-  unknown         key         *          left       *       | retrying   -                   1      same     -
-  unknown         key         *          exhausted  *       | parked     attempts_exhausted  1      same     no
+  unknown         key         *          left       *       | retrying   -                   1      yes      -
+  unknown         key         *          exhausted  *       | parked     attempts_exhausted  1      yes      no
   unknown         lookup      *          left       *       | retrying   -                   1      yes      -
   unknown         lookup      *          exhausted  *       | parked     attempts_exhausted  1      yes      no
   unknown         none        resend     left       *       | retrying   -                   1      yes      -
@@ -175,11 +177,14 @@ describe('whatever is asked', () => {
   )
   always(
     'a call known to be refused never raises the flag (P4)',
-    (asked, verdict) => asked.outcome.kind === 'unknown' || verdict.possibleDuplicate === asked.possibleDuplicate,
+    (asked, verdict) => asked.outcome.kind === 'unknown' || !verdict.possibleDuplicate || asked.possibleDuplicate,
   )
   always(
-    'a flag once raised is never lowered (P4)',
-    (asked, verdict) => !asked.possibleDuplicate || verdict.possibleDuplicate,
+    'a flag once raised is lowered only when a vendor that honours our key accepts (P4)',
+    (asked, verdict) =>
+      !asked.possibleDuplicate ||
+      verdict.possibleDuplicate ||
+      (asked.outcome.kind === 'accepted' && asked.capability === 'key'),
   )
   always('a blind resend always raises the flag (P4)', (asked, verdict) => {
     const blind =

@@ -31,14 +31,16 @@ export interface Question {
 }
 
 /**
- * The order of a doubt: a vendor that honours our key is simply called again; one that can be asked is asked before
- * the next call; otherwise the account's policy sends again, flagged, or holds for an operator or a receipt.
+ * The order of a doubt: a vendor that honours our key is simply called again, and the doubt ends when it accepts; one
+ * that can be asked is asked before the next call; otherwise the account's policy sends again, flagged, or holds for an
+ * operator or a receipt.
  */
 export function decide(question: Question): Verdict {
   const { outcome, account, spent, possibleDuplicate } = question
   switch (outcome.kind) {
     case 'accepted':
-      return { to: 'sent', spent: spent + 1, possibleDuplicate }
+      // A vendor that honours our key has one message, however often it was called.
+      return { to: 'sent', spent: spent + 1, possibleDuplicate: possibleDuplicate && question.capability !== 'key' }
     case 'throttled':
       return { to: 'retrying', delayMs: question.holdMs, spent, possibleDuplicate }
     case 'unauthorized':
@@ -55,7 +57,6 @@ export function decide(question: Question): Verdict {
     case 'transient':
       return again(question, possibleDuplicate, outcome.retryAfterMs)
     case 'unknown':
-      if (question.capability === 'key') return again(question, possibleDuplicate)
       if (question.capability === 'none' && account.onUnknown === 'hold')
         return { to: 'uncertain', reason: 'outcome_unknown', spent: spent + 1, possibleDuplicate }
       return again(question, true)

@@ -508,7 +508,7 @@ describe('trouble', () => {
     await start()
     await clock.advance(50)
 
-    assert.ok(logger.lines.some(({ message }) => message === 'an unsent claim could not be given back yet'))
+    assert.ok(logger.lines.some(({ message }) => message === 'unsent claims could not be given back yet'))
   })
 
   it('a worker that was declared dead registers anew and goes on (P5)', async (t) => {

@@ -75,7 +75,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     while (!stop.aborted) {
       let claimed = 0
       try {
-        claimed = await round(abortCalls)
+        claimed = await round(stop, abortCalls)
       } catch (error) {
         lanes.clear()
         logger.warn({ error: String(error) }, 'claiming failed; trying again')
@@ -87,7 +87,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   }
 
   /** One claim round over all lanes with work. Answers how many rows it started. */
-  async function round(abortCalls: AbortSignal): Promise<number> {
+  async function round(stop: AbortSignal, abortCalls: AbortSignal): Promise<number> {
     starved = completer.backlog() >= 2 * settings.slotsPerChannel
     if (starved || !heartbeat.mayStart()) return 0
     await discover()
@@ -113,7 +113,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       notBefore.delete(laneId)
       void giveBack(account, unused)
     }
-    if (answer.claims.length > 0) start(answer.claims, abortCalls)
+    if (stop.aborted) await giveBackUnsent(answer.claims)
+    else if (answer.claims.length > 0) start(answer.claims, abortCalls)
     return answer.claims.length
   }
 
@@ -221,20 +222,26 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     inFlight.add(claim)
     const completion = await attempt(deps.attempt, claim, accounts.peek(claim.laneId), deadline)
     inFlight.remove(claim)
-    const written = completion ? completer.add(completion) : release(claim)
+    const written = completion ? completer.add(completion) : release([claim])
     if (starved) hub.dispatch.ring()
     await written
     custody.ended(claim)
     if (starved) hub.dispatch.ring()
   }
 
-  async function release(claim: Claim): Promise<void> {
-    const { notificationId, token } = claim
+  /** Claimed while we were told to stop: no call has begun. */
+  async function giveBackUnsent(claims: readonly Claim[]): Promise<void> {
+    await release(claims)
+    for (const claim of claims) custody.ended(claim)
+  }
+
+  async function release(claims: readonly Claim[]): Promise<void> {
+    if (claims.length === 0) return
     try {
-      await store.dispatch.release(heartbeat.id(), [{ notificationId, token }])
+      await store.dispatch.release(heartbeat.id(), claims)
     } catch (error) {
       custody.answerLost()
-      logger.warn({ notificationId, error: String(error) }, 'an unsent claim could not be given back yet')
+      logger.warn({ claims: claims.length, error: String(error) }, 'unsent claims could not be given back yet')
     }
   }
 

@@ -102,8 +102,14 @@ function* moveSettled(
   const resting = takenSettled(found)
   if (!resting || !from.includes(resting.from)) return null
   yield {
-    text: `update pillarbox.settled set status = $2, reason = $3, settled_at = ${dialect.now} where notification_id = $1`,
-    values: [id, ACTIONS[action].to, REASON[action]],
+    text: `update pillarbox.settled set status = $2, reason = $3, possible_duplicate = $4, settled_at = ${dialect.now}
+      where notification_id = $1`,
+    values: [
+      id,
+      ACTIONS[action].to,
+      REASON[action],
+      action === 'park' ? mayHaveArrived(resting) : resting.possibleDuplicate,
+    ],
   }
   return resting
 }
@@ -120,6 +126,11 @@ function taken(found: Row, from: NotificationStatus): Taken {
     possibleDuplicate: booleanOf(found['possible_duplicate']),
     lastError: textOrNull(found['last_error']),
   }
+}
+
+/** Whether sending it now may make it arrive twice. What is uncertain may have arrived already. */
+function mayHaveArrived({ from, possibleDuplicate }: Taken): boolean {
+  return possibleDuplicate || from === 'uncertain'
 }
 
 /** A fresh allowance of attempts; their numbers go on from the last, so that none repeats. */
@@ -145,7 +156,7 @@ function* requeue(
   yield {
     text: `insert into pillarbox.dispatch (notification_id, lane_id, visible_at, attempt, spent, possible_duplicate)
       values ($1, $2, ${dialect.now}, $3, 0, $4)`,
-    values: [id, laneId, Math.max(resting.attempt, Number(last?.['number'] ?? 0)), resting.possibleDuplicate],
+    values: [id, laneId, Math.max(resting.attempt, Number(last?.['number'] ?? 0)), mayHaveArrived(resting)],
   }
 }
 

@@ -32,8 +32,9 @@ export function* auditOf(notificationId: string): Script<AuditView[]> {
     ...attempts.flatMap((found) => attemptAudit(id, found)),
     ...others.map((found) => otherAudit(id, found)),
   ]
-  // Several rows may fall into one millisecond: then what came of attempt 1 stands before attempt 2. The sort is stable.
-  return merged.sort((a, b) => a.at - b.at || (a.attempt ?? 0) - (b.attempt ?? 0))
+  // What came of attempt 1 stands before attempt 2, whatever the clocks of worker and store made of it: an attempt's
+  // time is the worker's account of its call, a transition's is the store's. The sort is stable, attempts come first.
+  return merged.sort((a, b) => (a.attempt ?? 0) - (b.attempt ?? 0))
 }
 
 function* attemptRows(notificationId: string): Script<Row[]> {

@@ -123,12 +123,11 @@ function conditions(dialect: Dialect, filter: NotificationFilter, { add }: Param
     if (accountId === null) return null
     where.push(`n.account_id = ${add(accountId)}`)
   }
-  // Every flag is set by an attempt and kept by what follows it, so the attempts' partial index finds them all.
-  if (filter.possibleDuplicate === true)
-    where.push('n.id in (select x.notification_id from pillarbox.attempts x where x.possible_duplicate and not x.late)')
-  if (filter.possibleDuplicate === false)
-    where.push(`not exists (select 1 from pillarbox.attempts x
-      where x.notification_id = n.id and x.possible_duplicate and not x.late)`)
+  // The last attempt has the flag where the notification does; a partial index knows those that have one.
+  if (filter.possibleDuplicate !== undefined)
+    where.push(`n.id ${filter.possibleDuplicate ? '' : 'not '}in (select x.notification_id from pillarbox.attempts x
+      where x.possible_duplicate and not x.late and x.number = (select max(y.number) from pillarbox.attempts y
+        where y.notification_id = x.notification_id and not y.late))`)
   if (filter.q !== undefined) where.push(`n.id in (${exactly(filter.q, filter.tenantId, add)})`)
   return where
 }

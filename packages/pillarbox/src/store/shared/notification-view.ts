@@ -33,8 +33,7 @@ export const VIEW_COLUMNS = `n.id, n.tenant_id, n.idempotency_key, n.channel, n.
   d.notification_id as live, d.token, ${IS_RETRYING} as is_retrying, d.visible_at, d.last_error as live_error,
   s.status as settled_status, s.reason, s.last_error as settled_error, s.delivered_at, s.read_at,
   a.provider_message_id, a.started_at, a.duration_ms,
-  coalesce(d.possible_duplicate, s.possible_duplicate, exists (select 1 from pillarbox.attempts x
-    where x.notification_id = n.id and x.possible_duplicate and not x.late)) as possible_duplicate,
+  coalesce(d.possible_duplicate, s.possible_duplicate, a.possible_duplicate, false) as possible_duplicate,
   (select count(*) from pillarbox.attempts x where x.notification_id = n.id and not x.late) as attempt_count`
 
 export function* findNotification(tenantId: string | null, id: string): Script<NotificationView | null> {

@@ -75,33 +75,36 @@ function* move(dialect: Dialect, receipt: NewReceipt, notificationId: string): S
     `insert into pillarbox.settled (notification_id, tenant_id, status, reason, spent, attempt, possible_duplicate,
         settled_at, delivered_at, read_at)
       select n.id, n.tenant_id, $2, $3, 0, (select coalesce(max(x.number), 0) from pillarbox.attempts x where x.notification_id = n.id),
-        exists (select 1 from pillarbox.attempts x where x.notification_id = n.id and x.possible_duplicate and not x.late),
+        coalesce((select x.possible_duplicate from pillarbox.attempts x where x.notification_id = n.id and not x.late
+          order by x.number desc limit 1), false),
         ${dialect.now}, ${instantIf(dialect, kind === 'delivered', '$4')}, ${instantIf(dialect, kind === 'read', '$4')}
       from pillarbox.notifications n
       where n.id = $1 and not exists (select 1 from pillarbox.dispatch d where d.notification_id = n.id)
-      on conflict (notification_id) do nothing returning notification_id`,
+      on conflict (notification_id) do nothing returning attempt`,
     [notificationId, to, reason, at],
   )
   let from: NotificationStatus = 'sent'
+  let attempt = Number(made?.['attempt'] ?? 0)
   if (!made) {
     // Changes nothing but the times, and locks the row, so that the standing read here is the one that is moved from.
     const standing = yield* row(
       `update pillarbox.settled set delivered_at = ${earliest(dialect, 'delivered_at', kind === 'delivered')},
           read_at = ${earliest(dialect, 'read_at', kind === 'read')}
         where notification_id = $1 and not exists (select 1 from pillarbox.dispatch d where d.notification_id = $1)
-        returning status, reason`,
+        returning status, reason, attempt`,
       kind === 'delivered' || kind === 'read' ? [notificationId, at] : [notificationId],
     )
     // Neither made nor there: it is being sent, perhaps again; only when that is over is there anything to compare.
     if (!standing) return 'waiting'
     from = String(standing['status']) as NotificationStatus
+    attempt = Number(standing['attempt'])
     if (!outranks(kind, from, textOrNull(standing['reason']))) return 'kept'
     yield {
       text: `update pillarbox.settled set status = $2, reason = $3, settled_at = ${dialect.now} where notification_id = $1`,
       values: [notificationId, to, reason],
     }
   }
-  yield* writeAudit(dialect, { tenantId, actor: 'system', action, notificationId, from, to, reason })
+  yield* writeAudit(dialect, { tenantId, actor: 'system', action, notificationId, attempt, from, to, reason })
   return 'moved'
 }
 
