@@ -1,15 +1,16 @@
 import type { NewEvent } from '../../packages/pillarbox/src/model/event.ts'
 import { RECEIPTS, type ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
 import type {
+  AttemptView,
   Claim,
   ClaimAnswer,
   Completion,
   NewNotification,
+  NewReceipt,
   NotificationView,
   Planned,
 } from '../../packages/pillarbox/src/store/store.ts'
 import { TENANTS } from './plan-of-run.ts'
-import type { Message } from './provider.ts'
 import { EPOCH, type Scheduler } from './scheduler.ts'
 import type { World } from './world.ts'
 
@@ -30,8 +31,8 @@ export class Ledger {
   /** `notification#attempt` → when a claim of it was first committed. */
   readonly #intents = new Map<string, number>()
   readonly #written = new Set<string>()
-  /** Notification → message → what was heard of it. */
-  readonly #receipts = new Map<string, Map<string, Set<ReceiptKind>>>()
+  /** Message → what was heard of it. */
+  readonly #receipts = new Map<string, Set<ReceiptKind>>()
   readonly #touchedByHand = new Set<string>()
   #inserted = 0
 
@@ -45,12 +46,6 @@ export class Ledger {
 
   acknowledgedNotification(notification: NewNotification): void {
     this.#direct.set(`${notification.tenantId}/${notification.idempotencyKey}`, notification)
-  }
-
-  heardReceipt(message: Message, kind: ReceiptKind): void {
-    const heard = this.#receipts.get(message.notificationId) ?? new Map<string, Set<ReceiptKind>>()
-    heard.set(message.id, (heard.get(message.id) ?? new Set()).add(kind))
-    this.#receipts.set(message.notificationId, heard)
   }
 
   /** The token of a row that is claimed now. */
@@ -77,6 +72,11 @@ export class Ledger {
       case 'dispatch.orphans':
         for (const claim of answer as Claim[]) this.#claimed(claim, false)
         return
+      case 'receipts.merge': {
+        const { providerMessageId, kind } = args[0] as NewReceipt
+        this.#receipts.set(providerMessageId, (this.#receipts.get(providerMessageId) ?? new Set()).add(kind))
+        return
+      }
       case 'notifications.act':
         this.#touchedByHand.add((args[0] as { id: string }).id)
         return
@@ -123,14 +123,17 @@ export class Ledger {
     for (const tenantId of TENANTS)
       rows.push(...(await world.base.notifications.list({ tenantId }, { limit: 200 })).items)
     const byId = new Map(rows.map((row) => [row.id, row]))
+    const attempts = new Map<string, AttemptView[]>()
+    for (const { id } of rows) attempts.set(id, await world.base.notifications.attempts(id))
+    const attemptsOf = (id: string): AttemptView[] => attempts.get(id) ?? []
     return [
       ...this.broken,
       ...(await this.#nothingLost(world, rows, finished)),
       ...oneRowPerKey(rows),
-      ...(finished ? await this.#mergedByRank(world, rows) : []),
+      ...(finished ? this.#mergedByRank(rows, attemptsOf) : []),
       ...this.#intentBeforeEffect(world, byId),
-      ...(await noSilentDuplicate(world, byId)),
-      ...(await onRecord(world, rows)),
+      ...noSilentDuplicate(world, byId, attemptsOf),
+      ...(await onRecord(world, rows, attemptsOf)),
       ...paceKept(world),
     ]
   }
@@ -177,12 +180,13 @@ export class Ledger {
   }
 
   /** P6: the highest receipt of a message we know to be ours decides, whatever the order was. */
-  async #mergedByRank({ base }: World, rows: readonly NotificationView[]): Promise<string[]> {
+  #mergedByRank(rows: readonly NotificationView[], attemptsOf: AttemptsOf): string[] {
     const wrong: string[] = []
     for (const row of rows) {
       if (this.#touchedByHand.has(row.id) || !['sent', 'delivered', 'read', 'parked'].includes(row.status)) continue
-      const ours = new Set((await base.notifications.attempts(row.id)).map((attempt) => attempt.providerMessageId))
-      const heard = [...(this.#receipts.get(row.id) ?? [])].flatMap(([id, kinds]) => (ours.has(id) ? [...kinds] : []))
+      const heard = attemptsOf(row.id).flatMap(({ providerMessageId }) => [
+        ...(this.#receipts.get(providerMessageId ?? '') ?? []),
+      ])
       const highest = heard.toSorted((a, b) => RECEIPTS[b].rank - RECEIPTS[a].rank)[0]
       if (row.status === 'parked' && row.reason !== 'bounced' && row.reason !== 'complained') continue
       const wanted = highest ? RECEIPTS[highest].to : 'sent'
@@ -206,6 +210,8 @@ export class Ledger {
     return wrong
   }
 }
+
+type AttemptsOf = (notificationId: string) => AttemptView[]
 
 const CHANNELS_OF: Record<string, string[]> = {
   'order.paid': ['email', 'sms'],
@@ -231,16 +237,17 @@ function oneRowPerKey(rows: readonly NotificationView[]): string[] {
 }
 
 /** P4: a recipient got it twice only where the row says so, and an attempt says why. */
-async function noSilentDuplicate(
-  { vendor, base }: World,
+function noSilentDuplicate(
+  { vendor }: World,
   byId: ReadonlyMap<string, NotificationView>,
-): Promise<string[]> {
+  attemptsOf: AttemptsOf,
+): string[] {
   const wrong: string[] = []
   const count = new Map<string, number>()
   for (const message of vendor.messages) count.set(message.notificationId, (count.get(message.notificationId) ?? 0) + 1)
   for (const [id, messages] of count) {
     const row = byId.get(id)
-    const attempts = await base.notifications.attempts(id)
+    const attempts = attemptsOf(id)
     // After an accepted call only a person sends again: that is meant, not a duplicate.
     const meant = attempts.filter((attempt) => attempt.outcome === 'accepted' && !attempt.late).length
     if (messages <= Math.max(1, meant)) continue
@@ -256,10 +263,10 @@ async function noSilentDuplicate(
 }
 
 /** P11 as far as dispatch goes: attempts are numbered without gaps or repeats below the last, and agree with the row. */
-async function onRecord({ base }: World, rows: readonly NotificationView[]): Promise<string[]> {
+async function onRecord({ base }: World, rows: readonly NotificationView[], attemptsOf: AttemptsOf): Promise<string[]> {
   const wrong: string[] = []
   for (const row of rows) {
-    const attempts = (await base.notifications.attempts(row.id)).filter((attempt) => !attempt.late)
+    const attempts = attemptsOf(row.id).filter((attempt) => !attempt.late)
     const numbers = attempts.map((attempt) => attempt.number)
     if (new Set(numbers).size !== numbers.length) wrong.push(`P11: ${short(row.id)} has two attempts of one number`)
     if (row.status === 'sent' && attempts.at(-1)?.outcome !== 'accepted')

@@ -32,8 +32,8 @@ export interface AccountPlan {
 }
 
 /** How long things go wrong, and until when everything that was published is due. */
-export const CHAOS_MS = 6_000
-export const ALL_DUE_MS = 8_000
+export const CHAOS_MS = 4_000
+export const ALL_DUE_MS = 5_000
 
 export const TENANTS = ['alpha', 'beta'] as const
 

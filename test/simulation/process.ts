@@ -87,7 +87,7 @@ async function call(
 ): Promise<unknown> {
   const { process, random, faults, tell } = deps
   const strikes = (chance: number): boolean => random() < chance && !process.calm
-  await process.after(random() * 4)
+  await wire(process, random)
   if (strikes(faults.lostRequest)) {
     tell(`${process.name}: ${operation} was lost on its way`)
     throw new PillarboxError('store_unavailable', 'connection reset')
@@ -98,15 +98,20 @@ async function call(
   if (strikes(faults.crash / 2)) return die(deps, `after ${operation}, before its answer`)
   if (strikes(faults.lostReply)) {
     tell(`${process.name}: ${operation} was committed, its answer lost`)
-    await process.after(random() * 4)
+    await wire(process, random)
     throw new PillarboxError('store_unavailable', 'connection reset')
   }
   if (strikes(faults.stall)) {
     tell(`${process.name}: stopped for ${deps.stallMs} ms after ${operation}`)
     process.stopFor(deps.stallMs)
   }
-  await process.after(random() * 4)
+  await wire(process, random)
   return answer
+}
+
+/** Some messages are as good as instant, which lets others overtake them. */
+async function wire(process: SimProcess, random: Random): Promise<void> {
+  if (random() < 0.5) await process.after(random() * 8)
 }
 
 function die({ process, tell }: FaultyDeps, when: string): Promise<never> {

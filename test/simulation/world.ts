@@ -6,7 +6,6 @@ import type { Logger } from '../../packages/pillarbox/src/model/ports.ts'
 import type { ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
 import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
-import { openSqlite } from '../../packages/pillarbox/src/store/sqlite/open.ts'
 import type { NewNotification, Store } from '../../packages/pillarbox/src/store/store.ts'
 import type { PlantedBug } from './bugs.ts'
 import { Ledger } from './ledger.ts'
@@ -14,6 +13,7 @@ import { ALL_DUE_MS, CHAOS_MS, planRun, type RunPlan, TENANTS, TIMES } from './p
 import { overTheWire, SimProcess } from './process.ts'
 import { createVendor, type Message, type Vendor } from './provider.ts'
 import { EPOCH, processClock, Scheduler, seededRandom } from './scheduler.ts'
+import { cleanStage } from './stage.ts'
 
 export interface RunResult {
   plan: RunPlan
@@ -41,8 +41,7 @@ export async function simulate(seed: number, options: { bug?: PlantedBug; story?
     () => 0,
   )
   const ids = createIdSource(clock, random)
-  const base = await openSqlite({ path: ':memory:', clock, logger: silent, defer: (flush) => flush() })
-  await base.migrate()
+  const base = await cleanStage(clock)
   await furnish(base, plan, ids)
   const ledger = new Ledger(scheduler)
   const vendor = createVendor(
@@ -76,7 +75,6 @@ export async function simulate(seed: number, options: { bug?: PlantedBug; story?
   await crew.makePeace()
   const finished = await scheduler.run(quietCheck(world), 15 * 60_000)
   const violations = await ledger.reckon(world, finished)
-  await base.close()
   return { plan, violations, story, trace: ledger.trace, steps: scheduler.steps, virtualMs: scheduler.now }
 }
 
@@ -109,7 +107,7 @@ export const ENGINE_SETTINGS: EngineSettings = {
   callGraceMs: TIMES.callGrace,
   pollMaxMs: 1_000,
   discoverEveryMs: 20,
-  rescueEveryMs: 300,
+  rescueEveryMs: 400,
   workerTtlMs: TIMES.ttl,
   shutdownGraceMs: TIMES.grace,
   planRows: 4,
@@ -228,7 +226,7 @@ const CATALOGUE = {
       entity: 'order',
       once: 'per-event',
       recipients: [{ email: 'email' }],
-      timing: { after: 'PT2S' },
+      timing: { after: 'PT1S' },
       templates: [words('email', 'Soon {{id}}')],
     },
     'order.chain': {
@@ -320,7 +318,7 @@ async function publish(world: World): Promise<void> {
     })
   await Promise.all(
     jobs.map(async (job) => {
-      await process.after(random() * 2_500)
+      await process.after(random() * 2_000)
       await job()
     }),
   )
@@ -405,7 +403,6 @@ async function receive(world: World, message: Message, tenantId: string, kind: R
       await scheduler.after(30)
     }
   }
-  ledger.heardReceipt(message, kind)
 }
 
 /** Somebody at the console, pressing buttons at the worst moment. */
@@ -413,7 +410,7 @@ async function operate(world: World): Promise<void> {
   const { plan, random, scheduler, store, ledger, tell } = world
   const actions: Action[] = ['retry', 'discard', 'cancel', 'park']
   for (let i = 0; i < plan.operatorActions; i++) {
-    await scheduler.after(200 + random() * 3_000)
+    await scheduler.after(200 + random() * 2_500)
     const tenantId = TENANTS[Math.floor(random() * 2)] as string
     const { items } = await store.notifications.list({ tenantId }, { limit: 50 })
     const target = items[Math.floor(random() * items.length)]
@@ -433,7 +430,7 @@ function quietCheck({ base, store, scheduler }: World): () => boolean {
     const counts = await base.notifications.countByStatus(null)
     const pending = await base.events.list({ status: 'pending' }, { limit: 1 })
     const left = counts.queued + counts.retrying + counts.sending + pending.items.length
-    quiet = left === 0 && scheduler.now > ALL_DUE_MS
+    quiet = left === 0 && scheduler.now > ALL_DUE_MS && (await base.notifications.oldestDueMs()) === null
     if (!quiet) scheduler.at(scheduler.now + 500, () => void look())
   }
   scheduler.at(scheduler.now, () => void look())

@@ -73,9 +73,16 @@ export function applySettings({ db }: Connection): void {
     pragma cache_size = -65536`)
 }
 
-/** SQLite has no schemas to name tables in, and numbers its parameters with a question mark. */
+/**
+ * SQLite has no schemas to name tables in, and numbers its parameters with a question mark. A parameter that is the
+ * whole of a limit is looked at by the planner, so that every new binding prepares the statement again (measured: 122 µs
+ * instead of 10 for the due lanes); as part of a sum it is not.
+ */
 export function localText(text: string): string {
-  return text.replaceAll('pillarbox.', 'pillarbox_').replace(/\$(\d+)/g, '?$1')
+  return text
+    .replaceAll('pillarbox.', 'pillarbox_')
+    .replace(/\$(\d+)/g, '?$1')
+    .replace(/\blimit \?(\d+)/g, 'limit ?$1 + 0')
 }
 
 function bound(value: Value): SQLInputValue {
