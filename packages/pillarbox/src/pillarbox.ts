@@ -172,7 +172,7 @@ export function engineSettings(config: Config): EngineSettings {
     callTimeoutMs: config.providerTimeoutMs,
     callGraceMs: config.callGraceMs,
     pollMaxMs: config.pollMaxMs,
-    discoverEveryMs: 20,
+    discoverEveryMs: 100,
     workerTtlMs: config.workerTtlMs,
     rescueEveryMs: Math.min(1_000, config.workerTtlMs / 4),
     shutdownGraceMs: config.shutdownGraceMs,

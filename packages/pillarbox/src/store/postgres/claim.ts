@@ -2,6 +2,7 @@ import type { Channel } from '../../model/channel.ts'
 import type { Address } from '../../model/recipient.ts'
 import type { Claim, ClaimAnswer, Content } from '../store.ts'
 import { plainArray } from './arrays.ts'
+import type { LowWater } from './low-water.ts'
 import type { Run } from './session.ts'
 
 /** What `claimsOf` reads of the dispatch row `d` and the ledger row `n`, behind the time. */
@@ -15,6 +16,9 @@ export const NOW_MS = 'extract(epoch from now())::float8 * 1000'
 
 /** As many nulls as there are `CLAIM_COLUMNS`. */
 const NO_CLAIM = Array.from({ length: 17 }, () => 'null').join(', ')
+
+/** As many as there are behind the lane. */
+const NO_MORE = Array.from({ length: 14 }, () => 'null').join(', ')
 
 /** A row of the time, if it is not that of the row before, and `CLAIM_COLUMNS`. */
 export type ClaimRow = [
@@ -77,21 +81,22 @@ export function claimsOf(rows: readonly ClaimRow[]): Claim[] {
  * It names the place of each row, which cannot move while we hold its lock, to save the update a second index descent.
  * The update touches no indexed column, so it is heap-only while the page has room.
  * The first row of the answer is `me`: there even when there was nothing to claim, and the only one to tell the time.
+ * The last ones tell each lane's oldest row, for the low-water mark.
  */
 const CLAIM = `
   with me as materialized (
     select id from pillarbox.workers where id = $1 for key share
   ), open as materialized (
-    select given.lane_id, given.want
-    from me cross join unnest($2::uuid[], $3::int[], $4::boolean[]) as given (lane_id, want, probe)
+    select given.lane_id, given.want, given.since
+    from me cross join unnest($2::uuid[], $3::int[], $4::boolean[], $5::timestamptz[]) as given (lane_id, want, probe, since)
     left join pillarbox.lanes state on state.account_id = given.lane_id
     where given.probe or state.account_id is null
       or (state.breaker = 'closed' and (state.hold_until is null or state.hold_until <= now()))
   ), due as materialized (
-    select free.id, free.place
+    select free.id, free.place, free.visible_at, open.lane_id
     from open cross join lateral (
-      select d.notification_id as id, d.ctid as place from pillarbox.dispatch d
-      where d.lane_id = open.lane_id and d.visible_at <= now() and d.token is null
+      select d.notification_id as id, d.ctid as place, d.visible_at from pillarbox.dispatch d
+      where d.lane_id = open.lane_id and d.visible_at >= open.since and d.visible_at <= now() and d.token is null
       order by d.visible_at, d.notification_id
       limit open.want
       for no key update skip locked
@@ -105,11 +110,14 @@ const CLAIM = `
   )
   select ${NOW_MS}, ${NO_CLAIM} from me
   union all
-  select null, claimed.* from claimed`
+  select null, claimed.* from claimed
+  union all
+  select extract(epoch from min(visible_at))::float8 * 1000, null, null, lane_id, ${NO_MORE} from due group by lane_id`
 
 /** Claims due rows of each lane; see the contract. */
 export async function claim(
   run: Run,
+  lowWater: LowWater,
   workerId: string,
   lanes: readonly { laneId: string; limit: number; probe?: boolean }[],
 ): Promise<ClaimAnswer> {
@@ -121,10 +129,21 @@ export async function claim(
       plainArray(lanes.map((lane) => lane.laneId)),
       plainArray(lanes.map((lane) => lane.limit)),
       plainArray(lanes.map((lane) => lane.probe === true)),
+      plainArray(lanes.map((lane) => lowWater.since(lane.laneId))),
     ],
     rowMode: 'array',
   })
-  return rows.length === 0 ? { fenced: true } : { fenced: false, claims: claimsOf(rows) }
+  if (rows.length === 0) return { fenced: true }
+  while (isMark(rows.at(-1))) {
+    const [oldestMs, , , laneId] = rows.pop() as ClaimRow
+    lowWater.saw(laneId, oldestMs ?? 0)
+  }
+  return { fenced: false, claims: claimsOf(rows) }
+}
+
+/** Tells a lane's oldest row: it has a lane and no notification. */
+function isMark(row: ClaimRow | undefined): boolean {
+  return row !== undefined && row[2] === null && (row[3] as string | null) !== null
 }
 
 /** `visible_at` was never changed by the claim, so the row is back in its old place. One in doubt may have been sent. */

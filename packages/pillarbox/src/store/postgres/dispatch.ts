@@ -1,9 +1,11 @@
 import type { Channel } from '../../model/channel.ts'
+import type { Clock } from '../../model/ports.ts'
 import { IS_RETRYING } from '../shared/notification-view.ts'
 import type { BreakerState, DispatchStore, DueLane } from '../store.ts'
 import { plainArray, storable } from './arrays.ts'
 import { claim, orphans, release } from './claim.ts'
 import { complete } from './complete.ts'
+import { createLowWater, type LowWater } from './low-water.ts'
 import type { Run, Session } from './session.ts'
 
 /** Which connection does what; see `open.ts`. */
@@ -14,10 +16,11 @@ export interface DispatchSessions {
   admin: Session
 }
 
-export function openDispatch({ claims, completions, admin }: DispatchSessions): DispatchStore {
+export function openDispatch({ claims, completions, admin }: DispatchSessions, clock: Clock): DispatchStore {
+  const lowWater = createLowWater(clock)
   return {
-    dueLanes: (channels, limit) => dueLanes(claims.run, channels, limit),
-    claim: (workerId, lanes) => claim(claims.run, workerId, lanes),
+    dueLanes: (channels, limit) => dueLanes(claims.run, lowWater, channels, limit),
+    claim: (workerId, lanes) => claim(claims.run, lowWater, workerId, lanes),
     complete: (workerId, given) => complete(completions, workerId, given),
     release: (workerId, given) => release(completions.run, workerId, given),
     // In turn with the claims, so that none of them is still on its way when this looks.
@@ -44,9 +47,11 @@ const DUE_LANES = `
   from lane
   join pillarbox.accounts account on account.id = lane.id
   left join pillarbox.lanes state on state.account_id = lane.id
+  left join unnest($3::uuid[], $4::timestamptz[]) as mark (lane_id, since) on mark.lane_id = lane.id
   cross join lateral (
     select d.visible_at from pillarbox.dispatch d
-    where d.lane_id = lane.id and d.visible_at <= now() and d.token is null
+    where d.lane_id = lane.id and d.visible_at >= coalesce(mark.since, '-infinity') and d.visible_at <= now()
+      and d.token is null
     order by d.visible_at, d.notification_id limit 1
   ) first
   where account.status <> 'paused'
@@ -55,11 +60,17 @@ const DUE_LANES = `
   order by first.visible_at, lane.id
   limit $2`
 
-async function dueLanes(run: Run, channels: readonly Channel[] | null, limit: number): Promise<DueLane[]> {
+async function dueLanes(
+  run: Run,
+  lowWater: LowWater,
+  channels: readonly Channel[] | null,
+  limit: number,
+): Promise<DueLane[]> {
+  const { laneIds, since } = lowWater.marks()
   return run<{ laneId: string; channel: Channel; breaker: BreakerState }>({
     name: 'due_lanes',
     text: DUE_LANES,
-    values: [channels === null ? null : plainArray(channels), limit],
+    values: [channels === null ? null : plainArray(channels), limit, plainArray(laneIds), plainArray(since)],
   })
 }
 

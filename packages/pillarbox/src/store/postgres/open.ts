@@ -94,7 +94,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     events: { ...sharedEvents(scripts), ...openEventInsert(intake) },
     plan: { ...sharedPlan(scripts), ...openPlan(planning) },
     notifications: { ...sharedNotifications(scripts), ...openNotificationInsert(intake) },
-    dispatch: openDispatch({ claims, completions, admin }),
+    dispatch: openDispatch({ claims, completions, admin }, options.clock),
     receipts: sharedReceipts(scripts),
     lanes: { ...sharedLanes(scripts), ...openLanes(control) },
     workers: openWorkers(control),

@@ -156,7 +156,7 @@ function claimOf(row: ClaimRow, attempt: number, token: number, claimedAt: numbe
   }
 }
 
-/** Claims whose workers are gone. Only claimed rows are walked, by their index; there are as many as calls under way. */
+/** Claims whose workers are gone. Reads the whole table: asked only when a worker has departed. */
 const ABANDONED = `select ${CLAIM_COLUMNS} from pillarbox.dispatch d cross join pillarbox.notifications n
   where d.token is not null and n.id = d.notification_id
     and not exists (select 1 from pillarbox.workers w where w.id = d.worker_id)

@@ -17,14 +17,18 @@ export function sqliteWorkers({ connection, reader, writer, clock }: Connections
     beat: (id, inFlight = 0) => writer.write((now) => connection.prepare(BEAT).run(id, now, inFlight).changes === 1),
     remove: (id) =>
       writer.write(() => {
-        connection.prepare(REMOVE).run(id)
+        if (connection.prepare(REMOVE).run(id).changes > 0) connection.prepare(DEPART).run(id)
       }),
     takeOver: (workerId, ttlMs, limit) =>
       writer.write((now) => {
         if (!isRegistered(connection, workerId)) return []
         // Declared dead first: from here on they claim nothing, and every claim of theirs is abandoned.
-        connection.prepare(BURY).run(now - ttlMs, workerId)
-        return takeOverAbandoned(connection, now, workerId, limit)
+        for (const { id } of connection.prepare(BURY).all(now - ttlMs, workerId))
+          connection.prepare(DEPART).run(String(id))
+        if (!connection.prepare(HAS_DEPARTED).get()) return []
+        const taken = takeOverAbandoned(connection, now, workerId, limit)
+        if (taken.length < limit) connection.prepare(FORGET).run()
+        return taken
       }),
     list: () =>
       untilFree(clock, () => {
@@ -53,6 +57,10 @@ const BEAT = 'update pillarbox.workers set beat_at = $2, in_flight = $3 where id
 
 const REMOVE = 'delete from pillarbox.workers where id = $1'
 
-const BURY = 'delete from pillarbox.workers where beat_at < $1 and id <> $2'
+const BURY = 'delete from pillarbox.workers where beat_at < $1 and id <> $2 returning id'
+
+const DEPART = 'insert into pillarbox.departed (worker_id) values ($1) on conflict do nothing'
+const HAS_DEPARTED = 'select 1 from pillarbox.departed limit 1'
+const FORGET = 'delete from pillarbox.departed'
 
 const LIST = 'select * from pillarbox.workers order by started_at, id'

@@ -184,8 +184,9 @@ create table pillarbox_claim_tokens (
 ) strict;
 insert into pillarbox_claim_tokens values (1, 0);
 
--- One narrow row per notification that still needs work; claims touch only this table. A row is in exactly one of its
--- two indexes: what waits, in the order of claims, or what is being sent, by worker.
+-- One narrow row per notification that still needs work; claims touch only this table, and take the row out of its
+-- index. Nothing knows the worker: an index on it would cost every claim and every result, and is wanted only when a
+-- worker has died.
 create table pillarbox_dispatch (
   notification_id text primary key,
   lane_id text not null,
@@ -203,7 +204,6 @@ create table pillarbox_dispatch (
   check (spent <= attempt)
 ) strict, without rowid;
 create index pillarbox_dispatch_due on pillarbox_dispatch (lane_id, visible_at, notification_id) where token is null;
-create index pillarbox_dispatch_claimed on pillarbox_dispatch (worker_id) where token is not null;
 
 -- Where a notification came to rest, unless that is simply "sent". At most one of dispatch and settled has a row.
 create table pillarbox_settled (
@@ -286,5 +286,11 @@ create table pillarbox_workers (
   started_at integer not null,
   beat_at integer not null,
   in_flight integer not null default 0
+) strict, without rowid;
+
+-- Workers that are gone and whose claims have not all been taken over yet. Nearly always empty, so that looking for
+-- what they left is one cheap question.
+create table pillarbox_departed (
+  worker_id text primary key
 ) strict, without rowid;
 `
