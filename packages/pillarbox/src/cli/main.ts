@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=8
 import { systemClock } from '../system.ts'
 import { VERSION } from '../version.ts'
 import { loadEngine } from './engine.ts'

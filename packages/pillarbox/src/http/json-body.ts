@@ -1,7 +1,7 @@
 import { PillarboxError } from '../model/errors.ts'
 
 /** Deeper bodies are refused before anything looks at them. */
-export const MAX_DEPTH = 32
+const MAX_DEPTH = 32
 
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 

@@ -21,7 +21,7 @@ describe('receipts (P6)', () => {
         fc.infiniteStream(fc.nat()),
         (kinds, chance) => {
           const shuffled = [...kinds, ...kinds]
-            .map((kind) => ({ kind, at: chance.next().value ?? 0 }))
+            .map((kind) => ({ kind, at: Number(chance.next().value) }))
             .sort((a, b) => a.at - b.at)
             .map(({ kind }) => kind)
 

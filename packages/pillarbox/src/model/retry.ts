@@ -56,18 +56,15 @@ function plannedDelay(policy: RetryPolicy, failedAttempts: number, random: numbe
   }
 }
 
-/** The JSON form of api.md: `{maxAttempts, base, factor, cap, jitter}`, `{maxAttempts, fixed}` or `{delays}`. */
-export type RetryJson =
-  | { maxAttempts?: number; base?: string; factor?: number; cap?: string; jitter?: number }
-  | { maxAttempts?: number; fixed: string }
-  | { delays: string[] }
-
 export interface RetryProblem {
   path: string
   message: string
 }
 
-/** Reads the JSON form. Answers what is wrong with it instead of throwing; absent fields take the default's value. */
+/**
+ * Reads the JSON form: `{maxAttempts, base, factor, cap, jitter}`, `{maxAttempts, fixed}` or `{delays}`, with ISO 8601
+ * durations. Answers what is wrong with it instead of throwing; absent fields take the default's value.
+ */
 export function parseRetry(value: unknown): { policy: RetryPolicy } | { problems: RetryProblem[] } {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { problems: [{ path: '', message: 'must be an object' }] }

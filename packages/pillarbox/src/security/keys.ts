@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 
 /** What a key made here starts with, so that a leaked one is recognised by scanners and by people. */
-export const KEY_PREFIX = 'pbx_'
+const KEY_PREFIX = 'pbx_'
 
 const RANDOM_BYTES = 32
 const MAX_TOKEN_LENGTH = 512
