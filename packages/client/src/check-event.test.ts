@@ -138,6 +138,15 @@ describe('eventRow', () => {
     }
   })
 
+  it('holds an id that was made to the same rules', () => {
+    for (const id of ['', 'x'.repeat(201), 'a\nb', 7]) {
+      assert.deepEqual(
+        problemsOf(() => eventRow(event(), () => id as string)).map(({ path }) => path),
+        ['/id'],
+      )
+    }
+  })
+
   it('keeps recipients, channels and conversation as JSON, without what was left out', () => {
     const row = eventRow(
       event({
@@ -217,6 +226,23 @@ describe('a payload', () => {
     assert.deepEqual(payloadProblem(JSON.parse('{"a":{"__proto__":1}}')).path, '/payload/a/__proto__')
     assert.match(payloadProblem({ 'a\0': 1 }).message, /NUL/)
     assert.match(payloadProblem({ '\ud800': 1 }).message, /surrogate/)
+  })
+
+  it('has all its faults listed, those of its texts among them', () => {
+    const payload = { texts: ['a\0', 'fine', '\ud800'], total: Number.NaN, 'key\0': { a: 1 } }
+
+    assert.deepEqual(pathsOf({ payload }).toSorted(), [
+      '/payload/key\0',
+      '/payload/texts/0',
+      '/payload/texts/2',
+      '/payload/total',
+    ])
+  })
+
+  it('may hold text that looks like an escape, and every whole character', () => {
+    const payload = { text: '\\u0000 \\ud800 \\\\ud800 🎉 \u0001', '\\u0000': 1 }
+
+    assert.equal(eventRow(event({ payload }), newId).payload, JSON.stringify(payload))
   })
 
   it(`may be ${MAX_JSON_DEPTH} levels deep, and no deeper`, () => {

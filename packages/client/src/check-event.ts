@@ -51,10 +51,16 @@ export function eventRow(event: unknown, newId: () => string): EventRow {
 export function eventRows(events: readonly unknown[], newId: () => string): EventRow[] {
   const problems: Problem[] = []
   const report = collector(problems)
-  if (!Array.isArray(events)) report('', `must be a list of events, not ${describe(events)}`)
-  const rows = problems.length > 0 ? [] : events.map((event, index) => readEvent(event, `/${index}`, newId, report))
+  if (!Array.isArray(events)) {
+    throw new InvalidEventError([{ path: '', message: `must be a list of events, not ${describe(events)}` }])
+  }
+  const rows: EventRow[] = []
+  for (let index = 0; index < events.length; index += 1) {
+    const row = readEvent(events[index], `/${index}`, newId, report)
+    if (row !== null) rows.push(row)
+  }
   if (problems.length > 0) throw new InvalidEventError(problems)
-  return rows.filter((row) => row !== null)
+  return rows
 }
 
 const TENANT = { form: /^[a-z0-9-]{1,63}$/, wanted: '1 to 63 of the characters a-z, 0-9 and "-"' }
@@ -69,7 +75,7 @@ const MAX_RECIPIENTS = 10_000
 const MAX_SCHEMA_VERSION = 1_000_000
 const MAX_PROBLEMS = 50
 
-const EVENT_FIELDS = [
+const EVENT_FIELDS: ReadonlySet<string> = new Set([
   'tenantId',
   'id',
   'type',
@@ -83,9 +89,11 @@ const EVENT_FIELDS = [
   'channels',
   'conversation',
   'schemaVersion',
-]
+])
+const REF_FIELDS: ReadonlySet<string> = new Set(['type', 'id'])
 const RECIPIENT_TEXTS = { profileId: 200, userId: 200, name: 200, phone: 40, email: 254 } as const
 const RECIPIENT_FIELDS = [...(Object.keys(RECIPIENT_TEXTS) as (keyof typeof RECIPIENT_TEXTS)[]), 'locale'] as const
+const KNOWN_RECIPIENT_FIELDS: ReadonlySet<string> = new Set(RECIPIENT_FIELDS)
 
 function collector(problems: Problem[]): Report {
   return (path, message) => {
@@ -100,40 +108,39 @@ function readEvent(event: unknown, path: string, newId: () => string, report: Re
     return null
   }
   refuseOtherFields(event, EVENT_FIELDS, path, report)
-  const entity = readRef(event['entity'], `${path}/entity`, report)
-  const conversation = optional(event['conversation'], (value) => readRef(value, `${path}/conversation`, report))
+  const { id, payload, occurredAt, dueAt, correlationId, locale, recipients, channels, conversation, schemaVersion } =
+    event
+  const entity = readRef(event['entity'], path, 'entity', report)
   return {
-    tenantId: readForm(event['tenantId'], TENANT, `${path}/tenantId`, report),
-    id: optional(event['id'], (value) => readText(value, MAX_ID_LENGTH, `${path}/id`, report)) ?? newId(),
-    type: readForm(event['type'], EVENT_TYPE, `${path}/type`, report),
+    tenantId: readForm(event['tenantId'], TENANT, path, 'tenantId', report),
+    id: readText(isGiven(id) ? id : newId(), MAX_ID_LENGTH, path, 'id', report),
+    type: readForm(event['type'], EVENT_TYPE, path, 'type', report),
     entityType: entity.type,
     entityId: entity.id,
-    payload: jsonObjectText(event['payload'], `${path}/payload`, report) ?? '',
-    occurredAt: optional(event['occurredAt'], (value) => readInstant(value, `${path}/occurredAt`, report)),
-    dueAt: optional(event['dueAt'], (value) => readInstant(value, `${path}/dueAt`, report)),
-    correlationId: optional(event['correlationId'], (value) =>
-      readText(value, MAX_ID_LENGTH, `${path}/correlationId`, report),
-    ),
-    locale: optional(event['locale'], (value) => readForm(value, LOCALE, `${path}/locale`, report)),
-    recipients: jsonOrNull(
-      optional(event['recipients'], (value) => readRecipients(value, `${path}/recipients`, report)),
-    ),
-    channels: jsonOrNull(optional(event['channels'], (value) => readChannels(value, `${path}/channels`, report))),
-    conversation: jsonOrNull(conversation),
-    schemaVersion:
-      optional(event['schemaVersion'], (value) => readVersion(value, `${path}/schemaVersion`, report)) ?? 1,
+    payload: jsonObjectText(payload, `${path}/payload`, report) ?? '',
+    occurredAt: isGiven(occurredAt) ? readInstant(occurredAt, `${path}/occurredAt`, report) : null,
+    dueAt: isGiven(dueAt) ? readInstant(dueAt, `${path}/dueAt`, report) : null,
+    correlationId: isGiven(correlationId)
+      ? readText(correlationId, MAX_ID_LENGTH, path, 'correlationId', report)
+      : null,
+    locale: isGiven(locale) ? readForm(locale, LOCALE, path, 'locale', report) : null,
+    recipients: isGiven(recipients) ? JSON.stringify(readRecipients(recipients, `${path}/recipients`, report)) : null,
+    channels: isGiven(channels) ? JSON.stringify(readChannels(channels, `${path}/channels`, report)) : null,
+    conversation: isGiven(conversation) ? JSON.stringify(readRef(conversation, path, 'conversation', report)) : null,
+    schemaVersion: isGiven(schemaVersion) ? readVersion(schemaVersion, `${path}/schemaVersion`, report) : 1,
   }
 }
 
-function readRef(value: unknown, path: string, report: Report): EntityRef {
+function readRef(value: unknown, path: string, field: string, report: Report): EntityRef {
+  const at = `${path}/${field}`
   if (!isPlainObject(value)) {
-    report(path, `must be { type, id }, not ${describe(value)}`)
+    report(at, `must be { type, id }, not ${describe(value)}`)
     return { type: '', id: '' }
   }
-  refuseOtherFields(value, ['type', 'id'], path, report)
+  refuseOtherFields(value, REF_FIELDS, at, report)
   return {
-    type: readForm(value['type'], ENTITY_TYPE, `${path}/type`, report),
-    id: readText(value['id'], MAX_ID_LENGTH, `${path}/id`, report),
+    type: readForm(value['type'], ENTITY_TYPE, at, 'type', report),
+    id: readText(value['id'], MAX_ID_LENGTH, at, 'id', report),
   }
 }
 
@@ -149,16 +156,15 @@ function readRecipients(value: unknown, path: string, report: Report): Recipient
       report(at, `must be an object with some of ${RECIPIENT_FIELDS.join(', ')}, not ${describe(entry)}`)
       return recipient
     }
-    refuseOtherFields(entry, RECIPIENT_FIELDS, at, report)
+    refuseOtherFields(entry, KNOWN_RECIPIENT_FIELDS, at, report)
     for (const field of RECIPIENT_FIELDS) {
       // A name that is empty, as forms leave it, is none.
-      if (field === 'name' && entry[field] === '') continue
-      const given = optional(entry[field], (text) =>
+      const given = entry[field]
+      if (!isGiven(given) || (field === 'name' && given === '')) continue
+      recipient[field] =
         field === 'locale'
-          ? readForm(text, LOCALE, `${at}/${field}`, report)
-          : readText(text, RECIPIENT_TEXTS[field], `${at}/${field}`, report),
-      )
-      if (given !== null) recipient[field] = given
+          ? readForm(given, LOCALE, at, field, report)
+          : readText(given, RECIPIENT_TEXTS[field], at, field, report)
     }
     return recipient
   })
@@ -207,44 +213,43 @@ function parseIso(text: string): number {
   return new Date(ms + offsetMs).getUTCDate() === Number(day) ? ms : Number.NaN
 }
 
+// The two that every event passes several times: they make a path only where there is a problem.
+
 function readForm(
   value: unknown,
   { form, wanted }: { form: RegExp; wanted: string },
   path: string,
+  field: string,
   report: Report,
 ): string {
   if (typeof value === 'string' && form.test(value)) return value
-  report(path, `must be ${wanted}${typeof value === 'string' ? '' : `, not ${describe(value)}`}`)
+  report(`${path}/${field}`, `must be ${wanted}${typeof value === 'string' ? '' : `, not ${describe(value)}`}`)
   return ''
 }
 
-function readText(value: unknown, maxLength: number, path: string, report: Report): string {
+function readText(value: unknown, maxLength: number, path: string, field: string, report: Report): string {
   if (typeof value !== 'string' || value.length === 0 || value.length > maxLength) {
     report(
-      path,
+      `${path}/${field}`,
       `must be text of 1 to ${maxLength} characters${typeof value === 'string' ? '' : `, not ${describe(value)}`}`,
     )
     return ''
   }
-  const problem = textProblem(value)
-  if (problem !== null) report(path, problem)
-  else if (BROKEN_LINE.test(value)) report(path, 'must be one line without control characters')
+  if (UNFIT.test(value)) {
+    report(`${path}/${field}`, textProblem(value) ?? 'must be one line without control characters')
+  }
   return value
 }
 
-/** Ids and addresses may come to stand in a header. */
-const BROKEN_LINE = /[\p{Cc}\u2028\u2029]/u
+/** Ids and addresses may come to stand in a header; halves of surrogate pairs are no text at all. */
+const UNFIT = /[\p{Cc}\p{Cs}\u2028\u2029]/u
 
-function refuseOtherFields(value: object, known: readonly string[], path: string, report: Report): void {
+function refuseOtherFields(value: object, known: ReadonlySet<string>, path: string, report: Report): void {
   for (const key of Object.keys(value)) {
-    if (!known.includes(key)) report(pointer(path, key), `is not one of ${known.join(', ')}`)
+    if (!known.has(key)) report(pointer(path, key), `is not one of ${[...known].join(', ')}`)
   }
 }
 
-function optional<T>(value: unknown, read: (value: unknown) => T): T | null {
-  return value === undefined || value === null ? null : read(value)
-}
-
-function jsonOrNull(value: object | null): string | null {
-  return value === null ? null : JSON.stringify(value)
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
 }

@@ -8,7 +8,7 @@ export {
 export { fromKnex, type KnexTransaction } from './adapters/knex.ts'
 export { fromKysely, type KyselyCompiledQuery, type KyselyTransaction } from './adapters/kysely.ts'
 export { fromNodeSqlite, type NodeSqliteDatabase } from './adapters/node-sqlite.ts'
-export { fromPg, type PgClient } from './adapters/pg.ts'
+export { fromPg, type PgClient, type PgOptions } from './adapters/pg.ts'
 export { fromPostgresJs, type PostgresJsSql } from './adapters/postgres-js.ts'
 export { fromPrisma, type PrismaTransaction } from './adapters/prisma.ts'
 export {

@@ -6,49 +6,106 @@ export interface Statement {
   parameters: Parameter[]
 }
 
-/** Columns in the order of their parameters, with what PostgreSQL makes of the bound text. */
-const COLUMNS = [
-  ['tenant_id', 'text'],
-  ['id', 'text'],
-  ['type', 'text'],
-  ['entity_type', 'text'],
-  ['entity_id', 'text'],
-  ['payload', 'json'],
-  ['occurred_at', 'timestamptz'],
-  ['due_at', 'timestamptz'],
-  ['correlation_id', 'text'],
-  ['locale', 'text'],
-  ['recipients', 'json'],
-  ['channels', 'json'],
-  ['conversation', 'json'],
-  ['schema_version', 'integer'],
-] as const
+/**
+ * A column, what PostgreSQL makes of the bound text, and its value: times in ms, the rest as it is stored. `shared` ones
+ * are often the same for all events of a call; every event has those and its `own`, the other groups are optional.
+ */
+interface Column {
+  name: string
+  type: 'text' | 'json' | 'timestamptz' | 'integer'
+  group: 'shared' | 'own' | 'correlation' | 'times' | 'overrides'
+  of: (row: EventRow) => Parameter
+}
 
-const NAMES = COLUMNS.map(([name]) => name).join(', ')
+const COLUMNS: readonly Column[] = [
+  { name: 'tenant_id', type: 'text', group: 'shared', of: (row) => row.tenantId },
+  { name: 'id', type: 'text', group: 'own', of: (row) => row.id },
+  { name: 'type', type: 'text', group: 'shared', of: (row) => row.type },
+  { name: 'entity_type', type: 'text', group: 'shared', of: (row) => row.entityType },
+  { name: 'entity_id', type: 'text', group: 'own', of: (row) => row.entityId },
+  { name: 'payload', type: 'json', group: 'own', of: (row) => row.payload },
+  { name: 'occurred_at', type: 'timestamptz', group: 'times', of: (row) => row.occurredAt },
+  { name: 'due_at', type: 'timestamptz', group: 'times', of: (row) => row.dueAt },
+  { name: 'correlation_id', type: 'text', group: 'correlation', of: (row) => row.correlationId },
+  { name: 'locale', type: 'text', group: 'overrides', of: (row) => row.locale },
+  { name: 'recipients', type: 'json', group: 'overrides', of: (row) => row.recipients },
+  { name: 'channels', type: 'json', group: 'overrides', of: (row) => row.channels },
+  { name: 'conversation', type: 'json', group: 'overrides', of: (row) => row.conversation },
+  { name: 'schema_version', type: 'integer', group: 'overrides', of: (row) => row.schemaVersion },
+]
+
+/**
+ * What most events do not have is left out, because PostgreSQL spends more on a column of an insert than on its value.
+ * By groups, so that there are few statements: a host may have each of them prepared on every connection.
+ */
+interface Shape {
+  /** The shared ones first. */
+  columns: readonly Column[]
+  sharedCount: number
+  one: string
+  many: string
+  /** `many` for events that have the shared columns in common: these are bound once, as single values. */
+  manyAlike: string
+}
+
+const CORRELATION_BIT = 1
+const TIMES_BIT = 2
+const OVERRIDES_BIT = 4
+
+const SHAPES: readonly Shape[] = Array.from({ length: 8 }, (_, bits) => {
+  const isIn = {
+    shared: false,
+    own: true,
+    correlation: (bits & CORRELATION_BIT) > 0,
+    times: (bits & TIMES_BIT) > 0,
+    overrides: (bits & OVERRIDES_BIT) > 0,
+  }
+  const shared = COLUMNS.filter(({ group }) => group === 'shared')
+  const rest = COLUMNS.filter(({ group }) => isIn[group])
+  const columns = [...shared, ...rest]
+  return {
+    columns,
+    sharedCount: shared.length,
+    one: postgresOne(columns),
+    many: postgresMany([], columns),
+    manyAlike: postgresMany(shared, rest),
+  }
+})
 
 // Everything is bound as text and cast here: left to themselves, some drivers would encode JSON text as JSON once more,
 // and each has its own idea of times and arrays. PostgreSQL fills created_at and next_attempt_at from its own clock.
-const POSTGRES_ONE = `insert into pillarbox.events (${NAMES}) values (${COLUMNS.map(([, type], index) =>
-  type === 'text' ? `$${index + 1}::text` : `$${index + 1}::text::${type}`,
-).join(', ')}) on conflict (tenant_id, id) do nothing`
 
-const POSTGRES_MANY = `insert into pillarbox.events (${NAMES}) select ${COLUMNS.map(([name, type]) =>
-  type === 'text' ? `given.${name}` : `given.${name}::${type}`,
-).join(
-  ', ',
-)} from unnest(${COLUMNS.map((_, index) => `$${index + 1}::text::text[]`).join(', ')}) as given(${NAMES}) on conflict (tenant_id, id) do nothing`
+function postgresOne(columns: readonly Column[]): string {
+  const values = columns.map(({ type }, index) => castFrom(index + 1, type))
+  return `insert into pillarbox.events (${namesOf(columns)}) values (${values.join(', ')}) on conflict (tenant_id, id) do nothing`
+}
+
+function postgresMany(alike: readonly Column[], listed: readonly Column[]): string {
+  const values = alike.map(({ type }, index) => castFrom(index + 1, type))
+  // Each in a select of its own, because the planner would else read them all once more to guess how many rows there are.
+  const lists = listed.map(({ type }, index) => `(select ${castFrom(alike.length + index + 1, `${type}[]`)})`)
+  return `insert into pillarbox.events (${namesOf([...alike, ...listed])}) select ${[...values, 'given.*'].join(', ')} from unnest(${lists.join(', ')}) as given(${namesOf(listed)}) on conflict (tenant_id, id) do nothing`
+}
+
+function castFrom(parameter: number, type: string): string {
+  return type === 'text' ? `$${parameter}::text` : `$${parameter}::text::${type}`
+}
+
+function namesOf(columns: readonly Column[]): string {
+  return columns.map(({ name }) => name).join(', ')
+}
 
 const SQLITE_TIMES = 'created_at, next_attempt_at'
-const SQLITE_ONE = `insert into pillarbox_events (${NAMES}, ${SQLITE_TIMES}) values (${COLUMNS.map(() => '?').join(', ')}, ?, ?) on conflict (tenant_id, id) do nothing`
+const SQLITE_ONE = `insert into pillarbox_events (${namesOf(COLUMNS)}, ${SQLITE_TIMES}) values (${COLUMNS.map(() => '?').join(', ')}, ?, ?) on conflict (tenant_id, id) do nothing`
 
 // "where true" keeps SQLite's parser from taking "on conflict" for a join condition.
-const SQLITE_MANY = `insert into pillarbox_events (${NAMES}, ${SQLITE_TIMES}) select ${COLUMNS.map((_, index) => `json_extract(value, '$[${index}]')`).join(', ')}, ?, ? from json_each(?) where true on conflict (tenant_id, id) do nothing`
+const SQLITE_MANY = `insert into pillarbox_events (${namesOf(COLUMNS)}, ${SQLITE_TIMES}) select ${COLUMNS.map((_, index) => `json_extract(value, '$[${index}]')`).join(', ')}, ?, ? from json_each(?) where true on conflict (tenant_id, id) do nothing`
 
 /** One event; a known (tenant, id) writes nothing. `now` is the host's time, which only SQLite is told. */
 export function insertEvent(engine: Transaction['engine'], row: EventRow, now: number): Statement {
-  return engine === 'postgres'
-    ? { sql: POSTGRES_ONE, parameters: postgresValues(row) }
-    : { sql: SQLITE_ONE, parameters: [...valuesOf(row, asNumber), now, now] }
+  if (engine === 'sqlite') return { sql: SQLITE_ONE, parameters: [...sqliteValues(row), now, now] }
+  const { columns, one } = shapeOf([row])
+  return { sql: one, parameters: columns.map((column) => postgresText(column, row)) }
 }
 
 const MAX_ROWS = 1_000
@@ -59,54 +116,67 @@ const MAX_CHARACTERS = 16 * 1024 * 1024
  * two transactions which write some of the same ids wait for each other instead of deadlocking.
  */
 export function insertEvents(engine: Transaction['engine'], rows: readonly EventRow[], now: number): Statement[] {
-  const sorted = rows.toSorted((a, b) => compare(a.tenantId, b.tenantId) || compare(a.id, b.id))
+  const sorted = rows.every((row, index) => index === 0 || compareKeys(rows[index - 1] as EventRow, row) <= 0)
+    ? rows
+    : rows.toSorted(compareKeys)
   return chunks(sorted).map((chunk) =>
     engine === 'postgres'
-      ? { sql: POSTGRES_MANY, parameters: columnArrays(chunk) }
-      : { sql: SQLITE_MANY, parameters: [now, now, JSON.stringify(chunk.map((row) => valuesOf(row, asNumber)))] },
+      ? postgresStatement(chunk)
+      : { sql: SQLITE_MANY, parameters: [now, now, JSON.stringify(chunk.map(sqliteValues))] },
   )
 }
 
-function valuesOf(row: EventRow, instant: (ms: number) => Parameter): Parameter[] {
-  return [
-    row.tenantId,
-    row.id,
-    row.type,
-    row.entityType,
-    row.entityId,
-    row.payload,
-    row.occurredAt === null ? null : instant(row.occurredAt),
-    row.dueAt === null ? null : instant(row.dueAt),
-    row.correlationId,
-    row.locale,
-    row.recipients,
-    row.channels,
-    row.conversation,
-    row.schemaVersion,
-  ]
+function postgresStatement(rows: readonly EventRow[]): Statement {
+  const { columns, sharedCount, many, manyAlike } = shapeOf(rows)
+  const [first] = rows
+  const isAlike =
+    first !== undefined &&
+    rows.every(
+      (row) => row.tenantId === first.tenantId && row.type === first.type && row.entityType === first.entityType,
+    )
+  if (!isAlike) return { sql: many, parameters: columns.map((column) => arrayText(column, rows)) }
+  return {
+    sql: manyAlike,
+    parameters: columns.map((column, index) => (index < sharedCount ? column.of(first) : arrayText(column, rows))),
+  }
+}
+
+function shapeOf(rows: readonly EventRow[]): Shape {
+  let bits = 0
+  for (const row of rows) {
+    if (row.correlationId !== null) bits |= CORRELATION_BIT
+    if (row.occurredAt !== null || row.dueAt !== null) bits |= TIMES_BIT
+    if (
+      row.recipients !== null ||
+      row.channels !== null ||
+      row.conversation !== null ||
+      row.locale !== null ||
+      row.schemaVersion !== 1
+    ) {
+      bits |= OVERRIDES_BIT
+    }
+  }
+  return SHAPES[bits] as Shape
+}
+
+function sqliteValues(row: EventRow): Parameter[] {
+  return COLUMNS.map((column) => column.of(row))
 }
 
 /** As text throughout, which is what the statements cast from. */
-function postgresValues(row: EventRow): (string | null)[] {
-  return valuesOf(row, isoText).map((value) => (typeof value === 'number' ? String(value) : value))
+function postgresText({ type, of }: Column, row: EventRow): string | null {
+  const value = of(row)
+  if (typeof value !== 'number') return value
+  return type === 'timestamptz' ? new Date(value).toISOString() : String(value)
 }
 
-function isoText(ms: number): string {
-  return new Date(ms).toISOString()
-}
-
-function asNumber(ms: number): number {
-  return ms
-}
-
-function columnArrays(rows: readonly EventRow[]): string[] {
-  const values = rows.map(postgresValues)
-  return COLUMNS.map((_, index) => `{${values.map((row) => arrayElement(row[index] ?? null)).join(',')}}`)
-}
-
-/** An element of PostgreSQL's array text, quoted: https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO */
-function arrayElement(value: string | null): string {
-  return value === null ? 'NULL' : `"${value.replace(/["\\]/g, '\\$&')}"`
+/**
+ * PostgreSQL's array text (https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO), whose quoted elements are
+ * JSON's as long as JSON escapes nothing but quotes and backslashes. It has nothing else to escape: no text of a row
+ * holds a control character or half a surrogate pair, and in JSON text they are escaped already.
+ */
+function arrayText(column: Column, rows: readonly EventRow[]): string {
+  return `{${JSON.stringify(rows.map((row) => postgresText(column, row))).slice(1, -1)}}`
 }
 
 function chunks(rows: readonly EventRow[]): EventRow[][] {
@@ -124,6 +194,10 @@ function chunks(rows: readonly EventRow[]): EventRow[][] {
     }
   }
   return result
+}
+
+function compareKeys(a: EventRow, b: EventRow): number {
+  return compare(a.tenantId, b.tenantId) || compare(a.id, b.id)
 }
 
 function compare(a: string, b: string): number {

@@ -19,16 +19,20 @@ export function jsonObjectText(value: unknown, path: string, report: Report): st
     report(path, `must be a plain object, not ${describe(value)}`)
     return null
   }
-  const walk: Walk = { nodesLeft: MAX_JSON_BYTES, isSound: true, ancestors: [], report }
-  const copy = copyOf(value, path, walk)
-  if (walk.nodesLeft < 0) report(path, TOO_LARGE)
-  if (!walk.isSound || walk.nodesLeft < 0) return null
-  const text = JSON.stringify(copy)
-  if (byteLength(text) <= MAX_JSON_BYTES) return text
+  const walk: Walk = { nodesLeft: MAX_JSON_BYTES, isSound: true, ancestors: [], path, keys: [], report }
+  const copy = copyOf(value, walk)
+  if (walk.nodesLeft < 0) refuse(walk, TOO_LARGE)
+  const text = walk.isSound ? JSON.stringify(copy) : ''
+  // One look at the whole instead of one at every string: JSON writes what cannot be stored as one of these escapes.
+  if (!walk.isSound || text.includes('\\u0000') || text.includes('\\ud')) checkTexts(copy, walk)
+  if (!walk.isSound) return null
+  if (text.length <= MAX_JSON_BYTES / MAX_BYTES_PER_UNIT || byteLength(text) <= MAX_JSON_BYTES) return text
   report(path, TOO_LARGE)
   return null
 }
 
+/** Of UTF-8, for a unit of UTF-16. */
+const MAX_BYTES_PER_UNIT = 3
 const TOO_LARGE = `must not be larger than ${MAX_JSON_BYTES / 1024} KiB as JSON`
 
 /** What is wrong with `text` as stored text, or null. */
@@ -41,6 +45,7 @@ export function textProblem(text: string): string | null {
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype === Object.prototype) return true
   // A root prototype, be it of another realm; what a class made has a longer chain.
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
@@ -63,76 +68,100 @@ interface Walk {
   nodesLeft: number
   isSound: boolean
   ancestors: object[]
+  /** Where the walk began, and the keys from there to where it is: a path is made only where there is a problem. */
+  path: string
+  keys: (string | number)[]
   report: Report
 }
 
-/** A copy, so that what was looked at is what is written: a getter is asked once. */
-function copyOf(value: unknown, path: string, walk: Walk): unknown {
+/** A copy, so that what was looked at is what is written: a getter is asked once. Texts are looked at later. */
+function copyOf(value: unknown, walk: Walk): unknown {
   walk.nodesLeft -= 1
   if (walk.nodesLeft < 0) return null
   switch (typeof value) {
     case 'boolean':
+    case 'string':
       return value
-    case 'string': {
-      const problem = textProblem(value)
-      return problem === null ? value : refuse(walk, path, problem)
-    }
     case 'number':
-      return Number.isFinite(value) ? value : refuse(walk, path, `is ${value}, which JSON would turn into null`)
+      return Number.isFinite(value) ? value : refuse(walk, `is ${value}, which JSON would turn into null`)
     case 'bigint':
-      return refuse(walk, path, 'is a bigint, which JSON does not have: pass it as text or as a number')
+      return refuse(walk, 'is a bigint, which JSON does not have: pass it as text or as a number')
     case 'undefined':
-      return refuse(walk, path, 'is undefined inside a list, which JSON would turn into null')
+      return refuse(walk, 'is undefined inside a list, which JSON would turn into null')
     case 'function':
     case 'symbol':
-      return refuse(walk, path, `is a ${typeof value}, which JSON would drop`)
+      return refuse(walk, `is a ${typeof value}, which JSON would drop`)
     case 'object':
-      return value === null ? null : copyOfObject(value, path, walk)
+      return value === null ? null : copyOfObject(value, walk)
   }
 }
 
-function copyOfObject(value: object, path: string, walk: Walk): unknown {
-  if (value instanceof Date) {
-    return Number.isNaN(value.getTime()) ? refuse(walk, path, 'is an invalid Date') : value.toISOString()
-  }
+function copyOfObject(value: object, walk: Walk): unknown {
   const isList = Array.isArray(value)
   if (!isList && !isPlainObject(value)) {
-    return refuse(walk, path, `is ${describe(value)}, which JSON would not keep as it is: pass plain data`)
+    if (!(value instanceof Date)) {
+      return refuse(walk, `is ${describe(value)}, which JSON would not keep as it is: pass plain data`)
+    }
+    return Number.isNaN(value.getTime()) ? refuse(walk, 'is an invalid Date') : value.toISOString()
   }
-  if (walk.ancestors.includes(value)) return refuse(walk, path, 'refers back to an object that holds it')
-  if (walk.ancestors.length >= MAX_JSON_DEPTH)
-    return refuse(walk, path, `is nested deeper than ${MAX_JSON_DEPTH} levels`)
+  if (walk.ancestors.includes(value)) return refuse(walk, 'refers back to an object that holds it')
+  if (walk.ancestors.length >= MAX_JSON_DEPTH) return refuse(walk, `is nested deeper than ${MAX_JSON_DEPTH} levels`)
   walk.ancestors.push(value)
-  const copy = isList ? copyOfList(value, path, walk) : copyOfFields(value, path, walk)
+  const copy = isList ? copyOfList(value, walk) : copyOfFields(value, walk)
   walk.ancestors.pop()
   return copy
 }
 
-function copyOfList(list: readonly unknown[], path: string, walk: Walk): unknown[] {
+function copyOfList(list: readonly unknown[], walk: Walk): unknown[] {
   const copy: unknown[] = []
   for (let index = 0; index < list.length && walk.nodesLeft >= 0; index += 1) {
-    copy.push(copyOf(list[index], pointer(path, index), walk))
+    walk.keys.push(index)
+    copy.push(copyOf(list[index], walk))
+    walk.keys.pop()
   }
   return copy
 }
 
-function copyOfFields(fields: Record<string, unknown>, path: string, walk: Walk): Record<string, unknown> {
+function copyOfFields(fields: Record<string, unknown>, walk: Walk): Record<string, unknown> {
   const copy: Record<string, unknown> = {}
   for (const key of Object.keys(fields)) {
     if (walk.nodesLeft < 0) break
     const value = fields[key]
     if (value === undefined) continue
-    const keyProblem =
-      key === '__proto__' ? 'is a name that readers of JSON may take for a prototype' : textProblem(key)
-    if (keyProblem !== null) refuse(walk, pointer(path, key), keyProblem)
-    else copy[key] = copyOf(value, pointer(path, key), walk)
+    walk.keys.push(key)
+    if (key === '__proto__') refuse(walk, 'is a name that readers of JSON may take for a prototype')
+    else copy[key] = copyOf(value, walk)
+    walk.keys.pop()
   }
   return copy
 }
 
-function refuse(walk: Walk, path: string, message: string): null {
+/** Reports every text in the copy that cannot be stored, keys included. */
+function checkTexts(copy: unknown, walk: Walk): void {
+  if (typeof copy === 'string') {
+    const problem = textProblem(copy)
+    if (problem !== null) refuse(walk, problem)
+  } else if (Array.isArray(copy)) {
+    for (const [index, value] of copy.entries()) checkMember(index, value, walk)
+  } else if (typeof copy === 'object' && copy !== null) {
+    for (const [key, value] of Object.entries(copy)) checkMember(key, value, walk)
+  }
+}
+
+function checkMember(key: string | number, value: unknown, walk: Walk): void {
+  walk.keys.push(key)
+  const problem = typeof key === 'string' ? textProblem(key) : null
+  if (problem === null) checkTexts(value, walk)
+  else refuse(walk, problem)
+  walk.keys.pop()
+}
+
+function refuse(walk: Walk, message: string): null {
   walk.isSound = false
-  walk.report(path, message)
+  walk.report(
+    walk.keys.reduce<string>((path, key) => pointer(path, key), walk.path),
+    message,
+  )
   return null
 }
 

@@ -5,12 +5,12 @@ import type { Transaction } from './transaction.ts'
 export type NudgeConnection = Pick<Transaction, 'engine' | 'run' | 'inTransaction'>
 
 const SQL = `select pg_notify('pillarbox', 'events')`
-const INTERVAL_MS = 25
+const INTERVAL_MS = 5
 
 /**
  * Tells workers, after the commit, that there are new events: `await nudge(fromPg(pool))`. Optional: without it they
- * find the events at their next poll. At most one goes out per 25 ms and process; a call in between is made up for at
- * the end of those 25 ms, so that no commit goes unannounced. Never throws; does nothing on SQLite, and nothing on an
+ * find the events at their next poll. At most one goes out per 5 ms and process; a call in between is made up for at
+ * the end of those 5 ms, so that no commit goes unannounced. Never throws; does nothing on SQLite, and nothing on an
  * object that is in a transaction.
  */
 export const nudge: (connection: NudgeConnection) => Promise<void> = nudger({

@@ -149,6 +149,75 @@ describe('the SQL function pillarbox.publish', () => {
   })
 })
 
+describe('fromPg with prepare', () => {
+  it('has each form of statement prepared once per connection, and without it none', async (t) => {
+    const { pool } = await setup(t)
+    const client = await pool.connect()
+    const prepared = async (): Promise<number> => {
+      const { rows } = await client.query<{ count: number }>(
+        'select count(*)::int as count from pg_prepared_statements',
+      )
+      return rows[0]?.count ?? 0
+    }
+
+    await client.query('begin')
+    await publish(fromPg(client), { ...EVENT, id: 'a' })
+    const atFirst = await prepared()
+    for (const id of ['b', 'c', 'd']) await publish(fromPg(client, { prepare: true }), { ...EVENT, id })
+    for (const id of ['e', 'f']) await publishMany(fromPg(client, { prepare: true }), [{ ...EVENT, id }])
+    await client.query('commit')
+    const atTheEnd = await prepared()
+    client.release()
+
+    assert.equal(atFirst, 0)
+    assert.equal(atTheEnd, 2)
+  })
+})
+
+describe('publish and publishMany on PostgreSQL', () => {
+  it('write the same row, whichever of the optional fields an event or its neighbours have', async (t) => {
+    const { events, pool } = await setup(t)
+    const client = await pool.connect()
+    const optional: Partial<NewEvent>[] = [
+      {},
+      { correlationId: 'c "1" \\ {NULL}, ü' },
+      { occurredAt: '2026-03-14T09:00:00.123Z' },
+      { dueAt: '2026-03-15T09:00:00Z' },
+      { locale: 'de-DE' },
+      { recipients: [{ name: 'Zoë "Z" \\', phone: '+4915112345678' }] },
+      { channels: ['sms', 'email'] },
+      { conversation: { type: 'booking', id: '\\"1"' } },
+      { schemaVersion: 3 },
+      { correlationId: 'NULL', dueAt: '2026-03-15T09:00:00Z', locale: 'en', schemaVersion: 2 },
+    ]
+    const made = (kind: string, changes: Partial<NewEvent> = {}): NewEvent[] =>
+      optional.map((fields, index) => ({ ...EVENT, ...fields, ...changes, id: `${kind}-${index}` }))
+
+    await client.query('begin')
+    for (const event of made('single')) await publish(fromPg(client), event)
+    for (const event of made('alone')) await publishMany(fromPg(client), [event])
+    await publishMany(fromPg(client), made('together'))
+    await publishMany(fromPg(client), [...made('mixed'), ...made('other', { type: 'b', tenantId: 'zeta' })])
+    await client.query('commit')
+    client.release()
+
+    const rows = await events()
+    const of = (kind: string): unknown[] =>
+      rows
+        .filter(({ id }) => String(id).startsWith(`${kind}-`))
+        .map((row) => ({ ...row, id: String(row['id']).split('-')[1] }))
+    const expected = of('single')
+    assert.equal(expected.length, optional.length)
+    assert.deepEqual(of('alone'), expected)
+    assert.deepEqual(of('together'), expected)
+    assert.deepEqual(of('mixed'), expected)
+    assert.deepEqual(
+      of('other'),
+      expected.map((row) => Object.assign({}, row, { type: 'b', tenant_id: 'zeta' })),
+    )
+  })
+})
+
 describe('publishMany on PostgreSQL', () => {
   it('does not deadlock with another that has the same ids in another order', async (t) => {
     const { events, pool } = await setup(t)

@@ -28,6 +28,22 @@ describe('uuidV7Source', () => {
     for (const id of ids) assert.match(id, FORM)
   })
 
+  it('gives no two ids the same random bytes', () => {
+    let next = 0
+    const source = uuidV7Source({
+      now: () => 0,
+      randomBytes: (count) => Uint8Array.from({ length: count }, () => Math.floor(next++ / 10)),
+    })
+
+    const ids = Array.from({ length: 300 }, source)
+
+    // Ten bytes are drawn for each: the n-th id ends in its own n, six times over.
+    assert.deepEqual(
+      ids.map((id) => id.slice(24)),
+      ids.map((_, index) => (index % 256).toString(16).padStart(2, '0').repeat(6)),
+    )
+  })
+
   it('keeps that order when the clock steps back', () => {
     const { clock, next } = setup()
 

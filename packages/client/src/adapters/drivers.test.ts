@@ -29,6 +29,7 @@ import {
   InvalidEventError,
   type NewEvent,
   NotInTransactionError,
+  type PgOptions,
   publish,
   publishMany,
   publishManySync,
@@ -99,6 +100,19 @@ const DRIVERS: Driver[] = [
       return {
         transaction: (steps) => pgTransaction(client, steps),
         outside: fromPg(client),
+        close: () => client.end(),
+      }
+    },
+  },
+  {
+    name: 'pg, a client that prepares',
+    engine: 'postgres',
+    async open(url) {
+      const client = new pg.Client(url)
+      await client.connect()
+      return {
+        transaction: (steps) => pgTransaction(client, steps, { prepare: true }),
+        outside: fromPg(client, { prepare: true }),
         close: () => client.end(),
       }
     },
@@ -315,10 +329,10 @@ const DRIVERS: Driver[] = [
   },
 ]
 
-async function pgTransaction(client: pg.ClientBase, steps: readonly Step[]): Promise<void> {
+async function pgTransaction(client: pg.ClientBase, steps: readonly Step[], options?: PgOptions): Promise<void> {
   await client.query('begin')
   try {
-    await takeSteps(steps, fromPg(client), (name) => client.query(`${OWN_ROW} ($1)`, [name]))
+    await takeSteps(steps, fromPg(client, options), (name) => client.query(`${OWN_ROW} ($1)`, [name]))
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
