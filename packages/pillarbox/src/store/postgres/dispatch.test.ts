@@ -51,6 +51,42 @@ it('drains a backlog by index lookups alone, and claims without writing an index
   assert.ok(after.dueIndexScans - before.dueIndexScans >= 8, 'claims do not use the claim index')
 })
 
+it('finds a row that was committed far behind what has been claimed since', async () => {
+  await using database = await freshDatabase()
+  await withStore(database.url, async ({ store, lane, worker, enqueue, claim }) => {
+    const target = await lane()
+    const by = await worker()
+    await enqueue(target, 3)
+    assert.equal((await claim(by, target, 1)).length, 1)
+    const [late = ''] = await enqueue(target, 1)
+    await backdate(database.url, late)
+
+    // As a dispatcher does it: it looks which lanes have work, and claims from those.
+    const claimed = new Set<string>()
+    const deadline = Date.now() + 15_000
+    while (!claimed.has(late) && Date.now() < deadline) {
+      for (const { laneId } of await store.dispatch.dueLanes(null, 10)) {
+        const answer = await store.dispatch.claim(by, [{ laneId, limit: 10 }])
+        assert.ok(!answer.fenced)
+        for (const { notificationId } of answer.claims) claimed.add(notificationId)
+      }
+      await wait(20)
+    }
+    assert.ok(claimed.has(late), 'it was never claimed')
+  })
+})
+
+async function backdate(url: string, notificationId: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const text = `update pillarbox.dispatch set visible_at = now() - interval '1 hour' where notification_id = $1`
+    await client.query(text, [notificationId])
+  } finally {
+    await client.end()
+  }
+}
+
 async function statistics(url: string) {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

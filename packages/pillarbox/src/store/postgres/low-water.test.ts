@@ -21,7 +21,30 @@ describe('the low-water mark', () => {
     lowWater.saw(LANE, OLDEST)
 
     assert.equal(lowWater.since(LANE), '2025-12-31T23:59:59.500Z')
+  })
+
+  it('gives a look at many lanes their marks, and the whole of them once a second', async () => {
+    const clock = createManualClock()
+    const lowWater = createLowWater(clock)
+    lowWater.since(LANE)
+    lowWater.saw(LANE, OLDEST)
+
+    assert.deepEqual(lowWater.marks(), { laneIds: [], since: [] })
     assert.deepEqual(lowWater.marks(), { laneIds: [LANE], since: ['2025-12-31T23:59:59.500Z'] })
+    await clock.advance(1_000)
+    assert.deepEqual(lowWater.marks(), { laneIds: [], since: [] })
+  })
+
+  it('does not take a look at many lanes for a claim’s look at one', async () => {
+    const clock = createManualClock()
+    const lowWater = createLowWater(clock)
+    lowWater.since(LANE)
+    lowWater.saw(LANE, OLDEST)
+    await clock.advance(1_000)
+
+    lowWater.marks()
+
+    assert.equal(lowWater.since(LANE), '-infinity')
   })
 
   it('lets the whole lane be looked at once a second', async () => {

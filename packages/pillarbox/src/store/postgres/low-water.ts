@@ -11,7 +11,7 @@ import type { Clock } from '../../model/ports.ts'
 export interface LowWater {
   /** From when on to look, as PostgreSQL reads it. */
   since(laneId: string): string
-  /** The marks of all lanes, for a look at many; none where the whole lane is due to be looked at. */
+  /** The marks of all lanes, for a look at many; none when all are due to be looked at whole, once a second. */
   marks(): { laneIds: string[]; since: string[] }
   /** The oldest row a claim of this lane found. */
   saw(laneId: string, visibleAtMs: number): void
@@ -24,20 +24,25 @@ const FROM_THE_BEGINNING = '-infinity'
 
 export function createLowWater(clock: Clock): LowWater {
   const lanes = new Map<string, { lookedAt: number; oldestMs: number | null }>()
-  function since(laneId: string): string {
-    const lane = lanes.get(laneId)
-    const now = clock.monotonic()
-    if (lane && lane.oldestMs !== null && now - lane.lookedAt < WHOLE_LANE_EVERY_MS)
-      return new Date(lane.oldestMs - SLACK_MS).toISOString()
-    lanes.set(laneId, { lookedAt: now, oldestMs: lane?.oldestMs ?? null })
-    return FROM_THE_BEGINNING
-  }
+  let allLookedAt = Number.NEGATIVE_INFINITY
+  const isDue = (lookedAt: number): boolean => clock.monotonic() - lookedAt >= WHOLE_LANE_EVERY_MS
+  const mark = (oldestMs: number): string => new Date(oldestMs - SLACK_MS).toISOString()
 
   return {
-    since,
+    since(laneId) {
+      const lane = lanes.get(laneId)
+      if (lane && lane.oldestMs !== null && !isDue(lane.lookedAt)) return mark(lane.oldestMs)
+      lanes.set(laneId, { lookedAt: clock.monotonic(), oldestMs: lane?.oldestMs ?? null })
+      return FROM_THE_BEGINNING
+    },
+    // With a time of its own: a look at many lanes claims nothing, so it must not count as a claim's look at one.
     marks() {
-      const laneIds = [...lanes.keys()]
-      return { laneIds, since: laneIds.map(since) }
+      if (isDue(allLookedAt)) {
+        allLookedAt = clock.monotonic()
+        return { laneIds: [], since: [] }
+      }
+      const known = [...lanes].flatMap(([laneId, { oldestMs }]) => (oldestMs === null ? [] : [{ laneId, oldestMs }]))
+      return { laneIds: known.map(({ laneId }) => laneId), since: known.map(({ oldestMs }) => mark(oldestMs)) }
     },
     saw(laneId, visibleAtMs) {
       const lane = lanes.get(laneId)

@@ -9,27 +9,27 @@ type Answer = { id: string; duplicate: boolean }
 /** Writing new notifications. Concurrent calls share a commit; one that is refused spoils no other. */
 export function openNotificationInsert(intake: Session): Pick<NotificationStore, 'insert'> {
   return {
-    insert: grouped(async (given: readonly NewNotification[]): Promise<Answer[]> => {
-      // One statement commits itself; only what is born parked takes two.
-      const insert = (run: Run): Promise<Inserted> => insertNotifications(run, given)
-      const { answers } = given.some((each) => each.parked !== null)
-        ? await intake.transaction(insert)
-        : await insert(intake.run)
-      return answers
-    }),
+    insert: grouped(
+      async (given: readonly NewNotification[]) => (await insertNotifications(intake.run, given)).answers,
+    ),
   }
 }
 
 /** What came of each notification, in the given order, and the lanes that now have due work. */
 export interface Inserted {
   answers: Answer[]
-  inserted: number
   lanes: string[]
 }
 
-/** The work rows are sorted as claims will take them, so that a claim finds its rows side by side. */
-const INSERT = `
-  with ledger as (
+/**
+ * Common table expressions that write notifications: the ledger, and for each a work row or, if it is born parked, where
+ * it rests. `ledger` has what was written; repeats of a key are not. The work rows are sorted as claims will take them,
+ * so that a claim finds its rows side by side. Their parameters are `notificationValues`, the statement's first.
+ *
+ * `(… in (…)) is true` rather than a join: that is looked up in a hash table, however the session joins.
+ */
+export const WRITE_NOTIFICATIONS = `
+  ledger as (
     insert into pillarbox.notifications (id, tenant_id, idempotency_key, channel, account_id, provider, recipient, address,
       content, event_id, event_type, schedule_id, entity_type, entity_id, template_id, template_version, locale,
       correlation_id, execution_id, parent_execution_id, site, triggered_by, fallback, fallback_of, warnings, due_at,
@@ -50,15 +50,20 @@ const INSERT = `
   ), queued as (
     insert into pillarbox.dispatch (notification_id, lane_id, visible_at)
     select id, account_id, greatest(now(), due_at) from ledger
-    where id <> all ($28::uuid[])
+    where (id in (select unnest($28::uuid[]))) is not true
     order by account_id, greatest(now(), due_at), id
-  )
-  select id, coalesce(due_at <= now(), true) as due from ledger`
+    returning lane_id, visible_at
+  ), parked as (
+    insert into pillarbox.settled (notification_id, tenant_id, status, reason, last_error)
+    select id, tenant_id, 'parked', reason, error
+    from unnest($28::uuid[], $29::text[], $30::text[], $31::text[]) as given (id, tenant_id, reason, error)
+    where (id in (select id from ledger)) is true
+  )`
 
-const PARK = `
-  insert into pillarbox.settled (notification_id, tenant_id, status, reason, last_error)
-  select id, tenant_id, 'parked', reason, error
-  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as given (id, tenant_id, reason, error)`
+/** How many parameters `WRITE_NOTIFICATIONS` has. */
+export const NOTIFICATION_VALUES = 31
+
+const INSERT = `with ${WRITE_NOTIFICATIONS} select id, coalesce(due_at <= now(), true) as due from ledger`
 
 /** A second statement on purpose: the first one's snapshot does not see a row whose writer committed meanwhile. */
 const EXISTING = `
@@ -66,7 +71,7 @@ const EXISTING = `
   from unnest($1::text[], $2::text[]) as given (tenant_id, idempotency_key)
   join pillarbox.notifications n on n.tenant_id = given.tenant_id and n.idempotency_key = given.idempotency_key`
 
-/** Writes notifications on `run`, which is in a transaction if any of them is born parked. Repeats answer the first's id. */
+/** Writes notifications with one statement. Repeats answer the first's id, which takes another. */
 export async function insertNotifications(run: Run, given: readonly NewNotification[]): Promise<Inserted> {
   const keys = given.map(keyOf)
   const firstByKey = new Map<string, NewNotification>()
@@ -74,12 +79,13 @@ export async function insertNotifications(run: Run, given: readonly NewNotificat
     const key = keys[i] as string
     return !firstByKey.has(key) && firstByKey.set(key, each) !== undefined
   })
-  // In the order of their keys: two calls with the same keys then wait for each other instead of deadlocking.
-  const firsts = [...firstByKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, first]) => first)
-  const written = await insertRows(run, firsts)
-
-  const parked = firsts.filter((each) => each.parked !== null && written.has(each.id))
-  if (parked.length > 0) await park(run, parked)
+  const firsts = [...firstByKey.values()]
+  const rows = await run<{ id: string; due: boolean }>({
+    name: 'insert_notifications',
+    text: INSERT,
+    values: notificationValues(firsts),
+  })
+  const written = new Map(rows.map(({ id, due }) => [id, due]))
   const existing =
     written.size < firsts.length
       ? await findExisting(
@@ -87,10 +93,9 @@ export async function insertNotifications(run: Run, given: readonly NewNotificat
           firsts.filter((each) => !written.has(each.id)),
         )
       : new Map<string, string>()
-
   const lanes = new Set<string>()
-  for (const { id, accountId, parked: stopped } of firsts)
-    if (accountId !== null && stopped === null && written.get(id) === true) lanes.add(accountId)
+  for (const { id, accountId, parked } of firsts)
+    if (accountId !== null && parked === null && written.get(id) === true) lanes.add(accountId)
   return {
     answers: keys.map((key, i) => {
       const first = firstByKey.get(key) as NewNotification
@@ -100,61 +105,59 @@ export async function insertNotifications(run: Run, given: readonly NewNotificat
         duplicate: !isWritten || isFirst[i] !== true,
       }
     }),
-    inserted: written.size,
     lanes: [...lanes],
   }
 }
 
-/** The ids that were written, each with whether it is due now. */
-async function insertRows(run: Run, given: readonly NewNotification[]): Promise<Map<string, boolean>> {
-  const rows = await run<{ id: string; due: boolean }>({
-    name: 'insert_notifications',
-    text: INSERT,
-    values: [
-      plainArray(given.map((each) => each.id)),
-      textArray(given.map((each) => each.tenantId)),
-      textArray(given.map((each) => each.idempotencyKey)),
-      plainArray(given.map((each) => each.channel)),
-      plainArray(given.map((each) => each.accountId)),
-      textArray(given.map((each) => each.provider)),
-      jsonArray(given.map((each) => each.to)),
-      textArray(given.map((each) => addressOf(each.channel, each.to))),
-      jsonArray(given.map((each) => each.content)),
-      textArray(given.map((each) => each.eventId)),
-      textArray(given.map((each) => each.eventType)),
-      plainArray(given.map((each) => each.scheduleId)),
-      textArray(given.map((each) => each.entity?.type ?? null)),
-      textArray(given.map((each) => each.entity?.id ?? null)),
-      textArray(given.map((each) => each.templateId)),
-      plainArray(given.map((each) => each.templateVersion)),
-      textArray(given.map((each) => each.locale)),
-      textArray(given.map((each) => each.correlationId)),
-      textArray(given.map((each) => each.executionId)),
-      textArray(given.map((each) => each.parentExecutionId)),
-      textArray(given.map((each) => each.site)),
-      textArray(given.map((each) => each.triggeredBy)),
-      jsonArray(given.map((each) => (each.fallback.length > 0 ? each.fallback : null))),
-      plainArray(given.map((each) => each.fallbackOf)),
-      jsonArray(given.map((each) => (each.warnings.length > 0 ? each.warnings : null))),
-      plainArray(given.map((each) => each.dueAt)),
-      plainArray(given.map((each) => each.expiresAt)),
-      plainArray(given.filter((each) => each.parked !== null).map((each) => each.id)),
-    ],
-  })
-  return new Map(rows.map(({ id, due }) => [id, due]))
+/**
+ * The parameters of `WRITE_NOTIFICATIONS`, one array per column; columns that are null throughout stay empty, which
+ * `unnest` fills up. In the order of their keys: two writers of the same keys then wait for each other instead of
+ * deadlocking.
+ */
+export function notificationValues(notifications: readonly NewNotification[]): string[] {
+  const given = notifications
+    .map((each) => ({ key: keyOf(each), each }))
+    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+    .map(({ each }) => each)
+  const parked = given.filter((each) => each.parked !== null)
+  return [
+    plainArray(given.map((each) => each.id)),
+    textArray(given.map((each) => each.tenantId)),
+    textArray(given.map((each) => each.idempotencyKey)),
+    plainArray(given.map((each) => each.channel)),
+    plainArray(given.map((each) => each.accountId)),
+    textArray(given.map((each) => each.provider)),
+    jsonArray(given.map((each) => each.to)),
+    textArray(given.map((each) => addressOf(each.channel, each.to))),
+    jsonArray(given.map((each) => each.content)),
+    textArray(given.map((each) => each.eventId)),
+    textArray(given.map((each) => each.eventType)),
+    plainArray(given.map((each) => each.scheduleId)),
+    textArray(given.map((each) => each.entity?.type ?? null)),
+    textArray(given.map((each) => each.entity?.id ?? null)),
+    textArray(given.map((each) => each.templateId)),
+    plainArray(given.map((each) => each.templateVersion)),
+    textArray(given.map((each) => each.locale)),
+    textArray(sparse(given.map((each) => each.correlationId))),
+    textArray(sparse(given.map((each) => each.executionId))),
+    textArray(sparse(given.map((each) => each.parentExecutionId))),
+    textArray(sparse(given.map((each) => each.site))),
+    textArray(given.map((each) => each.triggeredBy)),
+    jsonArray(sparse(given.map((each) => (each.fallback.length > 0 ? each.fallback : null)))),
+    plainArray(sparse(given.map((each) => each.fallbackOf))),
+    jsonArray(sparse(given.map((each) => (each.warnings.length > 0 ? each.warnings : null)))),
+    plainArray(sparse(given.map((each) => each.dueAt))),
+    plainArray(sparse(given.map((each) => each.expiresAt))),
+    plainArray(parked.map((each) => each.id)),
+    textArray(parked.map((each) => each.tenantId)),
+    textArray(parked.map((each) => each.parked?.reason ?? null)),
+    textArray(parked.map((each) => each.parked?.error ?? null)),
+  ]
 }
 
-async function park(run: Run, given: readonly NewNotification[]): Promise<void> {
-  await run({
-    name: 'park_new',
-    text: PARK,
-    values: [
-      plainArray(given.map((each) => each.id)),
-      textArray(given.map((each) => each.tenantId)),
-      textArray(given.map((each) => each.parked?.reason ?? null)),
-      textArray(given.map((each) => each.parked?.error ?? null)),
-    ],
-  })
+/** Nothing, if there is nothing but null. */
+function sparse<T>(values: T[]): T[] {
+  return values.every((value) => value === null) ? [] : values
 }
 
 async function findExisting(run: Run, given: readonly NewNotification[]): Promise<Map<string, string>> {

@@ -49,6 +49,9 @@ const BY_KEY = [
   'enable_mergejoin = off',
 ]
 
+/** A batch is the head of an index. Without this setting the planner may read and sort the whole backlog for it. */
+const IN_ORDER = 'enable_bitmapscan = off'
+
 /**
  * A store on PostgreSQL. Connects when it is first asked something, and lives through restarts of the server: calls made
  * while it is away reject with `store_unavailable`, later ones succeed.
@@ -68,7 +71,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   })
   const admin = openSessions(poolSize, session('admin'))
   const intake = openSession(session('intake', BY_KEY))
-  const planning = openSession(session('plan', BY_KEY))
+  const planning = openSession({ ...session('plan', [...BY_KEY, IN_ORDER]), pipeline: true })
   const claims = openSession(session('claim', BY_KEY))
   const completions = openSessions(2, session('complete', BY_KEY))
   const control = openSession(session('control'))
@@ -92,7 +95,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     schema: () => schemaVersions(admin),
     now,
     events: { ...sharedEvents(scripts), ...openEventInsert(intake) },
-    plan: { ...sharedPlan(scripts), ...openPlan(planning) },
+    plan: { ...sharedPlan(scripts), ...openPlan(planning, wake) },
     notifications: { ...sharedNotifications(scripts), ...openNotificationInsert(intake) },
     dispatch: openDispatch({ claims, completions, admin }, options.clock),
     receipts: sharedReceipts(scripts),

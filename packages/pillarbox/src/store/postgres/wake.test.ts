@@ -70,6 +70,7 @@ describe('wake', () => {
 
     assert.deepEqual(other.heard, ['dispatch'])
     assert.deepEqual(own.heard, ['events'])
+    assert.deepEqual([here.wasHinted('events'), here.wasHinted('events')], [true, false])
     await Promise.all([here.close(), there.close()])
   })
 

@@ -4,7 +4,7 @@ import { discard, newClient, type SessionOptions } from './session.ts'
 const CHANNEL = 'pillarbox'
 const TOPICS: readonly WakeTopic[] = ['events', 'dispatch']
 /** NOTIFY takes a lock at commit that all notifying sessions share, so we use it sparingly. */
-const QUIET_MS = 25
+const QUIET_MS = 5
 /** A socket whose other end vanished says nothing: ask now and then. */
 const SELF_CHECK_MS = 15_000
 const FIRST_BACK_OFF_MS = 100
@@ -13,6 +13,8 @@ const MAX_BACK_OFF_MS = 5_000
 type Client = ReturnType<typeof newClient>
 
 export interface PostgresWake extends WakeStore {
+  /** Whether there was a hint, from here or elsewhere, since this was last asked. */
+  wasHinted(topic: WakeTopic): boolean
   close(): Promise<void>
 }
 
@@ -27,12 +29,14 @@ export function openWake(options: SessionOptions): PostgresWake {
   const closing = new AbortController()
   /** Topics to tell of once there is a connection. */
   const unsent = new Set<WakeTopic>()
+  const hinted = new Set<WakeTopic>()
   let client: Client | null = null
   let keeping: Promise<void> | null = null
   /** The protocol answers one statement at a time. */
   let turn: Promise<unknown> = Promise.resolve()
 
   const call = (topic: WakeTopic): void => {
+    hinted.add(topic)
     for (const listener of listeners) listener(topic)
   }
   const send = (text: string, values: string[] = []): Promise<void> => {
@@ -99,7 +103,9 @@ export function openWake(options: SessionOptions): PostgresWake {
   const notify = rateLimited(notifyOnce, (ms) => clock.sleep(ms, closing.signal))
 
   return {
+    wasHinted: (topic) => hinted.delete(topic),
     notify: (topic) => {
+      hinted.add(topic)
       if (!options.prepare || closing.signal.aborted) return
       start()
       notify(topic)

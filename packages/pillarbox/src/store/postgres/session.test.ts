@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { freshDatabase } from '../../../../../test/postgres/database.ts'
+import type { Clock, Logger } from '../../model/ports.ts'
+import { openSession, type Query } from './session.ts'
+
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+const clock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: (ms, signal) => wait(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {}),
+}
+
+/** Two sessions on a table `t` that has the rows 1 and 2. */
+async function setup() {
+  const database = await freshDatabase()
+  const open = () =>
+    openSession({
+      url: database.url,
+      role: 'test',
+      clock,
+      logger: silent,
+      statementTimeoutMs: 5_000,
+      prepare: true,
+      pipeline: true,
+    })
+  const [session, other] = [open(), open()]
+  await session.run({ text: 'create table t (id int primary key, at timestamptz)' })
+  await session.run({ text: 'insert into t values (1), (2)' })
+  return {
+    session,
+    other,
+    ids: async () => (await other.run<{ id: number }>({ text: 'select id from t order by id' })).map(({ id }) => id),
+    inTransaction: async () =>
+      (
+        await other.run({
+          text: `select 1 from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
+        })
+      ).length > 0,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([session.close(), other.close()])
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const TAKE: Query = { name: 'take', text: 'select id from t order by id for update skip locked', values: [] }
+const insert = (id: number): Query => ({
+  name: 'insert',
+  text: 'insert into t (id) values ($1) returning id',
+  values: [id],
+})
+
+describe('an exchange', () => {
+  it('hands over what it took, commits what is decided and answers its rows', async () => {
+    await using to = await setup()
+
+    const written = await to.session.exchange<{ id: number }, { id: number }>(TAKE, (rows) => insert(rows.length + 1))
+
+    assert.deepEqual(written, [{ id: 3 }])
+    assert.deepEqual(await to.ids(), [1, 2, 3])
+  })
+
+  it('keeps what it took from others until its commit', async () => {
+    await using to = await setup()
+    await to.other.run({ text: 'select pg_advisory_lock(1)' })
+    let seen: unknown[] | null = null
+
+    // The second statement ends only after the other session has looked.
+    await to.session.exchange(TAKE, () => {
+      void to.other.run(TAKE).then((rows) => {
+        seen = rows
+        return to.other.run({ text: 'select pg_advisory_unlock(1)' })
+      })
+      return { text: 'select pg_advisory_lock(1)' }
+    })
+
+    assert.deepEqual(seen, [])
+    assert.equal((await to.other.run(TAKE)).length, 2)
+  })
+
+  it('ends without a trace where nothing is decided', async () => {
+    await using to = await setup()
+
+    assert.equal(await to.session.exchange(TAKE, () => null), null)
+
+    assert.equal(await to.inTransaction(), false)
+  })
+
+  it('writes nothing and rejects with the first error when a statement fails, each time anew', async () => {
+    await using to = await setup()
+    const write: Query = {
+      name: 'write',
+      text: 'with added as (insert into t (id) values (3)) insert into t (id) values ($1)',
+      values: [1],
+    }
+
+    for (let i = 0; i < 2; i++)
+      await assert.rejects(
+        to.session.exchange(TAKE, () => write),
+        { code: '23505' },
+      )
+    for (let i = 0; i < 2; i++)
+      await assert.rejects(
+        to.session.exchange({ name: 'wrong', text: 'select * from nowhere' }, () => insert(4)),
+        { code: '42P01' },
+      )
+
+    assert.deepEqual([await to.ids(), await to.inTransaction()], [[1, 2], false])
+    await to.session.exchange(TAKE, () => insert(5))
+    assert.deepEqual(await to.ids(), [1, 2, 5])
+  })
+
+  it('writes nothing when deciding fails', async () => {
+    await using to = await setup()
+    const decide = (): never => {
+      throw new Error('cannot decide')
+    }
+
+    await assert.rejects(to.session.exchange(TAKE, decide), { message: 'cannot decide' })
+
+    assert.deepEqual([await to.ids(), await to.inTransaction()], [[1, 2], false])
+  })
+
+  it('rejects with store_unavailable when its connection is lost, and connects again', async () => {
+    await using to = await setup()
+    const endIt: Query = { text: 'select pg_terminate_backend(pg_backend_pid())' }
+
+    await assert.rejects(
+      to.session.exchange(TAKE, () => endIt),
+      { code: 'store_unavailable' },
+    )
+    await to.session.exchange(TAKE, () => insert(3))
+
+    assert.deepEqual(await to.ids(), [1, 2, 3])
+  })
+})
+
+describe('a timestamp', () => {
+  it('is read to the millisecond in any time zone and century', async () => {
+    await using to = await setup()
+    const read = async (text: string): Promise<unknown> =>
+      (await to.session.run<{ at: Date }>({ text: `select '${text}'::timestamptz as at` }))[0]?.at.toISOString()
+    await to.session.run({ text: `set time zone 'UTC'` })
+
+    assert.equal(await read('2026-03-04 05:06:07.891999+00'), '2026-03-04T05:06:07.891Z')
+    assert.equal(await read('2026-03-04 05:06:07+00'), '2026-03-04T05:06:07.000Z')
+    assert.equal(await read('12026-03-04 05:06:07+00'), '+012026-03-04T05:06:07.000Z')
+    await to.session.run({ text: `set time zone 'Asia/Kolkata'` })
+    assert.equal(await read('2026-03-04 05:06:07.891+00'), '2026-03-04T05:06:07.891Z')
+  })
+})
