@@ -1,5 +1,6 @@
 import type { Account } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
+import type { FieldError } from '../model/errors.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Address } from '../model/recipient.ts'
 
@@ -11,6 +12,8 @@ export interface Provider {
   /** The name accounts use, e.g. `sandbox`. */
   readonly name: string
   readonly channels: readonly Channel[]
+  /** What is wrong with an account's settings, told when they are saved; none when they can be used. */
+  checkSettings?(settings: Record<string, unknown>): FieldError[]
   /** What may be done when the outcome of a call is unknown. */
   readonly capability: (account: Account) => Capability
   /** One call. Must settle soon after `signal` aborts; whatever it then answers is believed. */

@@ -121,6 +121,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
       const tenantId = await tenantOf(request, store)
       const { body } = request
       refuseUnknownProvider(body.channel, body.provider)
+      refuseWrongSettings(body.channel, body.provider, body.settings)
       const id = ids()
       const account: Omit<StoredAccount, 'createdAt' | 'updatedAt'> = {
         id,
@@ -185,7 +186,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
     schema: {
       tags: ['Accounts'],
       summary: 'Change what is named',
-      description: 'New secrets activate an account that was paused because the old ones were refused.',
+      description: 'New secrets or settings activate an account that was paused because the old ones were refused.',
       querystring: Query(ForOps),
       body: AccountChanges,
       response: { 200: AccountJson },
@@ -277,14 +278,15 @@ export function channelAccountRoutes(app: App, context: Context): void {
     actor: string,
   ): Promise<Static<typeof AccountJson>> {
     const current = await found(tenantId, id)
+    refuseWrongSettings(current.channel, current.provider, changes.settings)
     const updated = await store.accounts.update(tenantId, id, {
       ...changes,
       ...(secrets !== undefined &&
         sealAccountSecrets(seal, current, mergeSecrets(openAccountSecrets(seal, current), secrets))),
     })
     if (!updated) throw notFound()
-    // Paused means that the vendor refused the old credentials; the new ones deserve a try.
-    if (secrets !== undefined && updated.status === 'paused')
+    // Paused means that the vendor refused what the account had; what it has now deserves a try.
+    if ((secrets !== undefined || changes.settings !== undefined) && updated.status === 'paused')
       await store.accounts.setStatus(id, 'active', null, actor, ['paused'])
     accounts.forget(tenantId)
     nudge('dispatch')
@@ -297,12 +299,29 @@ export function channelAccountRoutes(app: App, context: Context): void {
     return account
   }
 
+  function refuseWrongSettings(
+    channel: Channel,
+    provider: string,
+    settings: Record<string, unknown> | undefined,
+  ): void {
+    const errors = settings ? (registry(channel, provider)?.checkSettings?.(settings) ?? []) : []
+    if (errors.length) throw invalid(below('/settings', errors))
+  }
+
   function refuseUnknownProvider(channel: Channel, provider: string): void {
     if (registry(channel, provider)) return
     const known = registry.names(channel)
     const message = known.length ? `must be one of ${known.join(', ')} for ${channel}` : `does not exist for ${channel}`
     throw invalid([{ path: '/provider', message }])
   }
+}
+
+/** Paths of the settings' own, below the body's. */
+function below(pointer: string, errors: readonly FieldError[]): FieldError[] {
+  return errors.map(({ path, message }) => ({
+    path: `${pointer}${path && !path.startsWith('/') ? '/' : ''}${path}`,
+    message,
+  }))
 }
 
 /** Everything that is not given takes its default. */

@@ -160,6 +160,21 @@ describe('the catalogue', () => {
   })
 })
 
+describe('a template that cannot be read', () => {
+  it('is refused with its catalogue', async (t) => {
+    const f = await setup(t)
+    const tenant = await f.tenant('acme')
+    const templates = [{ channel: 'email', locale: 'en', body: 'Hi {{name} {% if %}' }]
+
+    const answer = await f.call(tenant.keys.admin, 'PUT', '/api/event-types', {
+      eventTypes: { 'order.paid': { entity: 'order', recipients: [{ email: 'email' }], templates } },
+    })
+
+    assert.deepEqual([answer.statusCode, answer.json().code], [422, 'invalid_catalogue'])
+    assert.equal(answer.json().errors[0]?.path, '/eventTypes/order.paid/templates')
+  })
+})
+
 const ACCOUNT = {
   channel: 'email',
   provider: 'sandbox',
@@ -174,6 +189,21 @@ const ACCOUNT = {
 }
 
 describe('channel accounts', () => {
+  it('are refused settings that their provider cannot use, and leave a pause with ones that it can', async (t) => {
+    const f = await setup(t)
+    const { keys } = await f.tenant('acme')
+    const post = (settings: object) => f.call(keys.admin, 'POST', '/api/channel-accounts', { ...ACCOUNT, settings })
+
+    const refused = await post({ wrong: 1 })
+    assert.deepEqual([refused.statusCode, refused.json().errors[0]?.path], [422, '/settings/wrong'])
+
+    const { id } = (await post({})).json()
+    await f.store.accounts.setStatus(id, 'paused', 'refused', 'system')
+    const patch = (settings: object) => f.call(keys.admin, 'PATCH', `/api/channel-accounts/${id}`, { settings })
+    assert.equal((await patch({ wrong: 1 })).statusCode, 422)
+    assert.equal((await patch({ right: 1 })).json().status, 'active')
+  })
+
   it('answer with all but their secrets, of which they name those that are set', async (t) => {
     const f = await setup(t)
     const tenant = await f.tenant('acme')

@@ -182,6 +182,7 @@ function pretendProvider(name: string): Provider {
   return {
     name,
     channels: name === 'sandbox' ? CHANNELS : ['push'],
+    checkSettings: (settings) => ('wrong' in settings ? [{ path: '/wrong', message: 'is wrong' }] : []),
     capability: () => 'none',
     send: async () => ({
       kind: 'permanent',

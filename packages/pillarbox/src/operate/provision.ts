@@ -1,6 +1,7 @@
 import { type Catalogue, parseCatalogue } from '../model/catalogue.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
+import { createRenderer } from '../render/render.ts'
 import { hashKey, makeKey } from '../security/keys.ts'
 import type { ApiKey, Store, Tenant } from '../store/store.ts'
 
@@ -46,10 +47,24 @@ export async function issueKey(
 /** Throws `invalid_catalogue` with everything that is wrong; paths begin with `prefix`. */
 export function readCatalogue(value: unknown, prefix = ''): Catalogue {
   const read = parseCatalogue(value)
-  if ('catalogue' in read) return read.catalogue
-  const errors: FieldError[] = read.problems.map(({ path, message }) => ({ path: `${prefix}${path}`, message }))
+  const problems = 'catalogue' in read ? unreadable(read.catalogue) : read.problems
+  if ('catalogue' in read && problems.length === 0) return read.catalogue
+  const errors: FieldError[] = problems.map(({ path, message }) => ({ path: `${prefix}${path}`, message }))
   const [first] = errors
   throw new PillarboxError('invalid_catalogue', `${first?.path || 'The catalogue'} ${first?.message}.`, { errors })
+}
+
+const renderer = createRenderer()
+
+/** Templates that no event could be rendered with: better said now than by every notification. */
+function unreadable({ templates }: Catalogue): FieldError[] {
+  return templates.flatMap((template) => {
+    const { eventType, channel, locale } = template
+    const problem = renderer.problem(template)
+    return problem === null
+      ? []
+      : [{ path: `/eventTypes/${eventType}/templates`, message: `(${channel}, ${locale}): ${problem}` }]
+  })
 }
 
 function resolve(given: unknown, readyMade: ReadyMadeCatalogue): unknown {

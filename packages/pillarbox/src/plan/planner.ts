@@ -1,6 +1,7 @@
 import { isPillarboxError } from '../model/errors.ts'
 import type { StoredEvent } from '../model/event.ts'
 import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
+import type { Reason } from '../model/reason.ts'
 import { type RetryPolicy, retryDelay } from '../model/retry.ts'
 import type { Renderer } from '../render/render.ts'
 import type { Hub } from '../runtime/hub.ts'
@@ -153,9 +154,9 @@ function planEvent(deps: PlannerDeps, event: StoredEvent, missing: Source['missi
     missing.set(`${event.tenantId}\n${event.type}`, { tenantId: event.tenantId, eventType: event.type })
     return { kind: 'later' }
   }
-  if (!context.tenant) return { kind: 'failed', reason: 'invalid_event', error: `no tenant "${event.tenantId}"` }
+  if (!context.tenant) return failed(deps, event, 'invalid_event', `no tenant "${event.tenantId}"`)
   if (!context.eventType)
-    return { kind: 'failed', reason: 'unknown_event_type', error: `the catalogue has no event type "${event.type}"` }
+    return failed(deps, event, 'unknown_event_type', `the catalogue has no event type "${event.type}"`)
   const due = dueAt(event, context.eventType)
   const scheduleId = deps.ids()
   if (due > deps.clock.now()) return { kind: 'schedule', scheduleId, dueAt: due }
@@ -175,9 +176,18 @@ function planSchedule(
     return { kind: 'later' }
   }
   if (!context.eventType)
-    return { kind: 'failed', reason: 'unknown_event_type', error: `the catalogue has no event type "${event.type}"` }
+    return failed(deps, event, 'unknown_event_type', `the catalogue has no event type "${event.type}"`)
   return {
     kind: 'notifications',
     notifications: planNotifications(event, context.eventType, context, schedule.id, deps),
   }
+}
+
+/** Committed by its host and never to be delivered as it is: somebody should hear of it. It can be replayed. */
+function failed(deps: PlannerDeps, { tenantId, id, type }: StoredEvent, reason: Reason, error: string) {
+  deps.logger.warn(
+    { tenantId, eventId: id, eventType: type, reason, error },
+    'an event failed; replay it once that is mended',
+  )
+  return { kind: 'failed', reason, error } as const
 }

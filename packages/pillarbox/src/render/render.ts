@@ -3,6 +3,8 @@ import type { Channel } from '../model/channel.ts'
 
 /** Turns a template's words and an event's payload into the words that are sent. */
 export interface Renderer {
+  /** What is wrong with a template's text; null when it can be read. */
+  problem(template: Words): string | null
   /** Never throws: a template that cannot be rendered is an answer. */
   render(template: Words, channel: Channel, context: Record<string, unknown>): Rendered | { error: string }
 }
@@ -41,6 +43,14 @@ export function createRenderer(): Renderer {
   }
 
   return {
+    problem({ subject, body }) {
+      try {
+        for (const text of [subject ?? '', body]) plain.parse(text)
+        return null
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error)
+      }
+    },
     render({ subject, body }, channel, context) {
       try {
         return {

@@ -5,7 +5,7 @@ import type { Clock, Random } from '../../model/ports.ts'
 import { addressOf } from '../../model/recipient.ts'
 import type { Provider, SendRequest } from '../channel.ts'
 import { pickFault } from './faults.ts'
-import { type Fault, readSandboxSettings, type SandboxSettings } from './settings.ts'
+import { checkSandboxSettings, type Fault, readSandboxSettings, type SandboxSettings } from './settings.ts'
 import { type SandboxVendor, VendorUnavailable } from './vendor.ts'
 
 /** How long a vendor that has stopped answering is waited for where neither the fault nor the caller sets an end. */
@@ -104,6 +104,7 @@ export function sandboxProvider(vendor: SandboxVendor, { clock, random }: { cloc
   return {
     name: 'sandbox',
     channels: CHANNELS,
+    checkSettings: checkSandboxSettings,
     capability(account) {
       const read = settingsOf(account)
       if ('error' in read) return 'none'

@@ -27,6 +27,17 @@ export function notificationRules(rule: Rule): void {
 }
 
 function ageRules(rule: Rule): void {
+  rule('a retry by hand does not bring forward what is not due yet', async ({ store, lane, enqueue, view }) => {
+    const target = await lane()
+    const dueAt = (await store.now()) + FAR_MS
+    const [id = ''] = await enqueue(target, 1, { dueAt })
+    for (const action of ['park', 'retry'] as const)
+      await store.notifications.act({ tenantId: target.tenantId, id, action, actor: 'system' })
+
+    assert.equal((await view(id)).nextAttemptAt, dueAt)
+    assert.deepEqual(await store.dispatch.dueLanes(null, 10), [])
+  })
+
   rule(
     'finds what is stuck: live, and due for longer than asked',
     async ({ store, lane, enqueue, worker, claim, advance }) => {

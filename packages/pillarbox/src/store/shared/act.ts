@@ -155,7 +155,8 @@ function* requeue(
   const last = yield* row('select max(number) as number from pillarbox.attempts where notification_id = $1', [id])
   yield {
     text: `insert into pillarbox.dispatch (notification_id, lane_id, visible_at, attempt, spent, possible_duplicate)
-      values ($1, $2, ${dialect.now}, $3, 0, $4)`,
+      select n.id, $2, case when n.due_at > ${dialect.now} then n.due_at else ${dialect.now} end, $3, 0, $4
+      from pillarbox.notifications n where n.id = $1`,
     values: [id, laneId, Math.max(resting.attempt, Number(last?.['number'] ?? 0)), mayHaveArrived(resting)],
   }
 }
