@@ -1,4 +1,4 @@
-import { type Account, DEFAULT_BREAKER } from '../model/account.ts'
+import { type Account, DEFAULT_BREAKER, SLOWEST_PER_SECOND } from '../model/account.ts'
 import type { Clock, Logger } from '../model/ports.ts'
 import { storedRetry } from '../model/retry.ts'
 import type { AccountStore, StoredAccount } from '../store/store.ts'
@@ -70,6 +70,7 @@ function openAccount(stored: StoredAccount, secrets: Record<string, string> | nu
   const { sealedSecrets: _sealed, secretNames: _names, ...rest } = stored
   return {
     ...rest,
+    pace: rest.pace && { ...rest.pace, perSecond: Math.max(SLOWEST_PER_SECOND, rest.pace.perSecond) },
     breaker: rest.breaker ?? DEFAULT_BREAKER,
     secrets: secrets ?? {},
     status: secrets === null && stored.status === 'active' ? 'paused' : stored.status,

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { ChannelName, JsonObject, Line, Nullable } from '../intake/body-fields.ts'
-import { ACCOUNT_STATUSES, DEFAULT_BREAKER, type Pace } from '../model/account.ts'
+import { ACCOUNT_STATUSES, DEFAULT_BREAKER, type Pace, SLOWEST_PER_SECOND } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
 import { formatDuration, parseDuration } from '../model/duration.ts'
 import { type FieldError, isPillarboxError, PillarboxError } from '../model/errors.ts'
@@ -23,7 +23,7 @@ type Tier = keyof typeof TIERS
 
 const PaceJson = Type.Object(
   {
-    perSecond: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 100_000 })),
+    perSecond: Type.Optional(Type.Number({ minimum: SLOWEST_PER_SECOND, maximum: 100_000 })),
     burst: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
     tier: Type.Optional(Type.Enum(Object.keys(TIERS) as Tier[])),
   },

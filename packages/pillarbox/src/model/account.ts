@@ -38,4 +38,7 @@ export interface Pace {
   burst: number
 }
 
+/** One in about a quarter of an hour: what is slower is a mistake, and its arithmetic overflows. */
+export const SLOWEST_PER_SECOND = 0.001
+
 export const DEFAULT_BREAKER = { failures: 5, resetAfterMs: 30_000 } as const

@@ -176,7 +176,7 @@ describe('words', () => {
     const planned = plan({
       accounts: ['sms'],
       templates: inLocales('en', 'fr'),
-      event: { recipients: [{ phone: '1', locale: 'fr' }, { phone: '2' }] },
+      event: { recipients: [{ phone: '+12025550101', locale: 'fr' }, { phone: '+12025550102' }] },
     })
 
     assert.deepEqual(
@@ -262,14 +262,25 @@ describe('idempotency keys (P2)', () => {
   })
 
   it('name the recipient where there are several, and only then', () => {
-    const recipients = [{ phone: '1' }, { phone: '2', profileId: 'p2' }]
+    const recipients = [{ phone: '+12025550101' }, { phone: '+12025550102', profileId: 'p2' }]
 
     assert.deepEqual(keys({ event: { recipients, channels: ['sms'] } }), [
-      'B-42:booking.confirmed:sms:t-sms:1',
+      'B-42:booking.confirmed:sms:t-sms:+12025550101',
       'B-42:booking.confirmed:sms:t-sms:p2',
     ])
-    assert.deepEqual(keys({ event: { recipients: [{ phone: '1' }], channels: ['sms'] } }), [
+    assert.deepEqual(keys({ event: { recipients: [{ phone: '+12025550101' }], channels: ['sms'] } }), [
       'B-42:booking.confirmed:sms:t-sms',
+    ])
+  })
+
+  it('park an address that has not the form its channel needs, and send on the others', () => {
+    const recipients = [{ phone: 'not a phone', email: 'ada@example.com' }]
+
+    const planned = plan({ accounts: ['sms', 'email'], templates: ['sms', 'email'], event: { recipients } })
+
+    assert.deepEqual(planned.map(({ channel, parked }) => [channel, parked?.reason ?? null]).toSorted(), [
+      ['email', null],
+      ['sms', 'invalid_recipient'],
     ])
   })
 

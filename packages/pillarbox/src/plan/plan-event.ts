@@ -1,3 +1,4 @@
+import { isDeliverable } from '../model/address.ts'
 import type { EventType } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
 import type { StoredEvent } from '../model/event.ts'
@@ -87,11 +88,24 @@ function planRecipient(base: Base, recipient: Recipient): NewNotification[] {
       parkedFor(base, recipient, 'no_recipient', `no address for ${withAccount.map((o) => o.channel).join(', ')}`),
     ]
 
-  // A chain starts with its first reachable channel and carries the rest; otherwise every channel is sent.
+  // A chain starts with its first channel that can be used and carries the rest; otherwise every channel is sent.
   const isChain = type.delivery.kind === 'fallback' && !event.channels
-  const starts = isChain ? reachable.slice(0, 1) : reachable
-  const rest = isChain ? reachable.slice(1).map(({ channel }) => channel) : []
-  return starts.map((option) => notificationFor(base, recipient, option, rest))
+  const usable = reachable.filter(({ channel }) => isDeliverable(channel, addressOf(channel, recipient.address) ?? ''))
+  const unusable = isChain && usable.length > 0 ? [] : reachable.filter((option) => !usable.includes(option))
+  const starts = isChain ? usable.slice(0, 1) : usable
+  const rest = isChain ? usable.slice(1).map(({ channel }) => channel) : []
+  return [
+    ...starts.map((option) => notificationFor(base, recipient, option, rest)),
+    ...unusable.map(({ channel }) =>
+      parkedFor(
+        base,
+        recipient,
+        'invalid_recipient',
+        `the recipient's address for ${channel} has not the form it needs`,
+        channel,
+      ),
+    ),
+  ]
 }
 
 interface Option {
@@ -116,10 +130,16 @@ function notificationFor(base: Base, recipient: Recipient, option: Option, fallb
   }
 }
 
-function parkedFor(base: Base, recipient: Recipient | null, reason: Reason, error: string): NewNotification {
+function parkedFor(
+  base: Base,
+  recipient: Recipient | null,
+  reason: Reason,
+  error: string,
+  on?: Channel,
+): NewNotification {
   const { type, event } = base
   const channel =
-    event.channels?.[0] ?? (type.delivery.kind === 'all' ? undefined : type.delivery.channels[0]) ?? 'email'
+    on ?? event.channels?.[0] ?? (type.delivery.kind === 'all' ? undefined : type.delivery.channels[0]) ?? 'email'
   return {
     ...shared(base, recipient, channel, reason),
     accountId: null,

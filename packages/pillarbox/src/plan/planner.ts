@@ -1,3 +1,4 @@
+import { CHANNELS, isChannel } from '../model/channel.ts'
 import { isPillarboxError } from '../model/errors.ts'
 import type { StoredEvent } from '../model/event.ts'
 import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
@@ -7,7 +8,7 @@ import type { Renderer } from '../render/render.ts'
 import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
 import type { EventPlan, Planned, SchedulePlan, Store, StoredSchedule } from '../store/store.ts'
-import type { ContextBook } from './context-book.ts'
+import type { ContextBook, PlanContext } from './context-book.ts'
 import { dueAt, planNotifications } from './plan-event.ts'
 
 /**
@@ -55,21 +56,31 @@ interface Source {
   /** The row that the last take asked about last; null when it got to none. */
   last(): { tenantId: string; id: string; attemptCount: number } | null
   defer(error: string, delayMs: number | null): Promise<void>
-  /** Contexts that were missing; loading them lets the rows be planned. */
+  needs: Needs
+}
+
+/** What planning a batch needs to know and does not yet, and what was loaded for it. */
+interface Needs {
   missing: Map<string, { tenantId: string; eventType: string }>
+  /** Good for this batch, however long reading it takes: otherwise large rows could outlast their contexts for ever. */
+  loaded: Map<string, PlanContext>
 }
 
 async function planBatch(deps: PlannerDeps, source: Source): Promise<number> {
   let decided = 0
+  const { missing, loaded } = source.needs
   for (let again = true; again; ) {
-    source.missing.clear()
+    missing.clear()
     const planned = await take(deps, source, deps.settings.batchRows)
     decided += planned.decided
     if (planned.lanes.length > 0) deps.hub.nudge('dispatch', planned.lanes)
+    loaded.clear()
     await Promise.all(
-      [...source.missing.values()].map(({ tenantId, eventType }) => deps.contexts.load(tenantId, eventType)),
+      [...missing].map(async ([key, { tenantId, eventType }]) =>
+        loaded.set(key, await deps.contexts.load(tenantId, eventType)),
+      ),
     )
-    again = source.missing.size > 0
+    again = missing.size > 0
   }
   return decided
 }
@@ -112,15 +123,15 @@ async function setBack(deps: PlannerDeps, source: Source, error: unknown): Promi
 
 function eventSource(deps: PlannerDeps): Source {
   let last: StoredEvent | null = null
-  const missing: Source['missing'] = new Map()
+  const needs: Needs = { missing: new Map(), loaded: new Map() }
   return {
-    missing,
+    needs,
     last: () => last,
     take: (limit) => {
       last = null
       return deps.store.plan.events(limit, (event) => {
         last = event
-        return planEvent(deps, event, missing)
+        return planEvent(deps, event, needs)
       })
     },
     async defer(error, delayMs) {
@@ -131,15 +142,15 @@ function eventSource(deps: PlannerDeps): Source {
 
 function scheduleSource(deps: PlannerDeps): Source {
   let last: StoredSchedule | null = null
-  const missing: Source['missing'] = new Map()
+  const needs: Needs = { missing: new Map(), loaded: new Map() }
   return {
-    missing,
+    needs,
     last: () => last,
     take: (limit) => {
       last = null
       return deps.store.plan.schedules(limit, (schedule, event) => {
         last = schedule
-        return planSchedule(deps, schedule, event, missing)
+        return planSchedule(deps, schedule, event, needs)
       })
     },
     async defer(error, delayMs) {
@@ -148,12 +159,11 @@ function scheduleSource(deps: PlannerDeps): Source {
   }
 }
 
-function planEvent(deps: PlannerDeps, event: StoredEvent, missing: Source['missing']): EventPlan {
-  const context = deps.contexts.peek(event.tenantId, event.type)
-  if (!context) {
-    missing.set(`${event.tenantId}\n${event.type}`, { tenantId: event.tenantId, eventType: event.type })
-    return { kind: 'later' }
-  }
+function planEvent(deps: PlannerDeps, event: StoredEvent, needs: Needs): EventPlan {
+  const context = contextOf(deps, event, needs)
+  if (!context) return { kind: 'later' }
+  const wrong = malformed(event)
+  if (wrong) return failed(deps, event, 'invalid_event', wrong)
   if (!context.tenant) return failed(deps, event, 'invalid_event', `no tenant "${event.tenantId}"`)
   if (!context.eventType)
     return failed(deps, event, 'unknown_event_type', `the catalogue has no event type "${event.type}"`)
@@ -164,17 +174,9 @@ function planEvent(deps: PlannerDeps, event: StoredEvent, missing: Source['missi
   return { kind: 'notifications', scheduleId, notifications }
 }
 
-function planSchedule(
-  deps: PlannerDeps,
-  schedule: StoredSchedule,
-  event: StoredEvent,
-  missing: Source['missing'],
-): SchedulePlan {
-  const context = deps.contexts.peek(event.tenantId, event.type)
-  if (!context) {
-    missing.set(`${event.tenantId}\n${event.type}`, { tenantId: event.tenantId, eventType: event.type })
-    return { kind: 'later' }
-  }
+function planSchedule(deps: PlannerDeps, schedule: StoredSchedule, event: StoredEvent, needs: Needs): SchedulePlan {
+  const context = contextOf(deps, event, needs)
+  if (!context) return { kind: 'later' }
   if (!context.eventType)
     return failed(deps, event, 'unknown_event_type', `the catalogue has no event type "${event.type}"`)
   return {
@@ -190,4 +192,23 @@ function failed(deps: PlannerDeps, { tenantId, id, type }: StoredEvent, reason: 
     'an event failed; replay it once that is mended',
   )
   return { kind: 'failed', reason, error } as const
+}
+
+/** What planning this event needs to know; noted as missing where it has to be loaded first. */
+function contextOf(deps: PlannerDeps, { tenantId, type: eventType }: StoredEvent, needs: Needs): PlanContext | null {
+  const key = `${tenantId}\n${eventType}`
+  const context = needs.loaded.get(key) ?? deps.contexts.peek(tenantId, eventType)
+  if (!context) needs.missing.set(key, { tenantId, eventType })
+  return context
+}
+
+/** What a row written past the client may hold in place of what it should; null when it can be planned. */
+function malformed({ payload, recipients, channels }: StoredEvent): string | null {
+  const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isRecord(payload)) return 'the payload is not an object'
+  if (recipients !== null && !(Array.isArray(recipients) && recipients.every(isRecord)))
+    return 'recipients is not a list of objects'
+  if (channels !== null && !(Array.isArray(channels) && channels.every(isChannel)))
+    return `channels is not a list of ${CHANNELS.join(', ')}`
+  return null
 }

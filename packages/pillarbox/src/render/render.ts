@@ -22,12 +22,16 @@ export interface Rendered {
 const LIMITS = { parseLimit: 100_000, renderLimit: 200, memoryLimit: 10_000_000 } as const
 const CACHED_TEMPLATES = 2_000
 
+/** Filters that evaluate an expression per item without looking at the time: seconds for a large list. */
+const UNBOUNDED = ['where_exp', 'reject_exp', 'group_by_exp', 'find_exp', 'find_index_exp', 'has_exp']
+
 /** Liquid without file access, inherited properties or unknown filters. HTML mail bodies are escaped by default. */
 export function createRenderer(): Renderer {
   // An empty set of partials instead of the file system: otherwise include, render and layout read what they name.
   const common = { templates: {}, ownPropertyOnly: true, strictFilters: true, relativeReference: false, ...LIMITS }
   const plain = new Liquid(common)
   const html = new Liquid({ ...common, outputEscape: 'escape' })
+  for (const engine of [plain, html]) for (const filter of UNBOUNDED) Reflect.deleteProperty(engine.filters, filter)
   const parsed = { plain: new Map<string, Parsed[]>(), html: new Map<string, Parsed[]>() }
 
   function render(text: string, kind: 'plain' | 'html', context: Record<string, unknown>): string {

@@ -105,7 +105,10 @@ create table pillarbox.events (
   published_at timestamptz,
   primary key (tenant_id, id),
   check ((status = 'published') = (published_at is not null)),
-  check (status <> 'failed' or last_error is not null)
+  check (status <> 'failed' or last_error is not null),
+  -- Anybody may write here: a time that no calendar of ours knows would stop whoever reads it.
+  check (greatest(occurred_at, due_at, next_attempt_at, created_at) < '9999-12-31'
+    and least(occurred_at, due_at, next_attempt_at, created_at) >= '1970-01-01')
 );
 create index events_pending on pillarbox.events (next_attempt_at) where status = 'pending';
 create index events_created on pillarbox.events using brin (created_at);

@@ -116,7 +116,11 @@ create table pillarbox_events (
   published_at integer,
   primary key (tenant_id, id),
   check ((status = 'published') = (published_at is not null)),
-  check (status <> 'failed' or last_error is not null)
+  check (status <> 'failed' or last_error is not null),
+  -- Anybody may write here: a time that no calendar of ours knows would stop whoever reads it.
+  check (max(coalesce(occurred_at, 0), coalesce(due_at, 0), next_attempt_at, created_at) < 253402214400000
+    and min(coalesce(occurred_at, 0), coalesce(due_at, 0), next_attempt_at, created_at) >= 0),
+  check (schema_version between 0 and 2147483647 and attempt_count between 0 and 2147483647)
 ) strict;
 create index pillarbox_events_pending on pillarbox_events (next_attempt_at) where status = 'pending';
 create index pillarbox_events_created on pillarbox_events (created_at);

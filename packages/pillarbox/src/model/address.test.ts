@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { assertLinear } from '../../../../test/support/linear.ts'
-import { isEmail, isPhone, isWebhookUrl } from './address.ts'
+import { isDeliverable, isEmail, isPhone, isWebhookUrl } from './address.ts'
 
 describe('addresses', () => {
   it('knows telephone numbers in E.164', () => {
@@ -96,5 +96,21 @@ describe('addresses', () => {
         100_000,
         piece,
       )
+  })
+})
+
+describe('an address', () => {
+  it('is deliverable where it has the form its channel needs', () => {
+    assert.deepEqual(
+      [
+        isDeliverable('sms', '+919876543210'),
+        isDeliverable('whatsapp', 'not a phone'),
+        isDeliverable('email', 'a@example.com\r\nBcc: evil@example.com'),
+        isDeliverable('webhook', 'https://example.com/hook'),
+        isDeliverable('push', 'token\u0000'),
+        isDeliverable('in_app', 'user-1'),
+      ],
+      [true, false, false, true, false, true],
+    )
   })
 })
