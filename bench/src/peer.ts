@@ -1,0 +1,82 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { EngineSettings } from '../../packages/pillarbox/src/engine.ts'
+import type { Payload } from './payload.ts'
+
+/** What every measured engine, and every raw reference, implements. */
+export interface Peer {
+  /** For latency, producer and consumer share one process: there is no wake-up across processes. */
+  inProcess?: boolean
+  /** Calls `finished` itself after each committed completion; the others are probed from outside. */
+  reportsFinished?: boolean
+  /** Settings on top of the entry's for the low-latency cases. */
+  latency?: Settings
+  /** A fresh, empty store. */
+  create(store: string, settings: Settings): Promise<void>
+  /** Writes finished and future rows; answers what it wrote. */
+  seed(store: string, rows: { finished: number; future: number }, settings: Settings): Promise<string>
+  /** Vacuum, analyze, checkpoint: what is done before a timed part. */
+  settle(store: string, settings: Settings): Promise<void>
+  probe(store: string, settings: Settings): Promise<Probe>
+  producer(store: string, connections: number, settings: Settings): Promise<Producer>
+  /** Puts rows that are ready to be sent into the store. Default: the producer's `bulk`, 1,000 at a time. */
+  preload?(store: string, count: number, settings: Settings): Promise<void>
+  consumer(store: string, handler: Handler, settings: Settings, finished: (count: number) => void): Promise<Consumer>
+}
+
+export interface Probe {
+  /** Is any due work not finished? */
+  pending(): Promise<boolean>
+  close(): Promise<void>
+}
+
+export interface Producer {
+  /** Resolves after the commit. */
+  one(payload: Payload): Promise<unknown>
+  bulk(payloads: readonly Payload[]): Promise<unknown>
+  close(): Promise<void>
+}
+
+export interface Consumer {
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Called with the payload's number: the message has been handed over. */
+export type Handler = (i: number) => Promise<void>
+
+export interface Settings {
+  /** raw-pg: connections of the consumer, and rows per claim. */
+  connections?: number
+  batch?: number
+  /** raw-pg: NOTIFY in the insert, LISTEN in the consumer. */
+  listen?: boolean
+  /** raw-pg: begin, insert, commit instead of one statement. */
+  transaction?: boolean
+  /** sqlite */
+  synchronous?: 'FULL' | 'NORMAL'
+  /** pg-boss */
+  batchSize?: number
+  localConcurrency?: number
+  notify?: boolean
+  /** graphile-worker */
+  concurrentJobs?: number
+  localQueue?: number
+  completeDelayMs?: number
+  /** BullMQ */
+  concurrency?: number
+  appendfsync?: 'everysec' | 'always'
+  /** Pillarbox: what stands around the publish. */
+  publish?: 'transaction' | 'prepared' | 'autocommit'
+  nudge?: boolean
+  engine?: Partial<EngineSettings>
+  /** On top of everything for the low-latency cases. */
+  latency?: Settings
+  /** In one process: what the consumer lends the producer. */
+  shared?: Shared
+}
+
+export interface Shared {
+  database?: DatabaseSync
+  ping?: () => void
+  insert?: (payloads: readonly Payload[]) => Promise<unknown>
+}

@@ -1,0 +1,191 @@
+import type { Provider } from '../../../packages/pillarbox/src/channels/channel.ts'
+import { createEngine, type Engine, type EngineSettings } from '../../../packages/pillarbox/src/engine.ts'
+import { parseCatalogue } from '../../../packages/pillarbox/src/model/catalogue.ts'
+import type { Logger } from '../../../packages/pillarbox/src/model/ports.ts'
+import { createRenderer } from '../../../packages/pillarbox/src/render/render.ts'
+import { createIdSource } from '../../../packages/pillarbox/src/runtime/ids.ts'
+import type { NewNotification, Store } from '../../../packages/pillarbox/src/store/store.ts'
+import { systemClock, systemRandom } from '../../../packages/pillarbox/src/system.ts'
+import { payload } from '../payload.ts'
+import type { Consumer, Handler, Settings } from '../peer.ts'
+import { range } from '../statistics.ts'
+
+export const TENANT = 'bench'
+export const EVENT_TYPE = 'order.shipped'
+export const ACCOUNT = '01900000-0000-7000-8000-000000000001'
+export const PROVIDER = 'counting'
+const TEMPLATE = '01900000-0000-7000-8000-000000000002'
+const BATCH = 1_000
+
+const random = systemRandom()
+export const newId = createIdSource(systemClock, random)
+
+/** Silent unless something is wrong: a warning during a sample would explain its result. */
+export const logger: Logger = {
+  debug() {},
+  info() {},
+  warn: (fields, message) => console.error('pillarbox', message, fields),
+  error: (fields, message) => console.error('pillarbox', message, fields),
+}
+
+/** One tenant, one account without pace, one event type with a template of four variables. */
+export async function furnish(store: Store): Promise<void> {
+  await store.migrate()
+  await store.tenants.insert({ id: TENANT, name: 'Bench', defaultLocale: 'en', timeZone: 'UTC', settings: {} })
+  const read = parseCatalogue(CATALOGUE)
+  if ('problems' in read) throw new Error(JSON.stringify(read.problems))
+  await store.catalogue.replace(TENANT, read.catalogue, newId)
+  await store.accounts.insert({
+    id: ACCOUNT,
+    tenantId: TENANT,
+    channel: 'email',
+    provider: PROVIDER,
+    name: 'counting',
+    settings: {},
+    sealedSecrets: null,
+    secretNames: [],
+    pace: null,
+    retry: null,
+    onUnknown: 'resend',
+    breaker: { failures: 5, resetAfterMs: 30_000 },
+    priority: 0,
+    status: 'active',
+    statusReason: null,
+  })
+}
+
+const CATALOGUE = {
+  name: 'bench',
+  defaultLocale: 'en',
+  entities: { order: 'orders' },
+  eventTypes: {
+    [EVENT_TYPE]: {
+      entity: 'order',
+      once: 'per-event',
+      recipients: [{ email: 'to', name: 'vars.name' }],
+      delivery: { all: true },
+      templates: [
+        {
+          channel: 'email',
+          subject: 'Your order {{vars.order}}',
+          body: 'Dear {{vars.name}}, {{vars.text}} This message went to {{to}}.',
+        },
+      ],
+    },
+  },
+}
+
+/** What planning makes of `payload(i)`: ready to be sent. */
+function notification(i: number): NewNotification {
+  const { to, vars } = payload(i)
+  const eventId = newId()
+  return {
+    id: newId(),
+    tenantId: TENANT,
+    idempotencyKey: `${eventId}:${EVENT_TYPE}:email:${TEMPLATE}`,
+    channel: 'email',
+    accountId: ACCOUNT,
+    provider: PROVIDER,
+    to: { name: vars.name, email: to },
+    content: {
+      subject: `Your order ${vars.order}`,
+      body: `Dear ${vars.name}, ${vars.text} This message went to ${to}.`,
+      data: {},
+    },
+    eventId,
+    eventType: EVENT_TYPE,
+    scheduleId: newId(),
+    entity: { type: 'order', id: vars.order },
+    templateId: TEMPLATE,
+    templateVersion: 1,
+    locale: 'en',
+    correlationId: String(i),
+    executionId: null,
+    parentExecutionId: null,
+    site: null,
+    triggeredBy: 'system',
+    fallback: [],
+    fallbackOf: null,
+    warnings: [],
+    dueAt: null,
+    expiresAt: null,
+    parked: null,
+  }
+}
+
+/** Ledger and work rows of `count` notifications, due now. */
+export async function preloadNotifications(store: Store, count: number): Promise<void> {
+  for (let from = 0; from < count; from += BATCH)
+    await store.notifications.insert(range(from, Math.min(count, from + BATCH)).map(notification))
+}
+
+/** The configuration's defaults, as `pillarbox.ts` hands them to the engine. */
+const DEFAULTS: EngineSettings = {
+  host: 'bench',
+  pid: process.pid,
+  version: '0.0.0',
+  channels: null,
+  slotsPerChannel: 256,
+  claimRows: 256,
+  callTimeoutMs: 10_000,
+  callGraceMs: 500,
+  pollMaxMs: 1_000,
+  discoverEveryMs: 100,
+  workerTtlMs: 30_000,
+  rescueEveryMs: 1_000,
+  shutdownGraceMs: 10_000,
+  planRows: 200,
+  flushMs: 5,
+  flushRows: 500,
+  flushers: 2,
+  configMaxAgeMs: 1_000,
+}
+
+/** A worker whose provider counts and answers at once; it honours keys. `finished` hears of committed results. */
+export function openWorker(
+  store: Store,
+  handler: Handler,
+  { engine: changed = {} }: Settings,
+  finished: (count: number) => void,
+): { engine: Engine; consumer: Consumer } {
+  const provider: Provider = {
+    name: PROVIDER,
+    channels: ['email'],
+    capability: () => 'key',
+    async send({ correlationId, key }) {
+      await handler(Number(correlationId))
+      return { kind: 'accepted', providerMessageId: key }
+    },
+  }
+  const watched: Store = {
+    ...store,
+    dispatch: {
+      ...store.dispatch,
+      async complete(workerId, completions) {
+        const answer = await store.dispatch.complete(workerId, completions)
+        finished(completions.length - answer.fenced.length)
+        return answer
+      },
+    },
+  }
+  const engine = createEngine({
+    store: watched,
+    registry: () => provider,
+    renderer: createRenderer(),
+    openSecrets: () => ({}),
+    scrub: (text) => text,
+    clock: systemClock,
+    random,
+    ids: newId,
+    logger,
+    settings: { ...DEFAULTS, ...changed },
+  })
+  const consumer: Consumer = {
+    start: () => engine.start(),
+    stop: async () => {
+      await engine.stop()
+      await store.close()
+    },
+  }
+  return { engine, consumer }
+}
