@@ -12,8 +12,7 @@ export function isDeliverable(channel: Channel, address: string): boolean {
       return isWebhookUrl(address)
     case 'push':
     case 'in_app':
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-      return address.length <= 4_096 && !/[\x00-\x1f\x7f]/.test(address)
+      return address.length <= 4_096 && !/\p{Cc}/u.test(address)
   }
 }
 
