@@ -317,6 +317,8 @@ class Act implements Step {
     const isAllowed = (from as readonly NotificationStatus[]).includes(row.status)
     assert.deepEqual([answer?.moved, answer?.from], [isAllowed, row.status])
     if (!isAllowed) return
+    // Its call may have arrived: sending it again may make it two.
+    if (row.status === 'uncertain' && this.action !== 'discard') row.possibleDuplicate = true
     row.status = to
     row.isDue = to === 'queued'
     if (this.action !== 'retry') return

@@ -27,6 +27,22 @@ export function notificationRules(rule: Rule): void {
 }
 
 function ageRules(rule: Rule): void {
+  for (const actions of [['retry'], ['park', 'retry']] as const)
+    rule(`flags an uncertain notification that is sent again (${actions.join(', then ')})`, async (bench) => {
+      const { store, lane, enqueue, worker, claim, view } = bench
+      const target = await lane()
+      const [id = ''] = await enqueue(target)
+      const by = await worker()
+      const held = completion(only(await claim(by, target)), 'uncertain', { possibleDuplicate: false })
+      await store.dispatch.complete(by, [held])
+      assert.equal((await view(id)).possibleDuplicate, false)
+
+      for (const action of actions)
+        await store.notifications.act({ tenantId: target.tenantId, id, action, actor: 'system' })
+
+      assert.equal((await view(id)).possibleDuplicate, true)
+    })
+
   rule('a retry by hand does not bring forward what is not due yet', async ({ store, lane, enqueue, view }) => {
     const target = await lane()
     const dueAt = (await store.now()) + FAR_MS
