@@ -5,6 +5,7 @@ import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { openSqlite } from '../../packages/pillarbox/src/store/sqlite/open.ts'
 import type { NewNotification, Store } from '../../packages/pillarbox/src/store/store.ts'
+import { sampleNotification } from '../support/samples.ts'
 import { processClock, Scheduler, seededRandom } from './scheduler.ts'
 import { ENGINE_SETTINGS, silent } from './world.ts'
 
@@ -98,32 +99,5 @@ async function account(store: Store, id: string, tenantId: string): Promise<stri
 }
 
 function notification(id: string, tenantId: string, accountId: string, n: number): NewNotification {
-  return {
-    id,
-    tenantId,
-    idempotencyKey: `${n}`,
-    channel: 'sms',
-    accountId,
-    provider: 'vendor',
-    to: { phone: '+15550100' },
-    content: { subject: null, body: 'x', data: {} },
-    eventId: null,
-    eventType: null,
-    scheduleId: null,
-    entity: null,
-    templateId: null,
-    templateVersion: null,
-    locale: null,
-    correlationId: null,
-    executionId: null,
-    parentExecutionId: null,
-    site: null,
-    triggeredBy: 'system',
-    fallback: [],
-    fallbackOf: null,
-    warnings: [],
-    dueAt: null,
-    expiresAt: null,
-    parked: null,
-  }
+  return sampleNotification({ id, tenantId, accountId, idempotencyKey: `${n}` })
 }

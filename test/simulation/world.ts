@@ -7,6 +7,7 @@ import type { ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
 import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import type { NewNotification, Store } from '../../packages/pillarbox/src/store/store.ts'
+import { sampleNotification } from '../support/samples.ts'
 import type { PlantedBug } from './bugs.ts'
 import { Ledger } from './ledger.ts'
 import { ALL_DUE_MS, CHAOS_MS, planRun, type RunPlan, TENANTS, TIMES } from './plan-of-run.ts'
@@ -346,34 +347,17 @@ function eventOf(tenantId: string, id: string, type: string, entityId: string): 
 async function direct({ base, ids, random, scheduler }: World, n: number): Promise<NewNotification> {
   const tenantId = TENANTS[n % 2] as string
   const account = (await base.accounts.list(tenantId, 'sms'))[0]
-  return {
+  return sampleNotification({
     id: ids(),
     tenantId,
     idempotencyKey: `direct-${n}`,
-    channel: 'sms',
     accountId: account?.id ?? null,
-    provider: 'vendor',
     to: { phone: '+15550100', email: 'direct@example.test' },
     content: { subject: null, body: `direct ${n}`, data: {} },
-    eventId: null,
-    eventType: null,
-    scheduleId: null,
-    entity: null,
-    templateId: null,
-    templateVersion: null,
-    locale: null,
-    correlationId: null,
-    executionId: null,
-    parentExecutionId: null,
-    site: null,
     triggeredBy: 'key:simulated',
     fallback: random() < 0.5 ? ['email'] : [],
-    fallbackOf: null,
-    warnings: [],
-    dueAt: null,
     expiresAt: random() < 0.2 ? EPOCH + Math.round(scheduler.now + random() * 1_500) : null,
-    parked: null,
-  }
+  })
 }
 
 /** The webhook's side: a receipt whose answer is lost is sent again, as vendors do. */

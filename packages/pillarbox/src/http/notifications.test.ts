@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { sampleNotification } from '../../../../test/support/samples.ts'
 import type { ReplanAnswer } from '../operate/act.ts'
 import type { NotificationView } from '../store/store.ts'
 import { type Fixture, openFixture, type TestTenant } from './fixture.ts'
@@ -566,34 +567,16 @@ describe('acting on a notification', () => {
     const accountId = await account(f, tenant)
     const id = f.deps.ids()
     await f.store.notifications.insert([
-      {
+      sampleNotification({
         id,
         tenantId: 'acme',
-        idempotencyKey: 'k',
         channel: 'email',
         accountId: null,
         provider: null,
         to: { email: 'a@example.com' },
         content: null,
-        eventId: null,
-        eventType: null,
-        scheduleId: null,
-        entity: null,
-        templateId: null,
-        templateVersion: null,
-        locale: null,
-        correlationId: null,
-        executionId: null,
-        parentExecutionId: null,
-        site: null,
-        triggeredBy: 'system',
-        fallback: [],
-        fallbackOf: null,
-        warnings: [],
-        dueAt: null,
-        expiresAt: null,
         parked: { reason: 'no_templates_found', error: 'none' },
-      },
+      }),
     ])
 
     const early = await f.call(tenant.keys.operator, 'POST', `${URL}/${id}/retry`)
