@@ -1,5 +1,5 @@
 import type { Account, AccountStatus, Pace } from '../model/account.ts'
-import type { Catalogue, EventType } from '../model/catalogue.ts'
+import type { Catalogue, EventType, ProviderTemplate } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
 import type { Entity, EventStatus, NewEvent, ScheduleStatus, StoredEvent } from '../model/event.ts'
 import type { Action, NotificationStatus } from '../model/notification.ts'
@@ -37,6 +37,11 @@ export interface Store {
   readonly keys: KeyStore
   readonly accounts: AccountStore
   readonly catalogue: CatalogueStore
+  readonly templates: TemplateStore
+  readonly people: PeopleStore
+  readonly lists: ListStore
+  readonly schedules: ScheduleStore
+  readonly instance: InstanceStore
   readonly wake: WakeStore
   close(): Promise<void>
 }
@@ -63,16 +68,36 @@ export interface EventFilter {
 
 export interface PlanStore {
   /**
-   * Takes up to `limit` pending, due events, oldest first, skipping those another process holds, asks `plan` for each,
-   * and writes what it answers, all in one transaction. `plan` is synchronous and must not throw.
+   * Takes up to `limit` pending, due events, oldest first, skipping those another process holds, lets `prepare` read
+   * what their plans need, asks `plan` for each, and writes what it answers, all in one transaction.
    * Rejects, with nothing written, when a row is refused: the planner then goes one by one.
    */
-  events(limit: number, plan: (event: StoredEvent) => EventPlan): Promise<Planned>
+  events(limit: number, planning: Planning<StoredEvent, EventPlan>): Promise<Planned>
   /** The same for schedules whose time has come. */
-  schedules(limit: number, plan: (schedule: StoredSchedule, event: StoredEvent) => SchedulePlan): Promise<Planned>
+  schedules(limit: number, planning: Planning<DueSchedule, SchedulePlan>): Promise<Planned>
   /** An event whose planning was refused: tried again after `delayMs`, or `failed` when that is null. */
   deferEvent(ref: EventRef, error: string, delayMs: number | null): Promise<void>
   deferSchedule(ref: ScheduleRef, error: string, delayMs: number | null): Promise<void>
+  /**
+   * When each entity was last cancelled for an event type (`cancelledBy`), by the time of the event that did it; null:
+   * never. Answers in the given order.
+   */
+  cancelledAt(requests: readonly { tenantId: string; entity: Entity; eventType: string }[]): Promise<(number | null)[]>
+}
+
+export interface Planning<Row, Plan> {
+  /**
+   * Reads whatever the plans need, before any is asked for. Nothing is answered where all of it is known already. It
+   * must not write to the taken rows, and may not take longer than a few seconds.
+   */
+  prepare(rows: readonly Row[]): Promise<void> | void
+  /** Synchronous; must not throw. */
+  plan(row: Row): Plan
+}
+
+export interface DueSchedule {
+  schedule: StoredSchedule
+  event: StoredEvent
 }
 
 export interface EventRef {
@@ -84,21 +109,45 @@ export interface ScheduleRef {
   id: string
 }
 
-/** What an event becomes. */
+/** What an event becomes. Every event that does not fail gets exactly one schedule. */
 export type EventPlan =
-  /** What the planner needs is not loaded yet: left as it is, not counted as an attempt. */
+  /** Left as it is, not counted as an attempt: the batch has enough. */
   | { kind: 'later' }
   | { kind: 'failed'; reason: Reason; error: string }
-  /** Due later: a pending schedule. */
-  | { kind: 'schedule'; scheduleId: string; dueAt: number }
+  /** Due later, or waiting for somebody's word: a pending schedule, or one that awaits approval. */
+  | { kind: 'schedule'; scheduleId: string; dueAt: number; needsApproval: boolean; cancels: Cancels | null }
+  /** Not to be sent at all: a schedule born cancelled that says why. */
+  | { kind: 'cancelled'; scheduleId: string; reason: Reason; error: string; cancels: Cancels | null }
   /** Due now: a schedule already completed, and its notifications. */
-  | { kind: 'notifications'; scheduleId: string; notifications: NewNotification[] }
+  | { kind: 'notifications'; scheduleId: string; notifications: NewNotification[]; cancels: Cancels | null }
+
+/**
+ * What an event puts an end to, for its own entity, before anything of its own is written. Schedules that are pending
+ * or await approval become `cancelled`, notifications that are queued or retrying, too; all audited.
+ */
+export interface Cancels {
+  /** Event types whose schedules and notifications are cancelled (`cancelled_by_event`), and remembered as cancelled. */
+  eventTypes: string[]
+  /** An earlier schedule of the event's own type is replaced (`replaced`); its notifications are left alone. */
+  replaces: boolean
+}
 
 export type SchedulePlan =
   | { kind: 'later' }
   | { kind: 'failed'; reason: Reason; error: string }
   | { kind: 'cancelled'; reason: Reason; error: string }
   | { kind: 'notifications'; notifications: NewNotification[] }
+  /** A part of a large one: it stays pending, due at once, and goes on from `cursor`. */
+  | { kind: 'part'; notifications: NewNotification[]; progress: Progress }
+
+/** How far the planning of a schedule with very many recipients has come. */
+export interface Progress {
+  /** Where to go on; the planner's own. */
+  cursor: string
+  /** Recipients planned so far, and all of them as far as is known. */
+  planned: number
+  total: number
+}
 
 export interface Planned {
   /** Rows taken, `later` ones included: equal to the limit means there is probably more. */
@@ -123,6 +172,39 @@ export interface StoredSchedule {
   lastError: string | null
   createdAt: number
   completedAt: number | null
+  /** Only of a schedule that is planned in parts. */
+  progress: Progress | null
+  /** Who approved it, and when; null where nobody had to, or has yet. */
+  approvedBy: string | null
+  approvedAt: number | null
+}
+
+/** Looking at schedules and moving them by hand. */
+export interface ScheduleStore {
+  find(tenantId: string, id: string): Promise<StoredSchedule | null>
+  /** Newest first. */
+  list(filter: ScheduleFilter, page: Page): Promise<PageOf<StoredSchedule>>
+  /**
+   * cancel: pending or awaiting_approval → cancelled. approve: awaiting_approval → pending. reject: awaiting_approval →
+   * cancelled. replay: failed → pending with a fresh count. Audited. Null: no such schedule of that tenant.
+   */
+  act(request: {
+    tenantId: string
+    id: string
+    action: 'cancel' | 'approve' | 'reject' | 'replay'
+    actor: string
+    reason?: string
+  }): Promise<{ moved: boolean; from: ScheduleStatus } | null>
+}
+
+export interface ScheduleFilter {
+  tenantId?: string
+  status?: ScheduleStatus[]
+  eventType?: string
+  entityType?: string
+  entityId?: string
+  dueFrom?: number
+  dueTo?: number
 }
 
 // ── notifications ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -131,6 +213,15 @@ export interface Content {
   subject: string | null
   body: string
   data: Record<string, unknown>
+  /** The body is HTML. Any other is plain text and sent as such, whatever it looks like. */
+  isHtml?: boolean
+  /** What the provider is told instead of, or beside, the words: an approved WhatsApp template, DLT ids. Rendered. */
+  providerTemplate?: ProviderTemplate
+}
+
+/** Content that holds secret payload fields: sealed, and opened only to send. */
+export interface SealedContent {
+  sealed: string
 }
 
 export interface Warning {
@@ -148,8 +239,13 @@ export interface NewNotification {
   accountId: string | null
   provider: string | null
   to: Address
-  /** Null only when `parked` says why there is none. */
-  content: Content | null
+  /** Null only when `parked` says why there is none, or once it was scrubbed. */
+  content: Content | SealedContent | null
+  /** Who that is, where it is known, and the exchange it belongs to. */
+  contactId: string | null
+  conversationId: string | null
+  /** What the event type says in place of the account. */
+  policy: NotificationPolicy | null
   eventId: string | null
   eventType: string | null
   scheduleId: string | null
@@ -175,6 +271,13 @@ export interface NewNotification {
   parked: { reason: Reason; error: string } | null
 }
 
+export interface NotificationPolicy {
+  /** A retry policy as the catalogue has it; null: the account's. */
+  retry?: unknown
+  /** An address the provider rejects as undeliverable ends `failed`, without waiting for an operator. */
+  onUndeliverable?: 'fail' | 'park'
+}
+
 export interface NotificationStore {
   /** Writes ledger and dispatch rows; a repeated (tenant, key) answers the first one's id and writes nothing. */
   insert(notifications: readonly NewNotification[]): Promise<{ id: string; duplicate: boolean }[]>
@@ -183,7 +286,6 @@ export interface NotificationStore {
   attempts(notificationId: string): Promise<AttemptView[]>
   /** Oldest first; attempts appear as `attempt` rows followed by the transition they led to. */
   audit(notificationId: string): Promise<AuditView[]>
-  schedule(tenantId: string, id: string): Promise<StoredSchedule | null>
   /**
    * Moves a notification by hand, with its audit row. Null: no such notification of that tenant. Retrying an
    * `uncertain` one sets `possibleDuplicate`: the call in doubt may have arrived.
@@ -191,6 +293,12 @@ export interface NotificationStore {
   act(request: ActRequest): Promise<{ moved: boolean; from: NotificationStatus; laneId: string | null } | null>
   /** How long the event or notification that is due and waits longest has been due; null when nothing is. */
   oldestDueMs(): Promise<number | null>
+  /**
+   * Scrubs what was sealed and is no longer needed: the content of notifications that are final (`sent` and delivered
+   * or without a fallback left, delivered, read, failed, discarded, cancelled), and then the sealed payload fields of
+   * events of which every notification was scrubbed and no schedule is pending. Answers how many rows it changed.
+   */
+  scrub(limit: number): Promise<number>
   /** Sum per status, for the conservation check. Counts the whole ledger. */
   countByStatus(tenantId: string | null): Promise<Record<NotificationStatus, number>>
 }
@@ -204,13 +312,22 @@ export interface ActRequest {
   replacement?: {
     accountId: string
     provider: string
-    content: Content
+    channel: Channel
+    content: Content | SealedContent
     templateId: string | null
     templateVersion: number | null
+    locale: string | null
+    to: Address
+    fallback: Channel[]
+    warnings: Warning[]
   }
 }
 
 export interface NotificationView extends Omit<NewNotification, 'parked'> {
+  /** Whom one message went to, where a list was addressed; of the last attempt. */
+  resolvedTargets: string[] | null
+  /** Its content held secrets and was removed when it was final. */
+  isScrubbed: boolean
   status: NotificationStatus
   reason: StoredReason | null
   lastError: string | null
@@ -229,9 +346,12 @@ export interface NotificationFilter {
   tenantId?: string
   status?: NotificationStatus[]
   channel?: Channel
+  eventId?: string
   eventType?: string
   entityType?: string
   entityId?: string
+  contactId?: string
+  conversationId?: string
   site?: string
   accountId?: string
   reason?: string
@@ -335,7 +455,8 @@ export interface Claim {
   tenantId: string
   channel: Channel
   to: Address
-  content: Content
+  content: Content | SealedContent
+  policy: NotificationPolicy | null
   eventType: string | null
   entity: Entity | null
   locale: string | null
@@ -357,6 +478,8 @@ export interface Completion {
   code: string | null
   error: string | null
   providerMessageId: string | null
+  /** Whom a list stood for in this call; null where there was none. */
+  resolvedTargets: string[] | null
   /** How long ago the call began, and how long it took. */
   ageMs: number
   durationMs: number
@@ -543,25 +666,251 @@ export interface AccountStore {
   remove(tenantId: string, id: string): Promise<boolean>
 }
 
+/** The words, per event type × channel × locale × scope. */
 export interface Template {
   id: string
   tenantId: string
   eventType: string
   channel: Channel
   locale: string
+  /** Only for entities of this scope, e.g. listing 10; null: for all. */
+  scope: Entity | null
   subject: string | null
   body: string
+  /** Liquid in its component parameters, rendered like the body. */
+  providerTemplate: ProviderTemplate | null
   version: number
   isActive: boolean
+  /** Changed by hand since the catalogue gave it: an import keeps it. */
+  isEdited: boolean
+  createdAt: number
+  updatedAt: number
+  updatedBy: string
+}
+
+export interface TemplateVersion {
+  version: number
+  subject: string | null
+  body: string
+  providerTemplate: ProviderTemplate | null
+  isActive: boolean
+  changedAt: number
+  changedBy: string
+}
+
+export type NewTemplate = Pick<
+  Template,
+  | 'id'
+  | 'tenantId'
+  | 'eventType'
+  | 'channel'
+  | 'locale'
+  | 'scope'
+  | 'subject'
+  | 'body'
+  | 'providerTemplate'
+  | 'isActive'
+>
+
+export interface TemplateStore {
+  /** Null when there is one for the same event type, channel, locale and scope. Audited, as every change below. */
+  insert(template: NewTemplate, actor: string): Promise<Template | null>
+  find(tenantId: string, id: string): Promise<Template | null>
+  /** By event type, channel, locale and scope. */
+  list(tenantId: string, filter: TemplateFilter, page: Page): Promise<PageOf<Template>>
+  /** All of one event type, for planning. */
+  ofEventType(tenantId: string, eventType: string): Promise<Template[]>
+  /** A new version, marked as edited. Null when unknown; `taken` when another has the same place. */
+  update(
+    tenantId: string,
+    id: string,
+    changes: Partial<Omit<NewTemplate, 'id' | 'tenantId'>>,
+    actor: string,
+  ): Promise<Template | 'taken' | null>
+  /** Removes one that no notification was made from; another is deactivated. Null when unknown. */
+  remove(tenantId: string, id: string, actor: string): Promise<'removed' | Template | null>
+  /** Newest first. */
+  versions(tenantId: string, id: string): Promise<TemplateVersion[]>
+  /** Remembers that notifications were made from these, so that `remove` deactivates them. Repeating changes nothing. */
+  markUsed(ids: readonly string[]): Promise<void>
+}
+
+export interface TemplateFilter {
+  eventType?: string
+  channel?: Channel
+  locale?: string
+  isActive?: boolean
 }
 
 export interface CatalogueStore {
-  /** Replaces the tenant's event types and entities; adds new templates, updates those whose text changed. */
-  replace(tenantId: string, catalogue: Catalogue, newId: () => string): Promise<{ version: number }>
+  /**
+   * Replaces the tenant's catalogue. Templates it brings: new ones are added, those nobody edited are brought up to
+   * date, edited ones are kept and named in `kept`. Templates it does not name stay. `document` is kept as the version.
+   */
+  replace(
+    tenantId: string,
+    catalogue: Catalogue,
+    source: { document: string; actor: string; newId: () => string },
+  ): Promise<{ version: number; kept: Template[] }>
+  /** What the current version says beside its event types; null before the first import. */
+  current(tenantId: string): Promise<StoredCatalogue | null>
+  /** Newest first, at most 100. */
+  versions(tenantId: string): Promise<Omit<StoredCatalogue, 'document'>[]>
+  version(tenantId: string, version: number): Promise<StoredCatalogue | null>
   eventType(tenantId: string, name: string): Promise<EventType | null>
   eventTypes(tenantId: string): Promise<EventType[]>
-  templates(tenantId: string, eventType: string): Promise<Template[]>
+  /** Types that name this one in `cancelledBy`. */
+  cancelledBy(tenantId: string, eventType: string): Promise<string[]>
   entities(tenantId: string): Promise<Record<string, string>>
+}
+
+export interface StoredCatalogue {
+  version: number
+  name: string
+  defaultLocale: string
+  /** As it was given: YAML or JSON. */
+  document: string
+  importedBy: string
+  importedAt: number
+}
+
+// ── people ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface PeopleStore {
+  /**
+   * Finds or creates the contact of each request, and its conversation where one is asked for. Profile id first, then
+   * user id, phone, email; what the request knows and the contact does not is added. When identifiers of one request
+   * meet two contacts, the younger is merged into the older, unless both have a profile id of their own, or a user id and
+   * only a phone or an email in common (`model/contact.ts`). A request without any identifier has no contact. Answers in
+   * the given order; requests that name the same person get the same contact, also from two processes at once.
+   */
+  resolve(requests: readonly PersonRequest[], newId: () => string): Promise<Person[]>
+  findContact(tenantId: string, id: string): Promise<Contact | null>
+  /** Newest first. `q`: exactly a profile id, user id, phone or email, or the beginning of a name. */
+  listContacts(tenantId: string, filter: { q?: string }, page: Page): Promise<PageOf<Contact>>
+  /** `taken` when another contact has one of the identifiers. */
+  insertContact(contact: NewContact, actor: string): Promise<Contact | 'taken'>
+  updateContact(
+    tenantId: string,
+    id: string,
+    changes: Partial<Omit<NewContact, 'id' | 'tenantId'>>,
+    actor: string,
+  ): Promise<Contact | 'taken' | null>
+  /** The ledger keeps its addresses; the contact and its identifiers go. */
+  removeContact(tenantId: string, id: string, actor: string): Promise<boolean>
+  findConversation(tenantId: string, id: string): Promise<Conversation | null>
+  /** Newest first. */
+  listConversations(
+    tenantId: string,
+    filter: { contactId?: string; status?: ConversationStatus; context?: Entity },
+    page: Page,
+  ): Promise<PageOf<Conversation>>
+  /** Rejects with `already_exists` when it is to be opened again and another one has taken its place. */
+  setConversationStatus(
+    tenantId: string,
+    id: string,
+    status: ConversationStatus,
+    actor: string,
+  ): Promise<Conversation | null>
+}
+
+/** Identifiers are normalised already: E.164, folded email. */
+export interface PersonRequest {
+  tenantId: string
+  /** A contact that is known: nothing is looked for or created; a contact that is gone answers null. */
+  contactId?: string
+  profileId?: string
+  userId?: string
+  phone?: string
+  email?: string
+  name?: string
+  locale?: string
+  /** What the exchange is about; null: no conversation. */
+  conversation: Entity | null
+}
+
+export interface Person {
+  contact: Contact | null
+  conversationId: string | null
+}
+
+export interface Contact {
+  id: string
+  tenantId: string
+  profileId: string | null
+  userId: string | null
+  name: string | null
+  phone: string | null
+  email: string | null
+  locale: string | null
+  createdAt: number
+  updatedAt: number
+}
+export type NewContact = Omit<Contact, 'createdAt' | 'updatedAt'>
+
+export const CONVERSATION_STATUSES = ['open', 'snoozed', 'closed'] as const
+export type ConversationStatus = (typeof CONVERSATION_STATUSES)[number]
+
+export interface Conversation {
+  id: string
+  tenantId: string
+  contactId: string
+  context: Entity
+  status: ConversationStatus
+  createdAt: number
+  updatedAt: number
+}
+
+export interface ListStore {
+  /** False when the name is taken. */
+  insert(
+    list: { id: string; tenantId: string; name: string; members: readonly ListMember[] },
+    actor: string,
+  ): Promise<boolean>
+  /** Replaces the name and, where given, the members. `taken` when another list has the name. */
+  update(
+    tenantId: string,
+    id: string,
+    changes: { name?: string; members?: readonly ListMember[] },
+    actor: string,
+  ): Promise<RecipientList | 'taken' | null>
+  /** Adds members that are not on it yet (by email and phone). Answers how many were added; null when unknown. */
+  addMembers(tenantId: string, id: string, members: readonly ListMember[], actor: string): Promise<number | null>
+  remove(tenantId: string, id: string, actor: string): Promise<boolean>
+  find(tenantId: string, id: string): Promise<RecipientList | null>
+  findByName(tenantId: string, name: string): Promise<RecipientList | null>
+  list(tenantId: string, page: Page): Promise<PageOf<RecipientList>>
+  /** In a fixed order, from behind `after`; `next` is null at the end. */
+  members(
+    tenantId: string,
+    listId: string,
+    after: string | null,
+    limit: number,
+  ): Promise<{ members: (ListMember & { id: string })[]; next: string | null }>
+}
+
+export interface ListMember {
+  name: string | null
+  email: string | null
+  phone: string | null
+}
+
+export interface RecipientList {
+  id: string
+  tenantId: string
+  name: string
+  memberCount: number
+  createdAt: number
+  updatedAt: number
+}
+
+/** What is true of the whole installation. */
+export interface InstanceStore {
+  /** Writes the value if the name has none yet. Answers what it has now: of several processes at once, all get the same. */
+  settle(name: string, value: string): Promise<string>
+  read(name: string): Promise<string | null>
+  /** Puts `to` in the place of `from`; false when it was something else. */
+  change(name: string, from: string, to: string): Promise<boolean>
 }
 
 // ── wake-ups ─────────────────────────────────────────────────────────────────────────────────────────────────────

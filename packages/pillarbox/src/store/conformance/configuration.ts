@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Catalogue, EventType, TemplateSeed } from '../../model/catalogue.ts'
 import { isPillarboxError } from '../../model/errors.ts'
-import type { ApiKey, StoredAccount } from '../store.ts'
+import type { ApiKey, StoredAccount, Template } from '../store.ts'
 import { allPages, assertBetween, at, type Bench, completion, only, type Rule, reach } from './fixtures.ts'
 
 /** Tenants, keys, accounts and the catalogue: kept as given, and each tenant sees its own. */
@@ -335,44 +335,53 @@ function catalogueRules(rule: Rule): void {
 
     assert.deepEqual(await store.catalogue.eventTypes(id), [])
     assert.equal(await store.catalogue.eventType(id, 'booking.confirmed'), null)
-    assert.deepEqual(await store.catalogue.templates(id, 'booking.confirmed'), [])
     assert.deepEqual(await store.catalogue.entities(id), {})
+    assert.equal(await store.catalogue.current(id), null)
+    assert.deepEqual(await store.catalogue.versions(id), [])
+    assert.equal(await store.catalogue.version(id, 1), null)
+    assert.deepEqual(await store.catalogue.cancelledBy(id, 'booking.cancelled'), [])
   })
 
-  rule('keeps a catalogue: event types, entities and templates', async ({ store, tenant, newId }) => {
+  rule('keeps every field of an event type, and the entities', async (bench) => {
+    const { store, tenant } = bench
     const id = await tenant()
     const types = [
-      type('booking.confirmed'),
-      type('booking.cancelled', { delivery: { kind: 'fallback', channels: ['sms', 'email'] } }),
-    ]
-    const seeds = [
-      seed('booking.confirmed', 'Hi'),
-      seed('booking.confirmed', '<p>Hi</p>', { channel: 'email', subject: 'S' }),
+      type('booking.confirmed', {
+        description: 'A guest has booked.',
+        payload: { type: 'object', required: ['bookingId'], properties: { bookingId: { type: 'integer' } } },
+        recipients: [
+          { list: 'ops-team', expand: true },
+          { phone: 'passengers[].phone', profileId: 'passengers[].id' },
+        ],
+        timing: { offsetMs: -86_400_000, field: 'departureDate', at: '09:00', ifPast: 'skip' },
+        replaces: true,
+        cancelledBy: ['booking.cancelled'],
+        approval: true,
+        secrets: ['rsvp.token'],
+        scopes: [{ type: 'listing', path: 'listingId' }],
+        conversation: { type: 'trip', path: 'tripId' },
+        expiresAfterMs: 3_600_000,
+        retry: { delays: ['PT1M'] },
+        onUndeliverable: 'fail',
+      }),
+      type('booking.cancelled', { delivery: { kind: 'fallback', channels: ['sms', 'email'] }, conversation: 'entity' }),
     ]
 
-    const { version } = await store.catalogue.replace(id, catalogue(types, seeds), newId)
+    await replace(bench, id, catalogue(types))
 
-    assert.equal(version, 1)
     assert.deepEqual(sorted(await store.catalogue.eventTypes(id)), sorted(types))
-    assert.deepEqual(await store.catalogue.eventType(id, 'booking.cancelled'), types[1])
+    assert.deepEqual(await store.catalogue.eventType(id, 'booking.confirmed'), types[0])
     assert.deepEqual(await store.catalogue.entities(id), { booking: 'bookings' })
-    const templates = await store.catalogue.templates(id, 'booking.confirmed')
-    assert.equal(templates.length, seeds.length)
-    for (const given of seeds) {
-      const { id: templateId, ...kept } = only(templates.filter(({ channel }) => channel === given.channel))
-      assert.deepEqual(kept, { tenantId: id, ...given, version: 1, isActive: true })
-      assert.match(templateId, /^[0-9a-f-]{36}$/)
-    }
-    assert.deepEqual(await store.catalogue.templates(id, 'booking.cancelled'), [])
   })
 
   rule('a new catalogue replaces event types and entities, and has the next version', async (bench) => {
-    const { store, tenant, newId } = bench
+    const { store, tenant } = bench
     const id = await tenant()
-    await store.catalogue.replace(id, catalogue([type('old'), type('kept')], []), newId)
+    await replace(bench, id, catalogue([type('old'), type('kept')]))
 
-    const next = { ...catalogue([type('kept', { afterMs: 5_000 }), type('new')], []), entities: { trip: 'trips' } }
-    const { version } = await store.catalogue.replace(id, next, newId)
+    const later = { offsetMs: 5_000, field: null, at: null, ifPast: 'send' } as const
+    const next = { ...catalogue([type('kept', { timing: later }), type('new')]), entities: { trip: 'trips' } }
+    const { version } = await replace(bench, id, next)
 
     assert.equal(version, 2)
     assert.deepEqual(sorted(await store.catalogue.eventTypes(id)), sorted(next.eventTypes))
@@ -380,64 +389,288 @@ function catalogueRules(rule: Rule): void {
     assert.deepEqual(await store.catalogue.entities(id), { trip: 'trips' })
   })
 
-  rule(
-    'a new catalogue updates templates whose text changed, and leaves the others at their version',
-    async (bench) => {
-      const { store, tenant, newId } = bench
-      const id = await tenant()
-      const types = [type('t')]
-      const first = [
-        seed('t', 'same'),
-        seed('t', 'old', { channel: 'email' }),
-        seed('t', 'x', { channel: 'push', subject: 'a' }),
-      ]
-      await store.catalogue.replace(id, catalogue(types, first), newId)
-      const before = new Map((await store.catalogue.templates(id, 't')).map((template) => [template.channel, template]))
+  rule('keeps every version of a catalogue as it was given, with who brought it and when', async (bench) => {
+    const { store, tenant, newId } = bench
+    const id = await tenant()
+    const before = await store.now()
+    const names = ['first', 'second', 'third']
+    for (const name of names) {
+      const given = { ...catalogue([type('t')]), name, defaultLocale: 'de' }
+      await store.catalogue.replace(id, given, { document: `name: ${name}\n# a word`, actor: `key:${name}`, newId })
+    }
 
-      const second = [
-        seed('t', 'same'),
-        seed('t', 'new', { channel: 'email' }),
-        seed('t', 'x', { channel: 'push', subject: 'b' }),
-        seed('t', 'hallo', { locale: 'de' }),
-      ]
-      await store.catalogue.replace(id, catalogue(types, second), newId)
+    const current = (await store.catalogue.current(id)) ?? assert.fail()
 
-      const after = await store.catalogue.templates(id, 't')
-      assert.equal(after.length, 4)
-      const find = (channel: string, locale = 'en') =>
-        only(after.filter((t) => t.channel === channel && t.locale === locale))
-      assert.deepEqual(find('sms'), before.get('sms'))
-      assert.deepEqual(find('email'), { ...before.get('email'), body: 'new', version: 2 })
-      assert.deepEqual(find('push'), { ...before.get('push'), subject: 'b', version: 2 })
-      assert.deepEqual([find('sms', 'de').body, find('sms', 'de').version], ['hallo', 1])
-    },
-  )
+    const { importedAt, ...rest } = current
+    assert.deepEqual(rest, {
+      version: 3,
+      name: 'third',
+      defaultLocale: 'de',
+      document: 'name: third\n# a word',
+      importedBy: 'key:third',
+    })
+    assertBetween(importedAt, before, await store.now())
+    const versions = await store.catalogue.versions(id)
+    assert.deepEqual(
+      versions.map(({ version, name, importedBy }) => [version, name, importedBy]),
+      [
+        [3, 'third', 'key:third'],
+        [2, 'second', 'key:second'],
+        [1, 'first', 'key:first'],
+      ],
+    )
+    assert.ok(versions.every((version) => !('document' in version)))
+    assert.equal((await store.catalogue.version(id, 1))?.document, 'name: first\n# a word')
+    for (const version of [0, 4, -1, 1.5, 1e12, Number.NaN])
+      assert.equal(await store.catalogue.version(id, version), null)
+  })
 
-  rule('one tenant’s catalogue is no other’s', async ({ store, tenant, newId }) => {
+  rule('lists at most the newest hundred versions', async (bench) => {
+    const { store, tenant } = bench
+    const id = await tenant()
+    for (let i = 0; i < 102; i++) await replace(bench, id, catalogue([]))
+
+    const versions = await store.catalogue.versions(id)
+
+    assert.deepEqual([versions.length, at(versions, 0).version, at(versions, 99).version], [100, 102, 3])
+  })
+
+  rule('knows which event types another one cancels', async (bench) => {
+    const { store, tenant } = bench
+    const [id, other] = [await tenant(), await tenant()]
+    await replace(
+      bench,
+      id,
+      catalogue([
+        type('reminder', { cancelledBy: ['trip.cancelled', 'trip_cancelled'] }),
+        type('invoice', { cancelledBy: ['trip.cancelled'] }),
+        type('trip.cancelled', { description: '"tripXcancelled"' }),
+        type('trip.late'),
+      ]),
+    )
+    await replace(bench, other, catalogue([type('foreign', { cancelledBy: ['trip.cancelled'] })]))
+
+    assert.deepEqual((await store.catalogue.cancelledBy(id, 'trip.cancelled')).sort(), ['invoice', 'reminder'])
+    assert.deepEqual(await store.catalogue.cancelledBy(id, 'trip_cancelled'), ['reminder'])
+    for (const name of ['trip.late', 'tripXcancelled', 'TRIP.CANCELLED', 'cancelled', '', '%', 'a\\'])
+      assert.deepEqual(await store.catalogue.cancelledBy(id, name), [], name)
+  })
+
+  rule('one tenant’s catalogue is no other’s', async (bench) => {
+    const { store, tenant } = bench
     const [a, b] = [await tenant(), await tenant()]
-    await store.catalogue.replace(a, catalogue([type('t')], [seed('t', 'of a')]), newId)
-    await store.catalogue.replace(b, catalogue([type('t', { once: 'per-event' })], [seed('t', 'of b')]), newId)
+    await replace(bench, a, catalogue([type('t')], [seed('t', 'of a')]))
+    await replace(bench, b, catalogue([type('t', { once: 'per-event' })], [seed('t', 'of b')]))
 
-    await store.catalogue.replace(a, catalogue([type('u')], []), newId)
+    await replace(bench, a, catalogue([type('u')]))
 
     assert.equal((await store.catalogue.eventType(b, 't'))?.once, 'per-event')
     assert.equal(await store.catalogue.eventType(b, 'u'), null)
-    assert.equal(only(await store.catalogue.templates(b, 't')).body, 'of b')
+    assert.equal(only(await store.templates.ofEventType(b, 't')).body, 'of b')
+    assert.equal((await store.catalogue.versions(b)).length, 1)
+    assert.equal(await store.catalogue.version(b, 2), null)
   })
 
-  rule('of catalogues imported at the same time, one is in force as a whole', async ({ store, tenant, newId }) => {
+  rule('a catalogue for nobody is refused', async (bench) => {
+    await assert.rejects(replace(bench, 'nobody', catalogue([type('t')])), (error) =>
+      isPillarboxError(error, 'not_found'),
+    )
+  })
+
+  rule('of catalogues imported at the same time, one is in force as a whole', async (bench) => {
+    const { store, tenant } = bench
     const id = await tenant()
     const imports = ['x', 'y', 'z'].map((name) =>
-      catalogue([type(`${name}.1`), type(`${name}.2`)], [seed(`${name}.1`, name)]),
+      catalogue([type(`${name}.1`), type(`${name}.2`)], [seed('same', name), seed(`${name}.1`, name)]),
     )
 
-    const versions = await Promise.all(imports.map((given) => store.catalogue.replace(id, given, newId)))
+    const versions = await Promise.all(imports.map((given) => replace(bench, id, given)))
 
     assert.deepEqual(new Set(versions.map(({ version }) => version)), new Set([1, 2, 3]))
     const names = (await store.catalogue.eventTypes(id)).map(({ name }) => name.slice(0, 1))
     assert.equal(names.length, 2)
     assert.equal(new Set(names).size, 1)
+    const shared = only(await store.templates.ofEventType(id, 'same'))
+    assert.deepEqual([shared.body, shared.version], [names[0], 3])
   })
+
+  importRules(rule)
+}
+
+/** What an import does to templates. */
+function importRules(rule: Rule): void {
+  rule('a catalogue brings its templates, with all that they say', async (bench) => {
+    const { store, tenant } = bench
+    const id = await tenant()
+    const seeds = [
+      seed('t', 'Hi'),
+      seed('t', 'Hi there', { scope: { type: 'listing', id: '10' } }),
+      seed('t', '<p>Hi</p>', { channel: 'email', subject: 'S' }),
+      seed('t', 'Hi', {
+        channel: 'whatsapp',
+        providerTemplate: { name: 'hi', language: 'en', components: [{ a: 1 }] },
+      }),
+    ]
+
+    const { version, kept } = await replace(bench, id, catalogue([type('t')], seeds))
+
+    assert.deepEqual([version, kept], [1, []])
+    const templates = await store.templates.ofEventType(id, 't')
+    assert.equal(templates.length, seeds.length)
+    for (const given of seeds) {
+      const found = templates.filter(({ channel, scope }) => channel === given.channel && !scope === !given.scope)
+      const { id: templateId, createdAt, updatedAt, ...rest } = only(found)
+      const expected = {
+        tenantId: id,
+        ...given,
+        version: 1,
+        isActive: true,
+        isEdited: false,
+        updatedBy: 'key:importer',
+      }
+      assert.deepEqual(rest, expected)
+      assert.equal(createdAt, updatedAt)
+      assert.match(templateId, /^[0-9a-f-]{36}$/)
+      const { changedAt, changedBy, ...first } = only(await store.templates.versions(id, templateId))
+      const { subject, body, providerTemplate } = given
+      assert.deepEqual(first, { version: 1, subject, body, providerTemplate, isActive: true })
+      assert.deepEqual([changedAt, changedBy], [createdAt, 'key:importer'])
+    }
+    assert.deepEqual(await store.templates.ofEventType(id, 'other'), [])
+  })
+
+  rule(
+    'an import brings templates up to date that nobody edited, and leaves the same ones as they are',
+    async (bench) => {
+      const { store, tenant, advance } = bench
+      const id = await tenant()
+      const first = [
+        seed('t', 'same'),
+        seed('t', 'old', { channel: 'email' }),
+        seed('t', 'x', { channel: 'push', subject: 'a' }),
+        seed('t', 'w', { channel: 'whatsapp', providerTemplate: { name: 'a' } }),
+        seed('t', 'not named again', { locale: 'fr' }),
+      ]
+      await replace(bench, id, catalogue([type('t')], first))
+      const before = await store.templates.ofEventType(id, 't')
+      await advance(5)
+
+      const second = [
+        seed('t', 'same'),
+        seed('t', 'new', { channel: 'email' }),
+        seed('t', 'x', { channel: 'push', subject: 'b' }),
+        seed('t', 'w', { channel: 'whatsapp', providerTemplate: { name: 'b' } }),
+        seed('t', 'hallo', { locale: 'de' }),
+      ]
+      const { kept } = await replace(bench, id, catalogue([type('t')], second))
+
+      assert.deepEqual(kept, [])
+      const after = await store.templates.ofEventType(id, 't')
+      const find = (templates: Template[], channel: string, locale = 'en') =>
+        only(templates.filter((template) => template.channel === channel && template.locale === locale))
+      assert.equal(after.length, 6)
+      assert.deepEqual(find(after, 'sms'), find(before, 'sms'))
+      assert.deepEqual(find(after, 'sms', 'fr'), find(before, 'sms', 'fr'))
+      for (const [channel, change] of [
+        ['email', { body: 'new' }],
+        ['push', { subject: 'b' }],
+        ['whatsapp', { providerTemplate: { name: 'b' } }],
+      ] as const) {
+        const { updatedAt, ...rest } = find(after, channel)
+        const { updatedAt: updatedBefore, ...old } = find(before, channel)
+        assert.deepEqual(rest, { ...old, ...change, version: 2 })
+        assert.ok(updatedAt > updatedBefore)
+        const versions = await store.templates.versions(id, rest.id)
+        assert.deepEqual(
+          versions.map(({ version, subject, body, providerTemplate }) => ({
+            version,
+            subject,
+            body,
+            providerTemplate,
+          })),
+          [rest, old].map(({ version, subject, body, providerTemplate }) => ({
+            version,
+            subject,
+            body,
+            providerTemplate,
+          })),
+        )
+      }
+      assert.deepEqual([find(after, 'sms', 'de').body, find(after, 'sms', 'de').version], ['hallo', 1])
+    },
+  )
+
+  rule('an import keeps what was edited, and names what it kept', async (bench) => {
+    const { store, tenant } = bench
+    const id = await tenant()
+    const given = catalogue([type('t')], [seed('t', 'ours'), seed('t', 'off', { channel: 'email' })])
+    await replace(bench, id, given)
+    const [off, ours] = await store.templates.ofEventType(id, 't')
+    const edited = await store.templates.update(id, ours?.id ?? '', { body: 'theirs' }, 'key:ada')
+    const deactivated = await store.templates.update(id, off?.id ?? '', { isActive: false }, 'key:ada')
+
+    const { kept } = await replace(bench, id, given)
+
+    assert.deepEqual(kept, [deactivated, edited])
+    assert.deepEqual(await store.templates.ofEventType(id, 't'), [deactivated, edited])
+  })
+
+  rule('an import keeps what somebody wrote in a place before the catalogue did', async (bench) => {
+    const { store, tenant, newId } = bench
+    const id = await tenant()
+    const { isActive, ...place } = { ...seed('t', 'by hand'), isActive: true }
+    const written = await store.templates.insert({ id: newId(), tenantId: id, ...place, isActive }, 'key:ada')
+
+    const { kept } = await replace(bench, id, catalogue([type('t')], [seed('t', 'by the catalogue')]))
+
+    assert.deepEqual(kept, [written])
+    assert.deepEqual(await store.templates.ofEventType(id, 't'), [written])
+  })
+
+  rule('an import does not name an edited template that says the same', async (bench) => {
+    const { store, tenant } = bench
+    const id = await tenant()
+    await replace(bench, id, catalogue([type('t')], [seed('t', 'old')]))
+    const template = only(await store.templates.ofEventType(id, 't'))
+    await store.templates.update(id, template.id, { body: 'new' }, 'key:ada')
+
+    const { kept } = await replace(bench, id, catalogue([type('t')], [seed('t', 'new')]))
+
+    assert.deepEqual(kept, [])
+    assert.equal((await store.templates.find(id, template.id))?.version, 2)
+  })
+
+  rule('imports a large catalogue', async (bench) => {
+    const { store, tenant } = bench
+    const id = await tenant()
+    const names = Array.from({ length: 300 }, (_, i) => `type.${i}`)
+    const seeds = names.flatMap((name) => [seed(name, `words of ${name}`), seed(name, 'x', { channel: 'email' })])
+
+    await replace(
+      bench,
+      id,
+      catalogue(
+        names.map((name) => type(name)),
+        seeds,
+      ),
+    )
+    const { kept, version } = await replace(
+      bench,
+      id,
+      catalogue(
+        names.map((name) => type(name)),
+        seeds,
+      ),
+    )
+
+    assert.deepEqual([kept, version], [[], 2])
+    assert.equal((await store.catalogue.eventTypes(id)).length, 300)
+    assert.equal((await allPages((page) => store.templates.list(id, {}, page), 200)).length, 600)
+  })
+}
+
+function replace({ store, newId }: Bench, tenantId: string, given: Catalogue) {
+  return store.catalogue.replace(tenantId, given, { document: given.name, actor: 'key:importer', newId })
 }
 
 async function account(
@@ -465,17 +698,37 @@ async function account(
   }
 }
 
-function catalogue(eventTypes: EventType[], templates: TemplateSeed[]): Catalogue {
-  return { name: 'atlas', defaultLocale: 'en', entities: { booking: 'bookings' }, eventTypes, templates }
+function catalogue(eventTypes: EventType[], templates: TemplateSeed[] = []): Catalogue {
+  const entities = { booking: 'bookings' }
+  return { name: 'atlas', defaultLocale: 'en', entities, eventTypes, templates, sources: { hasura: {} } }
 }
 
 function type(name: string, changes: Partial<EventType> = {}): EventType {
-  const recipients = [{ phone: 'guest.phone', email: 'guestEmail' }]
-  return { name, entity: 'booking', once: 'per-entity', recipients, delivery: { kind: 'all' }, afterMs: 0, ...changes }
+  return {
+    name,
+    description: null,
+    entity: 'booking',
+    once: 'per-entity',
+    payload: null,
+    recipients: [{ phone: 'guest.phone', email: 'guestEmail' }],
+    delivery: { kind: 'all' },
+    timing: { offsetMs: 0, field: null, at: null, ifPast: 'send' },
+    replaces: false,
+    cancelledBy: [],
+    approval: false,
+    secrets: [],
+    scopes: [],
+    conversation: null,
+    expiresAfterMs: null,
+    retry: null,
+    onUndeliverable: null,
+    ...changes,
+  }
 }
 
 function seed(eventType: string, body: string, changes: Partial<TemplateSeed> = {}): TemplateSeed {
-  return { eventType, channel: 'sms', locale: 'en', subject: null, body, ...changes }
+  const words = { subject: null, body, providerTemplate: null }
+  return { eventType, channel: 'sms', locale: 'en', scope: null, ...words, ...changes }
 }
 
 function sorted(types: readonly EventType[]): EventType[] {

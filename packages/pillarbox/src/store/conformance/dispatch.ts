@@ -96,6 +96,7 @@ function claimRules(rule: Rule): void {
     const given = notification(target, {
       to: { phone: '+49151', name: 'Ada' },
       content: { subject: null, body: 'Hi $1 {{x}}', data: { deep: [{ a: null }] } },
+      policy: { retry: { delays: ['PT1M'] }, onUndeliverable: 'park' },
       eventType: 'trip.late',
       entity: { type: 'trip', id: '7' },
       locale: 'de',
@@ -122,6 +123,7 @@ function claimRules(rule: Rule): void {
       channel: 'sms',
       to: given.to,
       content: given.content,
+      policy: given.policy,
       eventType: 'trip.late',
       entity: { type: 'trip', id: '7' },
       locale: 'de',
@@ -290,6 +292,39 @@ function completeRules(rule: Rule): void {
       durationMs: 25,
       workerId: by,
     })
+  })
+
+  rule('whom a list stood for is told by the last attempt that counts', async (bench) => {
+    const { store, view, lane, enqueue, worker, claim: take } = bench
+    const target = await lane()
+    const id = only(await enqueue(target, 1, { to: { list: 'ops-team' } }))
+    const by = await worker()
+    const retried = only(await take(by, target))
+    await store.dispatch.complete(by, [completion(retried, 'retrying', { delayMs: 0, resolvedTargets: ['a@x.test'] })])
+    assert.deepEqual((await view(id)).resolvedTargets, ['a@x.test'])
+
+    const last = only(await take(by, target))
+    await store.dispatch.complete(by, [completion(last, 'sent', { resolvedTargets: ['a@x.test', 'b@x.test'] })])
+    await store.dispatch.complete(by, [
+      completion({ ...last, token: -1 }, 'sent', { resolvedTargets: ['late@x.test'] }),
+    ])
+
+    const { status, resolvedTargets, providerMessageId } = await view(id)
+    assert.deepEqual([status, resolvedTargets], ['sent', ['a@x.test', 'b@x.test']])
+    assert.equal(providerMessageId, `accepted-${id}`)
+  })
+
+  rule('an attempt without a list tells of no targets, though the one before had some', async (bench) => {
+    const { store, view, lane, enqueue, worker, claim: take } = bench
+    const target = await lane()
+    const id = only(await enqueue(target))
+    const by = await worker()
+    const first = only(await take(by, target))
+    await store.dispatch.complete(by, [completion(first, 'retrying', { delayMs: 0, resolvedTargets: ['a@x.test'] })])
+
+    await store.dispatch.complete(by, [completion(only(await take(by, target)), 'sent')])
+
+    assert.equal((await view(id)).resolvedTargets, null)
   })
 
   rule('a transient failure waits out its delay, then is claimed as the next attempt', async (bench) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { NewEvent } from '../../model/event.ts'
-import { allPages, assertBetween, type Bench, only, type Rule } from './fixtures.ts'
+import { allPages, assertBetween, type Bench, deciding, dueNow, only, type Rule } from './fixtures.ts'
 
 /** Facts go in once, and are found again. */
 export function eventRules(rule: Rule): void {
@@ -219,11 +219,31 @@ export function eventRules(rule: Rule): void {
     assert.equal(event.status, 'pending')
     assert.equal(event.attemptCount, 0)
     const taken: string[] = []
-    await store.plan.events(10, ({ id }) => {
-      taken.push(id)
-      return { kind: 'later' }
-    })
+    await store.plan.events(
+      10,
+      deciding(({ id }) => {
+        taken.push(id)
+        return { kind: 'later' }
+      }),
+    )
     assert.deepEqual(taken, [ref.id])
+  })
+
+  rule('events given together are planned in the order they were given', async ({ store, event, tenant }) => {
+    const tenantId = await tenant()
+    const ids = Array.from({ length: 12 }, (_, i) => `e-${12 - i}`)
+    await store.events.insert(ids.map((id) => event(tenantId, { id })))
+    const taken: string[] = []
+
+    await store.plan.events(
+      20,
+      deciding(({ id }) => {
+        taken.push(id)
+        return { kind: 'later' }
+      }),
+    )
+
+    assert.deepEqual(taken, ids)
   })
 
   rule('only a failed event is replayed', async (bench) => {
@@ -231,7 +251,10 @@ export function eventRules(rule: Rule): void {
     const pending = event(await tenant())
     const published = event(pending.tenantId)
     await store.events.insert([published])
-    await store.plan.events(1, () => ({ kind: 'notifications', scheduleId: newId(), notifications: [] }))
+    await store.plan.events(
+      1,
+      deciding(() => dueNow(newId())),
+    )
     await store.events.insert([pending])
 
     for (const { tenantId, id } of [pending, published]) {

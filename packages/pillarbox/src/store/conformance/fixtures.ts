@@ -3,13 +3,17 @@ import type { Channel } from '../../model/channel.ts'
 import type { NewEvent, StoredEvent } from '../../model/event.ts'
 import type { NotificationStatus } from '../../model/notification.ts'
 import type {
+  ActRequest,
+  Cancels,
   Claim,
   Completion,
   Content,
+  EventPlan,
   NewNotification,
   NotificationView,
   Page,
   PageOf,
+  Planning,
   Store,
   StoredSchedule,
 } from '../store.ts'
@@ -19,6 +23,8 @@ export interface OpenStore {
   store: Store
   /** Moves the store's time. On an engine that uses the database's clock this really waits, so rules keep it short. */
   advance(ms: number): Promise<void>
+  /** A second handle on the same database, as another process has one. Absent where there can be none. */
+  another?(): Promise<Store>
   close(): Promise<void>
 }
 
@@ -35,6 +41,8 @@ export interface Lane {
 /** One rule's store, and short ways to put things into it. Each bench has ids and names of its own. */
 export interface Bench {
   store: Store
+  /** The same database as another process has it; where there can be none, the same store. */
+  another(): Promise<Store>
   advance(ms: number): Promise<void>
   /** UUIDv7s that sort in the order they were made. */
   newId(): string
@@ -58,7 +66,7 @@ export interface Bench {
 /** Far enough away that no test machine is slow enough to get there. */
 export const FAR_MS = 600_000
 
-export async function createBench({ store, advance }: OpenStore): Promise<Bench> {
+export async function createBench({ store, advance, another }: OpenStore): Promise<Bench> {
   let time = await store.now()
   let count = 0
   const next = (): number => ++count
@@ -73,6 +81,7 @@ export async function createBench({ store, advance }: OpenStore): Promise<Bench>
 
   const bench: Bench = {
     store,
+    another: async () => (await another?.()) ?? store,
     newId,
     async advance(ms) {
       assert.ok(ms <= 50, 'a rule moves the time by at most 50 ms: on PostgreSQL it is waited for')
@@ -134,6 +143,9 @@ export async function createBench({ store, advance }: OpenStore): Promise<Bench>
       provider: 'sandbox',
       to: { email: 'ada@example.test', phone: '+4915112345678' },
       content: content('Hello'),
+      contactId: null,
+      conversationId: null,
+      policy: null,
       eventId: null,
       eventType: null,
       scheduleId: null,
@@ -175,7 +187,7 @@ export async function createBench({ store, advance }: OpenStore): Promise<Bench>
       return event
     },
     async schedule(tenantId, id) {
-      const schedule = await store.notifications.schedule(tenantId, id)
+      const schedule = await store.schedules.find(tenantId, id)
       assert.ok(schedule, `schedule ${id} is gone`)
       return schedule
     },
@@ -185,6 +197,49 @@ export async function createBench({ store, advance }: OpenStore): Promise<Bench>
 
 export function content(body: string): Content {
   return { subject: null, body, data: {} }
+}
+
+/** Planning that has nothing to read first. */
+export function deciding<Due, Plan>(plan: (due: Due) => Plan): Planning<Due, Plan> {
+  return { prepare: () => {}, plan }
+}
+
+/** An event that is due now, and what it puts an end to. */
+export function dueNow(
+  scheduleId: string,
+  notifications: NewNotification[] = [],
+  cancels: Cancels | null = null,
+): EventPlan {
+  return { kind: 'notifications', scheduleId, notifications, cancels }
+}
+
+/** An event that is due later. */
+export function dueLater(
+  scheduleId: string,
+  dueAt: number,
+  changes: Partial<Extract<EventPlan, { kind: 'schedule' }>> = {},
+): EventPlan {
+  return { kind: 'schedule', scheduleId, dueAt, needsApproval: false, cancels: null, ...changes }
+}
+
+/** What a retry by hand brings along for a notification that was born parked. */
+export function replacementOn(
+  { id: accountId, channel }: Lane,
+  changes: Partial<NonNullable<ActRequest['replacement']>> = {},
+): NonNullable<ActRequest['replacement']> {
+  return {
+    accountId,
+    provider: 'sandbox',
+    channel,
+    content: content('x'),
+    templateId: null,
+    templateVersion: null,
+    locale: null,
+    to: { email: 'ada@example.test' },
+    fallback: [],
+    warnings: [],
+    ...changes,
+  }
 }
 
 /** What planning answers for a notification that could not be addressed or worded: visible, and waiting for a remedy. */
@@ -208,6 +263,7 @@ export function completion(claim: Claim, to: Completion['to'], changes: Partial<
     code: null,
     error: null,
     providerMessageId: null,
+    resolvedTargets: null,
     ageMs: 8,
     durationMs: 7,
     to,
@@ -260,9 +316,14 @@ export const REACHABLE = [
 export type Reachable = (typeof REACHABLE)[number]
 
 /** A new notification on a lane of its own, brought to `status` the way production does it. */
-export async function reach(bench: Bench, status: Reachable, tenantId?: string): Promise<{ id: string; lane: Lane }> {
+export async function reach(
+  bench: Bench,
+  status: Reachable,
+  tenantId?: string,
+  changes: Partial<NewNotification> = {},
+): Promise<{ id: string; lane: Lane }> {
   const lane = await bench.lane(tenantId === undefined ? {} : { tenantId })
-  const id = only(await bench.enqueue(lane))
+  const id = only(await bench.enqueue(lane, 1, changes))
   const act = (action: 'discard' | 'cancel') =>
     bench.store.notifications.act({ tenantId: lane.tenantId, id, action, actor: 'key:ada' })
   const settle = async (to: Completion['to']): Promise<void> => {

@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { cancelRules } from './cancel.ts'
 import { configurationRules } from './configuration.ts'
 import { dispatchRules } from './dispatch.ts'
 import { eventRules } from './events.ts'
 import { assertConserved, createBench, type OpenStore, type Rule } from './fixtures.ts'
 import { laneRules } from './lanes.ts'
+import { listRules } from './lists.ts'
 import { modelRules } from './model.ts'
 import { notificationRules } from './notifications.ts'
+import { peopleRules } from './people.ts'
 import { planRules } from './plan.ts'
 import { receiptRules } from './receipts.ts'
+import { scheduleRules } from './schedules.ts'
+import { scrubRules } from './scrub.ts'
 import { storeRules } from './store.ts'
+import { templateRules } from './templates.ts'
 import { workerRules } from './workers.ts'
 
 export type { OpenStore } from './fixtures.ts'
@@ -47,12 +53,18 @@ export function storeConformance(
     store: storeRules,
     events: eventRules,
     plan: planRules,
+    cancel: cancelRules,
     notifications: notificationRules,
+    scrub: scrubRules,
     dispatch: dispatchRules,
     receipts: receiptRules,
     lanes: laneRules,
     workers: workerRules,
     configuration: configurationRules,
+    templates: templateRules,
+    people: peopleRules,
+    lists: listRules,
+    schedules: scheduleRules,
   }
   describe(`${engine} store`, () => {
     for (const [topic, rules] of Object.entries(topics)) describe(topic, () => rules(rule))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
+import type { Entity } from '../../model/event.ts'
 import { ACTIONS, type Action, NOTIFICATION_STATUSES, type NotificationStatus } from '../../model/notification.ts'
 import type { Claim, Completion } from '../store.ts'
 import {
@@ -8,15 +9,17 @@ import {
   type Bench,
   bornParked,
   completion,
-  content,
   createBench,
+  deciding,
+  dueNow,
   FAR_MS,
   type Lane,
   type OpenStore,
+  replacementOn,
 } from './fixtures.ts'
 
 /**
- * Random histories of inserts, claims, results, releases, rescues and operators' actions, compared step by step with a
+ * Random histories of inserts, claims, results, releases, rescues, cancellations and operators' actions, compared step by step with a
  * reference that keeps one small record per notification. The reference knows nothing of tables, only of the contract.
  *
  * A failing history is shrunk and printed with its seed, path and replayPath; to run it again, set
@@ -63,6 +66,10 @@ interface Expected {
   attempts: number[]
   late: Set<number>
   hasContent: boolean
+  /** What the notification is about: one of two entities. */
+  entity: number
+  isSealed: boolean
+  isScrubbed: boolean
 }
 
 /** A claim as it was handed out, and what became of it. */
@@ -94,6 +101,13 @@ interface System {
 
 const WORKERS = 3
 const LANES = 2
+const ENTITIES = 2
+const EVENT_TYPE = 'booking.confirmed'
+const FINAL: readonly NotificationStatus[] = ['sent', 'delivered', 'read', 'failed', 'discarded', 'cancelled']
+
+function entityOf(n: number): Entity {
+  return { type: 'booking', id: String(n) }
+}
 
 function createReference(): Reference {
   return {
@@ -120,10 +134,14 @@ class Insert implements Step {
   readonly key: string
   readonly lane: number
   readonly isParked: boolean
-  constructor(key: string, lane: number, isParked: boolean) {
+  readonly isSealed: boolean
+  readonly entity: number
+  constructor(key: string, lane: number, isParked: boolean, isSealed: boolean, entity: number) {
     this.key = key
     this.lane = lane
     this.isParked = isParked
+    this.isSealed = isSealed && !isParked
+    this.entity = entity
   }
   check(): boolean {
     return true
@@ -131,6 +149,9 @@ class Insert implements Step {
   async run(model: Reference, { bench, lanes }: System): Promise<void> {
     const row = bench.notification(at(lanes, this.lane), {
       idempotencyKey: this.key,
+      eventType: EVENT_TYPE,
+      entity: entityOf(this.entity),
+      ...(this.isSealed ? { content: { sealed: 'x' } } : {}),
       ...(this.isParked ? bornParked() : {}),
     })
     const [answer] = await bench.store.notifications.insert([row])
@@ -152,12 +173,16 @@ class Insert implements Step {
       attempts: [],
       late: new Set(),
       hasContent: !this.isParked,
+      entity: this.entity,
+      isSealed: this.isSealed,
+      isScrubbed: false,
     }
     model.byKey.set(this.key, expected)
     model.byId.set(row.id, expected)
   }
   toString(): string {
-    return `insert(${this.key}, lane ${this.lane}${this.isParked ? ', parked' : ''})`
+    const how = `${this.isParked ? ', parked' : ''}${this.isSealed ? ', sealed' : ''}`
+    return `insert(${this.key}, lane ${this.lane}, entity ${this.entity}${how})`
   }
 }
 
@@ -297,13 +322,7 @@ class Act implements Step {
   async run(model: Reference, { bench, lanes }: System): Promise<void> {
     const row = at([...model.byId.values()], this.pick % model.byId.size)
     const lane = at(lanes, row.lane)
-    const replacement = {
-      accountId: lane.id,
-      provider: 'sandbox',
-      content: content('x'),
-      templateId: null,
-      templateVersion: null,
-    }
+    const replacement = replacementOn(lane)
 
     const answer = await bench.store.notifications.act({
       tenantId: lane.tenantId,
@@ -328,6 +347,55 @@ class Act implements Step {
   }
   toString(): string {
     return `${this.action}(#${this.pick})`
+  }
+}
+
+/** An event that puts an end to all that waits for an entity. */
+class CancelAll implements Step {
+  readonly entity: number
+  constructor(entity: number) {
+    this.entity = entity
+  }
+  check(): boolean {
+    return true
+  }
+  async run(model: Reference, { bench, lanes }: System): Promise<void> {
+    const { store, event, newId } = bench
+    const given = event(at(lanes, 0).tenantId, { type: 'booking.cancelled', entity: entityOf(this.entity) })
+    await store.events.insert([given])
+
+    const planned = await store.plan.events(
+      1,
+      deciding(() => dueNow(newId(), [], { eventTypes: [EVENT_TYPE], replaces: false })),
+    )
+
+    assert.equal(planned.decided, 1)
+    for (const row of model.byId.values()) {
+      if (row.entity !== this.entity || !isWaiting(row)) continue
+      row.status = 'cancelled'
+      row.isDue = false
+    }
+  }
+  toString(): string {
+    return `cancel all(entity ${this.entity})`
+  }
+}
+
+class Scrub implements Step {
+  check(): boolean {
+    return true
+  }
+  async run(model: Reference, { bench }: System): Promise<void> {
+    const wanted = [...model.byId.values()].filter(
+      (row) => row.isSealed && !row.isScrubbed && FINAL.includes(row.status),
+    )
+
+    assert.equal(await bench.store.notifications.scrub(100), wanted.length)
+
+    for (const row of wanted) row.isScrubbed = true
+  }
+  toString(): string {
+    return 'scrub'
   }
 }
 
@@ -397,8 +465,12 @@ class Inspect implements Step {
     const counts = Object.fromEntries(NOTIFICATION_STATUSES.map((status) => [status, 0]))
     for (const row of model.byId.values()) {
       counts[row.status] = (counts[row.status] ?? 0) + 1
-      const { status, possibleDuplicate } = await bench.view(row.id)
-      assert.deepEqual([status, possibleDuplicate], [row.status, row.possibleDuplicate], row.id)
+      const { status, possibleDuplicate, isScrubbed } = await bench.view(row.id)
+      assert.deepEqual(
+        [status, possibleDuplicate, isScrubbed],
+        [row.status, row.possibleDuplicate, row.isScrubbed],
+        row.id,
+      )
       const attempts = await bench.store.notifications.attempts(row.id)
       const numbers = (late: boolean): number[] => attempts.filter((a) => a.late === late).map(({ number }) => number)
       assert.deepEqual(numbers(false), row.attempts)
@@ -454,7 +526,10 @@ const result = fc.constantFrom<Completion['to']>(
   'cancelled',
 )
 
-const insert = fc.tuple(key, lane, fc.boolean()).map(([key, lane, coin]) => new Insert(key, lane, coin && key > 'e'))
+const entity = fc.nat(ENTITIES - 1)
+const insert = fc
+  .tuple(key, lane, fc.boolean(), fc.boolean(), entity)
+  .map(([key, lane, coin, isSealed, about]) => new Insert(key, lane, coin && key > 'e', isSealed, about))
 
 /** What stands twice comes twice as often. */
 const COMMANDS: fc.Arbitrary<Step>[] = [
@@ -467,6 +542,8 @@ const COMMANDS: fc.Arbitrary<Step>[] = [
   fc.tuple(pick, result, fc.boolean(), fc.boolean(), fc.boolean()).map((args) => new Complete(...args)),
   pick.map((pick) => new Release(pick)),
   fc.tuple(pick, fc.constantFrom(...(Object.keys(ACTIONS) as Action[]))).map((args) => new Act(...args)),
+  entity.map((about) => new CancelAll(about)),
+  fc.constant(new Scrub()),
   worker.map((worker) => new Leave(worker)),
   fc.tuple(worker, fc.integer({ min: 1, max: 3 })).map((args) => new TakeOver(...args)),
   fc.constant(new Inspect()),

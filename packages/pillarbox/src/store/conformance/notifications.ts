@@ -15,6 +15,7 @@ import {
   REACHABLE,
   type Rule,
   reach,
+  replacementOn,
   sum,
 } from './fixtures.ts'
 
@@ -125,7 +126,15 @@ function insertRules(rule: Rule): void {
         platform: 'fcm',
         url: 'https://x.test/',
       },
-      content: { subject: 'Hi', body: '<p>Hi</p>', data: { a: [1, null, { b: 'c' }] } },
+      content: {
+        subject: 'Hi',
+        body: '<p>Hi</p>',
+        data: { a: [1, null, { b: 'c' }] },
+        providerTemplate: { name: 'hi', language: 'en' },
+      },
+      contactId: newId(),
+      conversationId: newId(),
+      policy: { retry: { maxAttempts: 2, fixed: 'PT1M' }, onUndeliverable: 'fail' },
       eventId: 'event-1',
       eventType: 'booking.confirmed',
       scheduleId: newId(),
@@ -152,6 +161,8 @@ function insertRules(rule: Rule): void {
     assertBetween(createdAt, before, await store.now())
     assert.deepEqual(kept, {
       ...expected,
+      resolvedTargets: null,
+      isScrubbed: false,
       status: 'queued',
       reason: null,
       lastError: null,
@@ -175,6 +186,7 @@ function insertRules(rule: Rule): void {
       [kept.entity, kept.eventId, kept.fallback, kept.warnings, kept.site, kept.dueAt, kept.expiresAt],
       [null, null, [], [], null, null, null],
     )
+    assert.deepEqual([kept.contactId, kept.conversationId, kept.policy], [null, null, null])
     assert.deepEqual(kept.content, content('Hello'))
   })
 
@@ -472,10 +484,14 @@ function readRules(rule: Rule): void {
   })
 }
 
+const SOMEBODY = '019b7a00-0000-7000-8000-00000000000a'
+const NOBODY = '019b7a00-0000-7000-8000-00000000000b'
+
 /** Each filter picks the one row made for it and leaves the plain one. */
 function filterRules(rule: Rule): void {
   const filters: [string, Partial<NewNotification>, NotificationFilter, NotificationFilter][] = [
     ['channel', { channel: 'sms' }, { channel: 'sms' }, { channel: 'push' }],
+    ['event', { eventId: 'order-1' }, { eventId: 'order-1' }, { eventId: 'order' }],
     ['event type', { eventType: 'trip.late' }, { eventType: 'trip.late' }, { eventType: 'trip' }],
     [
       'entity',
@@ -484,6 +500,9 @@ function filterRules(rule: Rule): void {
       { entityType: 'trip', entityId: '8' },
     ],
     ['entity type alone', { entity: { type: 'trip', id: '7' } }, { entityType: 'trip' }, { entityType: 'bus' }],
+    ['contact', { contactId: SOMEBODY }, { contactId: SOMEBODY }, { contactId: NOBODY }],
+    ['conversation', { conversationId: SOMEBODY }, { conversationId: SOMEBODY }, { conversationId: NOBODY }],
+    ['contact that is no id', { contactId: SOMEBODY }, { contactId: SOMEBODY.toUpperCase() }, { contactId: 'nobody' }],
     ['site', { site: 'plant-7' }, { site: 'plant-7' }, { site: 'plant' }],
     ['who triggered it', { triggeredBy: 'key:ada' }, { triggeredBy: 'key:ada' }, { triggeredBy: 'key:bob' }],
     ['status', bornParked(), { status: ['parked', 'uncertain'] }, { status: ['uncertain'] }],
@@ -506,6 +525,24 @@ function filterRules(rule: Rule): void {
       assert.deepEqual(await ids({ tenantId: await tenant(), ...hit }), [])
       assert.deepEqual(await ids(miss), [])
     })
+
+  rule('lists the notifications of an event, and not those of others for the same entity', async (bench) => {
+    const { store, lane, event, notification, enqueue } = bench
+    const target = await lane()
+    const [mine, other] = [event(target.tenantId), event(target.tenantId)]
+    await store.events.insert([mine, other])
+    await enqueue(target, 2, { eventId: other.id, entity: other.entity })
+    const rows = [1, 2].map(() => notification(target, { eventId: mine.id, entity: mine.entity }))
+    await store.notifications.insert(rows)
+
+    for (const filter of [{ eventId: mine.id }, { eventId: mine.id, tenantId: target.tenantId }]) {
+      const { items } = await store.notifications.list(filter, { limit: 10 })
+      assert.deepEqual(
+        items.map(({ id }) => id),
+        rows.map(({ id }) => id).reverse(),
+      )
+    }
+  })
 
   rule('lists notifications by account, by id and by the provider’s id', async (bench) => {
     const { store, lane, enqueue, worker, claim } = bench
@@ -648,13 +685,17 @@ function actRules(rule: Rule): void {
     const parked = notification(target, bornParked())
     await store.notifications.insert([parked])
     const words: Content = { subject: 'Hi', body: 'now there are words', data: { a: 1 } }
-    const replacement = {
-      accountId: target.id,
+    const sms = await lane({ tenantId: target.tenantId, channel: 'sms' })
+    const replacement = replacementOn(sms, {
       provider: 'other',
       content: words,
       templateId: newId(),
       templateVersion: 2,
-    }
+      locale: 'de',
+      to: { phone: '+4915198765432', name: 'Ada' },
+      fallback: ['email'],
+      warnings: [{ code: 'missing_key', key: 'name', message: 'There is no name.' }],
+    })
 
     const answer = await store.notifications.act({
       tenantId: target.tenantId,
@@ -664,12 +705,18 @@ function actRules(rule: Rule): void {
       replacement,
     })
 
-    assert.deepEqual(answer, { moved: true, from: 'parked', laneId: target.id })
-    const { status, accountId, provider, content, templateId, templateVersion, idempotencyKey } = await view(parked.id)
-    assert.deepEqual({ accountId, provider, content, templateId, templateVersion }, replacement)
+    assert.deepEqual(answer, { moved: true, from: 'parked', laneId: sms.id })
+    const { status, idempotencyKey, ...after } = await view(parked.id)
+    assert.deepEqual({ ...after, ...replacement }, after)
     assert.deepEqual([status, idempotencyKey], ['queued', parked.idempotencyKey])
-    const claimed = only(await claim(await worker(), target))
+    const claimed = only(await claim(await worker(), sms))
     assert.deepEqual([claimed.notificationId, claimed.content, claimed.attempt], [parked.id, words, 1])
+    assert.deepEqual([claimed.channel, claimed.to, claimed.fallback], ['sms', replacement.to, ['email']])
+    const byAddress = await store.notifications.list({ q: '+4915198765432' }, { limit: 10 })
+    assert.deepEqual(
+      byAddress.items.map(({ id }) => id),
+      [parked.id],
+    )
   })
 
   rule('a retry of one that never had an account does nothing without a replacement', async (bench) => {
@@ -694,6 +741,20 @@ function actRules(rule: Rule): void {
 
     assert.equal(answers.filter((answer) => answer?.moved).length, 1)
     assert.equal((await view(id)).status, 'discarded')
+  })
+
+  rule('of many who retry one that was born parked, one puts it back', async (bench) => {
+    const { store, lane, enqueue, view } = bench
+    const target = await lane()
+    const id = only(await enqueue(target, 1, bornParked()))
+    const request = { tenantId: target.tenantId, id, action: 'retry', actor: 'key:ada' } as const
+
+    const answers = await Promise.all(
+      [1, 2, 3, 4].map(() => store.notifications.act({ ...request, replacement: replacementOn(target) })),
+    )
+
+    assert.equal(answers.filter((answer) => answer?.moved).length, 1)
+    assert.equal((await view(id)).status, 'queued')
   })
 
   rule('a notification is either cancelled or claimed, never both', async (bench) => {

@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict'
-import type { EventPlan, NewNotification, SchedulePlan } from '../store.ts'
-import { assertBetween, at, type Bench, bornParked, content, FAR_MS, only, type Rule } from './fixtures.ts'
+import type { DueSchedule, EventPlan, NewNotification, SchedulePlan } from '../store.ts'
+import {
+  assertBetween,
+  at,
+  type Bench,
+  bornParked,
+  content,
+  deciding,
+  dueLater,
+  dueNow,
+  FAR_MS,
+  only,
+  type Rule,
+} from './fixtures.ts'
 
 /** Events become schedules and notifications: all of it or nothing, and each of them once. */
 export function planRules(rule: Rule): void {
@@ -13,7 +25,10 @@ export function planRules(rule: Rule): void {
     const rows = [1, 2].map(() => notification(target, { eventId: given.id, eventType: given.type, scheduleId }))
     const before = await store.now()
 
-    const planned = await store.plan.events(10, () => ({ kind: 'notifications', scheduleId, notifications: rows }))
+    const planned = await store.plan.events(
+      10,
+      deciding(() => dueNow(scheduleId, rows)),
+    )
 
     const after = await store.now()
     assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 2, lanes: [target.id] })
@@ -36,10 +51,13 @@ export function planRules(rule: Rule): void {
     await store.events.insert([given])
     const stored = await storedEvent(given.tenantId, given.id)
 
-    await store.plan.events(1, (event) => {
-      assert.deepEqual(event, stored)
-      return { kind: 'later' }
-    })
+    await store.plan.events(
+      1,
+      deciding((event) => {
+        assert.deepEqual(event, stored)
+        return { kind: 'later' }
+      }),
+    )
   })
 
   rule('takes at most the limit, oldest first, and never the same event again', async (bench) => {
@@ -53,10 +71,13 @@ export function planRules(rule: Rule): void {
     const rounds: string[][] = []
     for (let round = 0; round < 3; round++) {
       const taken: string[] = []
-      const planned = await store.plan.events(3, ({ id }) => {
-        taken.push(id)
-        return failure
-      })
+      const planned = await store.plan.events(
+        3,
+        deciding(({ id }) => {
+          taken.push(id)
+          return failure
+        }),
+      )
       assert.equal(planned.taken, taken.length)
       rounds.push(taken)
     }
@@ -64,13 +85,85 @@ export function planRules(rule: Rule): void {
     assert.deepEqual(rounds, [['c', 'a', 'd'], ['b'], []])
   })
 
+  rule('what the plans need is read before any of them is asked for', async ({ store, event, tenant }) => {
+    const events = [event(await tenant()), event(await tenant())]
+    await store.events.insert(events)
+    const seen: string[] = []
+
+    const planned = await store.plan.events(10, {
+      async prepare(given) {
+        seen.push(`prepare ${given.length}`)
+        await store.tenants.find(at(given, 0).tenantId)
+        await store.plan.cancelledAt([])
+        await store.tenants.insert({ id: 'made', name: 'x', defaultLocale: 'en', timeZone: 'UTC', settings: {} })
+        seen.push('ready')
+      },
+      plan({ id }) {
+        seen.push(id)
+        return failure
+      },
+    })
+
+    assert.deepEqual(seen, ['prepare 2', 'ready', ...events.map(({ id }) => id)])
+    assert.deepEqual([planned.taken, planned.decided], [2, 2])
+    assert.ok(await store.tenants.find('made'))
+  })
+
+  rule('nothing is prepared where nothing is due', async ({ store }) => {
+    const never = { prepare: () => assert.fail('prepared'), plan: () => assert.fail('planned') }
+
+    assert.equal((await store.plan.events(10, never)).taken, 0)
+    assert.equal((await store.plan.schedules(10, never)).taken, 0)
+  })
+
+  for (const how of ['rejects', 'throws'] as const)
+    rule(`preparing that ${how} leaves every row as it was, and the store at work`, async (bench) => {
+      const { store, event, tenant, storedEvent, schedule, advance } = bench
+      const ref = await scheduled(bench, 5)
+      const given = event(await tenant())
+      await store.events.insert([given])
+      await advance(15)
+      const before = [await storedEvent(given.tenantId, given.id), await schedule(ref.tenantId, ref.id)]
+      const wrong = new Error('the host does not answer')
+      const prepare = (): Promise<void> => {
+        if (how === 'throws') throw wrong
+        return Promise.reject(wrong)
+      }
+
+      await assert.rejects(store.plan.events(10, { prepare, plan: () => assert.fail('planned') }), wrong)
+      await assert.rejects(store.plan.schedules(10, { prepare, plan: () => assert.fail('planned') }), wrong)
+
+      assert.deepEqual([await storedEvent(given.tenantId, given.id), await schedule(ref.tenantId, ref.id)], before)
+      assert.equal(
+        (
+          await store.plan.events(
+            10,
+            deciding(() => failure),
+          )
+        ).decided,
+        1,
+      )
+      assert.equal(
+        (
+          await store.plan.schedules(
+            10,
+            deciding(() => failure),
+          )
+        ).decided,
+        1,
+      )
+    })
+
   rule('"later" leaves an event as it was, and counts as taken but not as decided', async (bench) => {
     const { store, event, tenant, storedEvent } = bench
     const [waiting, decided] = [event(await tenant()), event(await tenant())]
     await store.events.insert([waiting, decided])
     const before = await storedEvent(waiting.tenantId, waiting.id)
 
-    const planned = await store.plan.events(10, ({ id }) => (id === waiting.id ? { kind: 'later' } : failure))
+    const planned = await store.plan.events(
+      10,
+      deciding(({ id }) => (id === waiting.id ? { kind: 'later' } : failure)),
+    )
 
     assert.deepEqual(planned, { taken: 2, decided: 1, inserted: 0, lanes: [] })
     assert.deepEqual(await storedEvent(waiting.tenantId, waiting.id), before)
@@ -80,7 +173,10 @@ export function planRules(rule: Rule): void {
     const given = event(await tenant())
     await store.events.insert([given])
 
-    const planned = await store.plan.events(1, () => failure)
+    const planned = await store.plan.events(
+      1,
+      deciding(() => failure),
+    )
 
     assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [] })
     const failed = await storedEvent(given.tenantId, given.id)
@@ -95,7 +191,10 @@ export function planRules(rule: Rule): void {
     await store.events.insert([given])
     const scheduleId = newId()
 
-    const planned = await store.plan.events(1, () => ({ kind: 'notifications', scheduleId, notifications: [] }))
+    const planned = await store.plan.events(
+      1,
+      deciding(() => dueNow(scheduleId)),
+    )
 
     assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [] })
     assert.equal((await storedEvent(given.tenantId, given.id)).status, 'published')
@@ -112,16 +211,15 @@ export function planRules(rule: Rule): void {
     await store.notifications.insert([first])
     await store.events.insert(events)
 
-    const planned = await store.plan.events(10, () => ({
-      kind: 'notifications',
-      scheduleId: newId(),
-      notifications: [notify('again'), notify('and again')],
-    }))
+    const planned = await store.plan.events(
+      10,
+      deciding(() => dueNow(newId(), [notify('again'), notify('and again')])),
+    )
 
     assert.equal(planned.inserted, 0)
     assert.equal(planned.decided, 2)
     for (const { tenantId, id } of events) assert.equal((await storedEvent(tenantId, id)).status, 'published')
-    assert.equal((await view(first.id)).content?.body, 'first')
+    assert.deepEqual((await view(first.id)).content, content('first'))
     assert.equal((await store.notifications.countByStatus(target.tenantId)).queued, 1)
   })
 
@@ -130,11 +228,10 @@ export function planRules(rule: Rule): void {
     const target = await lane()
     await store.events.insert([event(target.tenantId), event(target.tenantId)])
 
-    const planned = await store.plan.events(10, () => ({
-      kind: 'notifications',
-      scheduleId: newId(),
-      notifications: [notification(target, { idempotencyKey: 'one' })],
-    }))
+    const planned = await store.plan.events(
+      10,
+      deciding(() => dueNow(newId(), [notification(target, { idempotencyKey: 'one' })])),
+    )
 
     assert.deepEqual(planned, { taken: 2, decided: 2, inserted: 1, lanes: [target.id] })
     assert.equal((await store.notifications.countByStatus(null)).queued, 1)
@@ -153,16 +250,24 @@ export function planRules(rule: Rule): void {
       const last = n === 2
       const row = notification(target, last ? { accountId: null } : {})
       ids.push(row.id)
-      return { kind: 'notifications', scheduleId: at(scheduleIds, n++), notifications: [row] }
+      return dueNow(at(scheduleIds, n++), [row])
     }
 
-    await assert.rejects(store.plan.events(10, plan))
+    await assert.rejects(store.plan.events(10, deciding(plan)))
 
     assert.deepEqual(await Promise.all(events.map(({ tenantId, id }) => storedEvent(tenantId, id))), before)
     for (const id of ids) assert.equal(await store.notifications.find(null, id), null)
-    for (const id of scheduleIds) assert.equal(await store.notifications.schedule(target.tenantId, id), null)
+    for (const id of scheduleIds) assert.equal(await store.schedules.find(target.tenantId, id), null)
     // The planner then goes one by one; the store is in a state to do so.
-    assert.equal((await store.plan.events(1, () => failure)).decided, 1)
+    assert.equal(
+      (
+        await store.plan.events(
+          1,
+          deciding(() => failure),
+        )
+      ).decided,
+      1,
+    )
   })
 
   rule('a notification for a channel that does not exist is refused', async (bench) => {
@@ -173,7 +278,10 @@ export function planRules(rule: Rule): void {
     const row = { ...notification(target), channel: 'pigeon' } as unknown as NewNotification
 
     await assert.rejects(
-      store.plan.events(1, () => ({ kind: 'notifications', scheduleId: newId(), notifications: [row] })),
+      store.plan.events(
+        1,
+        deciding(() => dueNow(newId(), [row])),
+      ),
     )
 
     assert.equal((await storedEvent(target.tenantId, given.id)).status, 'pending')
@@ -188,11 +296,10 @@ export function planRules(rule: Rule): void {
     const planner = async (): Promise<number> => {
       let decided = 0
       for (let taken = 1; taken > 0; ) {
-        const planned = await store.plan.events(3, ({ id }) => ({
-          kind: 'notifications',
-          scheduleId: newId(),
-          notifications: [notification(target, { eventId: id })],
-        }))
+        const planned = await store.plan.events(
+          3,
+          deciding(({ id }) => dueNow(newId(), [notification(target, { eventId: id })])),
+        )
         taken = planned.taken
         decided += planned.decided
       }
@@ -210,16 +317,39 @@ export function planRules(rule: Rule): void {
     assert.deepEqual(new Set(items.map(({ eventId }) => eventId)), new Set(events.map(({ id }) => id)))
   })
 
+  rule('planners that read first, at the same time, plan each event once', async (bench) => {
+    const { store, lane, event, notification, newId } = bench
+    const target = await lane()
+    const events = Array.from({ length: 12 }, () => event(target.tenantId))
+    await store.events.insert(events)
+    const planner = async (): Promise<void> => {
+      for (let taken = 1; taken > 0; ) {
+        const planned = await store.plan.events(3, {
+          prepare: async () => void (await store.now()),
+          plan: ({ id }) => dueNow(newId(), [notification(target, { eventId: id })]),
+        })
+        taken = planned.taken
+      }
+    }
+
+    await Promise.all([planner(), planner(), planner()])
+
+    const { items } = await store.notifications.list({}, { limit: 200 })
+    const planned = items.map(({ eventId }) => String(eventId))
+    assert.deepEqual(planned.sort(), events.map(({ id }) => id).sort())
+  })
+
   rule('names each lane that has due work, once', async ({ store, lane, event, notification, newId }) => {
     const tenantLane = await lane()
     const second = await lane({ tenantId: tenantLane.tenantId, channel: 'sms' })
     await store.events.insert([event(tenantLane.tenantId), event(tenantLane.tenantId)])
 
-    const { lanes } = await store.plan.events(10, () => ({
-      kind: 'notifications',
-      scheduleId: newId(),
-      notifications: [notification(tenantLane), notification(second), notification(tenantLane, bornParked())],
-    }))
+    const { lanes } = await store.plan.events(
+      10,
+      deciding(() =>
+        dueNow(newId(), [notification(tenantLane), notification(second), notification(tenantLane, bornParked())]),
+      ),
+    )
 
     assert.deepEqual(lanes.toSorted(), [tenantLane.id, second.id].toSorted())
   })
@@ -232,7 +362,10 @@ export function planRules(rule: Rule): void {
     const before = await store.now()
     const dueAt = before + FAR_MS
 
-    const planned = await store.plan.events(1, () => ({ kind: 'schedule', scheduleId, dueAt }))
+    const planned = await store.plan.events(
+      1,
+      deciding(() => dueLater(scheduleId, dueAt)),
+    )
 
     assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [] })
     assert.equal((await storedEvent(given.tenantId, given.id)).status, 'published')
@@ -249,7 +382,50 @@ export function planRules(rule: Rule): void {
       attemptCount: 0,
       lastError: null,
       completedAt: null,
+      progress: null,
+      approvedBy: null,
+      approvedAt: null,
     })
+  })
+
+  rule('an event that needs approval waits for it, however late it gets', async (bench) => {
+    const { store, event, tenant, newId, storedEvent, schedule, advance } = bench
+    const given = event(await tenant())
+    await store.events.insert([given])
+    const [scheduleId, dueAt] = [newId(), await store.now()]
+
+    await store.plan.events(
+      1,
+      deciding(() => dueLater(scheduleId, dueAt, { needsApproval: true })),
+    )
+
+    assert.equal((await storedEvent(given.tenantId, given.id)).status, 'published')
+    const waiting = await schedule(given.tenantId, scheduleId)
+    assert.deepEqual([waiting.status, waiting.dueAt, waiting.approvedBy], ['awaiting_approval', dueAt, null])
+    await advance(15)
+    assert.equal((await store.plan.schedules(10, deciding(later))).taken, 0)
+  })
+
+  rule('an event that is not to be sent becomes a cancelled schedule that says why', async (bench) => {
+    const { store, event, tenant, newId, storedEvent, schedule } = bench
+    const given = event(await tenant())
+    await store.events.insert([given])
+    const scheduleId = newId()
+    const error = 'its time was already past'
+
+    const planned = await store.plan.events(
+      1,
+      deciding(() => ({ kind: 'cancelled', scheduleId, reason: 'expired', error, cancels: null })),
+    )
+
+    assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [] })
+    const published = await storedEvent(given.tenantId, given.id)
+    assert.deepEqual([published.status, published.lastError], ['published', null])
+    const cancelled = await schedule(given.tenantId, scheduleId)
+    assert.deepEqual([cancelled.status, cancelled.lastError, cancelled.completedAt], ['cancelled', error, null])
+    assert.deepEqual([cancelled.eventId, cancelled.eventType], [given.id, given.type])
+    assert.deepEqual(cancelled.entity, given.entity)
+    assert.equal((await store.plan.schedules(10, deciding(later))).taken, 0)
   })
 
   rule('gives the planner an event that is due later at once, so that its schedule can be seen', async (bench) => {
@@ -257,7 +433,10 @@ export function planRules(rule: Rule): void {
     const given = event(await tenant(), { dueAt: (await store.now()) + FAR_MS })
     await store.events.insert([given])
 
-    const { taken } = await store.plan.events(1, () => ({ kind: 'later' }))
+    const { taken } = await store.plan.events(
+      1,
+      deciding(() => ({ kind: 'later' })),
+    )
 
     assert.equal(taken, 1)
   })
@@ -266,7 +445,10 @@ export function planRules(rule: Rule): void {
     const { store } = bench
     await scheduled(bench, FAR_MS)
 
-    const planned = await store.plan.schedules(10, () => ({ kind: 'notifications', notifications: [] }))
+    const planned = await store.plan.schedules(
+      10,
+      deciding(() => ({ kind: 'notifications', notifications: [] })),
+    )
 
     assert.deepEqual(planned, { taken: 0, decided: 0, inserted: 0, lanes: [] })
   })
@@ -279,18 +461,20 @@ export function planRules(rule: Rule): void {
     const row = notification(target, { scheduleId: ref.id, eventId: ref.eventId })
     await advance(30)
 
-    const planned = await store.plan.schedules(10, (givenSchedule, givenEvent) => {
-      assert.deepEqual(givenSchedule, pending)
-      assert.deepEqual(givenEvent, event)
-      return { kind: 'notifications', notifications: [row] }
-    })
+    const planned = await store.plan.schedules(
+      10,
+      deciding((due) => {
+        assert.deepEqual(due, { schedule: pending, event })
+        return { kind: 'notifications', notifications: [row] }
+      }),
+    )
 
     assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 1, lanes: [target.id] })
     const completed = await schedule(ref.tenantId, ref.id)
     assert.equal(completed.status, 'completed')
     assert.ok(completed.completedAt !== null)
     assert.equal((await view(row.id)).status, 'queued')
-    assert.equal((await store.plan.schedules(10, later)).taken, 0)
+    assert.equal((await store.plan.schedules(10, deciding(later))).taken, 0)
   })
 
   const decisions: { plan: SchedulePlan & { error: string }; status: string }[] = [
@@ -306,14 +490,17 @@ export function planRules(rule: Rule): void {
       const ref = await scheduled(bench, 5)
       await advance(15)
 
-      const planned = await store.plan.schedules(10, () => plan)
+      const planned = await store.plan.schedules(
+        10,
+        deciding(() => plan),
+      )
 
       assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [] })
       const decided = await schedule(ref.tenantId, ref.id)
       assert.equal(decided.status, status)
       assert.equal(decided.lastError, plan.error)
       assert.equal(decided.completedAt, null)
-      assert.equal((await store.plan.schedules(10, later)).taken, 0)
+      assert.equal((await store.plan.schedules(10, deciding(later))).taken, 0)
     })
 
   rule('"later" leaves a schedule as it was', async (bench) => {
@@ -322,7 +509,7 @@ export function planRules(rule: Rule): void {
     const before = await schedule(ref.tenantId, ref.id)
     await advance(15)
 
-    const planned = await store.plan.schedules(10, later)
+    const planned = await store.plan.schedules(10, deciding(later))
 
     assert.deepEqual(planned, { taken: 1, decided: 0, inserted: 0, lanes: [] })
     assert.deepEqual(await schedule(ref.tenantId, ref.id), before)
@@ -336,10 +523,87 @@ export function planRules(rule: Rule): void {
     const before = await schedule(ref.tenantId, ref.id)
     await advance(15)
 
-    await assert.rejects(store.plan.schedules(10, () => ({ kind: 'notifications', notifications: [good, bad] })))
+    await assert.rejects(
+      store.plan.schedules(
+        10,
+        deciding(() => ({ kind: 'notifications', notifications: [good, bad] })),
+      ),
+    )
 
     assert.deepEqual(await schedule(ref.tenantId, ref.id), before)
     assert.equal(await store.notifications.find(null, good.id), null)
+  })
+
+  rule('a part is written with how far it got, and the rest is due at once', async (bench) => {
+    const { store, lane, notification, schedule, advance } = bench
+    const target = await lane()
+    const ref = await scheduled(bench, 5, target.tenantId)
+    await advance(15)
+    const progress = { cursor: '2', planned: 2, total: 3 }
+    const rows = [1, 2, 3].map(() => notification(target, { scheduleId: ref.id }))
+
+    const first = await store.plan.schedules(
+      10,
+      deciding(() => ({ kind: 'part', notifications: rows.slice(0, 2), progress })),
+    )
+
+    assert.deepEqual(first, { taken: 1, decided: 1, inserted: 2, lanes: [target.id] })
+    const pending = await schedule(ref.tenantId, ref.id)
+    assert.deepEqual([pending.status, pending.progress, pending.attemptCount], ['pending', progress, 0])
+    const second = await store.plan.schedules(
+      10,
+      deciding((due) => {
+        assert.deepEqual(due.schedule, pending)
+        return { kind: 'notifications', notifications: rows.slice(2) }
+      }),
+    )
+    assert.deepEqual([second.decided, second.inserted], [1, 1])
+    const completed = await schedule(ref.tenantId, ref.id)
+    assert.deepEqual([completed.status, completed.progress], ['completed', progress])
+    assert.equal((await store.notifications.countByStatus(target.tenantId)).queued, 3)
+  })
+
+  rule('a part that is refused is as if it had never been tried', async (bench) => {
+    const { store, lane, notification, schedule, advance } = bench
+    const target = await lane()
+    const ref = await scheduled(bench, 5, target.tenantId)
+    await advance(15)
+    const before = await schedule(ref.tenantId, ref.id)
+    const progress = { cursor: '2', planned: 2, total: 3 }
+    const notifications = [notification(target), notification(target, { accountId: null })]
+
+    await assert.rejects(
+      store.plan.schedules(
+        10,
+        deciding(() => ({ kind: 'part', notifications, progress })),
+      ),
+    )
+
+    assert.deepEqual(await schedule(ref.tenantId, ref.id), before)
+    assert.equal((await store.notifications.countByStatus(target.tenantId)).queued, 0)
+  })
+
+  rule('parts of one schedule let others in between', async (bench) => {
+    const { store, schedule, advance } = bench
+    const large = await scheduled(bench, 5)
+    await advance(10)
+    const small = await scheduled(bench, 0)
+    await advance(5)
+    const taken: string[] = []
+    for (let i = 0; i < 3; i++)
+      await store.plan.schedules(
+        1,
+        deciding((due) => {
+          taken.push(due.schedule.id)
+          const progress = { cursor: String(i), planned: i, total: 9 }
+          return due.schedule.id === large.id
+            ? { kind: 'part', notifications: [], progress }
+            : { kind: 'notifications', notifications: [] }
+        }),
+      )
+
+    assert.deepEqual(taken, [large.id, small.id, large.id])
+    assert.equal((await schedule(large.tenantId, large.id)).progress?.cursor, '2')
   })
 
   rule('planners at work at the same time plan each schedule once', async (bench) => {
@@ -347,14 +611,17 @@ export function planRules(rule: Rule): void {
     const target = await lane()
     await store.events.insert(Array.from({ length: 20 }, () => event(target.tenantId)))
     const dueAt = (await store.now()) + 5
-    await store.plan.events(50, () => ({ kind: 'schedule', scheduleId: newId(), dueAt }))
+    await store.plan.events(
+      50,
+      deciding(() => dueLater(newId(), dueAt)),
+    )
     await advance(15)
     const planner = async (): Promise<void> => {
-      const plan = ({ id }: { id: string }): SchedulePlan => ({
+      const plan = ({ schedule }: DueSchedule): SchedulePlan => ({
         kind: 'notifications',
-        notifications: [notification(target, { scheduleId: id })],
+        notifications: [notification(target, { scheduleId: schedule.id })],
       })
-      while ((await store.plan.schedules(3, plan)).taken > 0);
+      while ((await store.plan.schedules(3, deciding(plan))).taken > 0);
     }
 
     await Promise.all([planner(), planner(), planner()])
@@ -377,7 +644,7 @@ export function planRules(rule: Rule): void {
     assert.equal(deferred.attemptCount, 1)
     assert.equal(deferred.lastError, 'refused by the store')
     assertBetween(deferred.nextAttemptAt, before + FAR_MS, (await store.now()) + FAR_MS)
-    assert.equal((await store.plan.events(10, later)).taken, 0)
+    assert.equal((await store.plan.events(10, deciding(later))).taken, 0)
   })
 
   rule('a deferred event is taken again after its delay', async ({ store, event, tenant, advance }) => {
@@ -388,10 +655,13 @@ export function planRules(rule: Rule): void {
     await advance(20)
 
     const counts: number[] = []
-    await store.plan.events(10, ({ attemptCount }) => {
-      counts.push(attemptCount)
-      return failure
-    })
+    await store.plan.events(
+      10,
+      deciding(({ attemptCount }) => {
+        counts.push(attemptCount)
+        return failure
+      }),
+    )
 
     assert.deepEqual(counts, [2])
   })
@@ -407,13 +677,16 @@ export function planRules(rule: Rule): void {
       [failed.status, failed.lastError, failed.publishedAt],
       ['failed', 'refused for the last time', null],
     )
-    assert.equal((await store.plan.events(10, later)).taken, 0)
+    assert.equal((await store.plan.events(10, deciding(later))).taken, 0)
   })
 
   rule('a published event cannot be deferred any more', async ({ store, event, tenant, newId, storedEvent }) => {
     const given = event(await tenant())
     await store.events.insert([given])
-    await store.plan.events(1, () => ({ kind: 'notifications', scheduleId: newId(), notifications: [] }))
+    await store.plan.events(
+      1,
+      deciding(() => dueNow(newId())),
+    )
     const published = await storedEvent(given.tenantId, given.id)
 
     await store.plan.deferEvent(given, 'too late', null)
@@ -441,10 +714,10 @@ export function planRules(rule: Rule): void {
 
     const deferred = await schedule(ref.tenantId, ref.id)
     assert.deepEqual([deferred.status, deferred.attemptCount, deferred.lastError], ['pending', 1, 'refused'])
-    assert.equal((await store.plan.schedules(10, later)).taken, 0)
+    assert.equal((await store.plan.schedules(10, deciding(later))).taken, 0)
     await store.plan.deferSchedule(ref, 'refused again', 5)
     await advance(15)
-    assert.equal((await store.plan.schedules(10, later)).taken, 1)
+    assert.equal((await store.plan.schedules(10, deciding(later))).taken, 1)
     assert.equal((await schedule(ref.tenantId, ref.id)).attemptCount, 2)
   })
 
@@ -457,14 +730,17 @@ export function planRules(rule: Rule): void {
 
     const failed = await schedule(ref.tenantId, ref.id)
     assert.deepEqual([failed.status, failed.lastError], ['failed', 'refused for the last time'])
-    assert.equal((await store.plan.schedules(10, later)).taken, 0)
+    assert.equal((await store.plan.schedules(10, deciding(later))).taken, 0)
   })
 
   rule('a completed schedule cannot be deferred any more', async (bench) => {
     const { store, schedule, advance } = bench
     const ref = await scheduled(bench, 5)
     await advance(15)
-    await store.plan.schedules(1, () => ({ kind: 'notifications', notifications: [] }))
+    await store.plan.schedules(
+      1,
+      deciding(() => ({ kind: 'notifications', notifications: [] })),
+    )
     const completed = await schedule(ref.tenantId, ref.id)
 
     await store.plan.deferSchedule(ref, 'too late', null)
@@ -476,9 +752,9 @@ export function planRules(rule: Rule): void {
     const { store, tenant, newId } = bench
     const ref = await scheduled(bench, FAR_MS)
 
-    assert.equal(await store.notifications.schedule(await tenant(), ref.id), null)
-    assert.equal(await store.notifications.schedule(ref.tenantId, newId()), null)
-    assert.equal(await store.notifications.schedule(ref.tenantId, 'no id at all'), null)
+    assert.equal(await store.schedules.find(await tenant(), ref.id), null)
+    assert.equal(await store.schedules.find(ref.tenantId, newId()), null)
+    assert.equal(await store.schedules.find(ref.tenantId, 'no id at all'), null)
   })
 }
 
@@ -495,6 +771,14 @@ async function scheduled(
   only(await store.events.insert([given]))
   const id = newId()
   const dueAt = (await store.now()) + ms
-  assert.equal((await store.plan.events(1, () => ({ kind: 'schedule', scheduleId: id, dueAt }))).decided, 1)
+  assert.equal(
+    (
+      await store.plan.events(
+        1,
+        deciding(() => dueLater(id, dueAt)),
+      )
+    ).decided,
+    1,
+  )
   return { tenantId: given.tenantId, id, eventId: given.id }
 }

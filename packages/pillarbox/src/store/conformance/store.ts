@@ -62,6 +62,11 @@ export function storeRules(rule: Rule): void {
       for (const list of [
         store.notifications.list({ tenantId }, { limit: 1, cursor }),
         store.events.list({ tenantId }, { limit: 1, cursor }),
+        store.schedules.list({ tenantId }, { limit: 1, cursor }),
+        store.templates.list(tenantId, {}, { limit: 1, cursor }),
+        store.people.listContacts(tenantId, {}, { limit: 1, cursor }),
+        store.people.listConversations(tenantId, {}, { limit: 1, cursor }),
+        store.lists.list(tenantId, { limit: 1, cursor }),
       ])
         await assert.rejects(list, (error) => isPillarboxError(error, 'invalid_query'), JSON.stringify(cursor))
   })

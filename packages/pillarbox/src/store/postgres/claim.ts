@@ -1,6 +1,6 @@
 import type { Channel } from '../../model/channel.ts'
 import type { Address } from '../../model/recipient.ts'
-import type { Claim, ClaimAnswer, Content } from '../store.ts'
+import type { Claim, ClaimAnswer, Content, NotificationPolicy, SealedContent } from '../store.ts'
 import { plainArray } from './arrays.ts'
 import type { LowWater } from './low-water.ts'
 import type { Run } from './session.ts'
@@ -9,16 +9,16 @@ import type { Run } from './session.ts'
 export const CLAIM_COLUMNS = `
   d.token, d.notification_id, d.lane_id, d.attempt, d.spent, d.possible_duplicate, n.tenant_id, n.channel, n.recipient,
   n.content, n.event_type, n.entity_type, n.entity_id, n.locale, n.correlation_id, n.fallback,
-  extract(epoch from n.expires_at)::float8 * 1000`
+  extract(epoch from n.expires_at)::float8 * 1000, n.policy`
 
 /** The statement's time in milliseconds. */
 export const NOW_MS = 'extract(epoch from now())::float8 * 1000'
 
 /** As many nulls as there are `CLAIM_COLUMNS`. */
-const NO_CLAIM = Array.from({ length: 17 }, () => 'null').join(', ')
+const NO_CLAIM = Array.from({ length: 18 }, () => 'null').join(', ')
 
 /** As many as there are behind the lane. */
-const NO_MORE = Array.from({ length: 14 }, () => 'null').join(', ')
+const NO_MORE = Array.from({ length: 15 }, () => 'null').join(', ')
 
 /** A row of the time, if it is not that of the row before, and `CLAIM_COLUMNS`. */
 export type ClaimRow = [
@@ -40,6 +40,7 @@ export type ClaimRow = [
   correlationId: string | null,
   fallback: string | null,
   expiresAt: number | null,
+  policy: string | null,
 ]
 
 /** Claims of rows; one without a notification only tells the time. */
@@ -61,7 +62,8 @@ export function claimsOf(rows: readonly ClaimRow[]): Claim[] {
       tenantId: row[7],
       channel: row[8],
       to: JSON.parse(row[9]) as Address,
-      content: JSON.parse(row[10]) as Content,
+      content: JSON.parse(row[10]) as Content | SealedContent,
+      policy: row[18] === null ? null : (JSON.parse(row[18]) as NotificationPolicy),
       eventType: row[11],
       entity: entityType === null || entityId === null ? null : { type: entityType, id: entityId },
       locale: row[14],

@@ -1,5 +1,5 @@
 import type { Completion, NewNotification } from '../store.ts'
-import { plainArray, textArray, wholeArray } from './arrays.ts'
+import { jsonArray, plainArray, textArray, wholeArray } from './arrays.ts'
 import { insertNotifications } from './notifications.ts'
 import type { Run, Session } from './session.ts'
 
@@ -43,8 +43,9 @@ async function writeResults(run: Run, workerId: string, given: readonly Completi
 type ResultRow = [id: string, token: number, laneId: null] | [id: null, token: null, laneId: string]
 
 /** Accepted, and nothing else to say of it. */
-function isSent({ to, outcome, code, error, reason }: Completion): boolean {
-  return to === 'sent' && outcome === 'accepted' && code === null && error === null && reason === null
+function isSent({ to, outcome, code, error, reason, resolvedTargets }: Completion): boolean {
+  const isAccepted = to === 'sent' && outcome === 'accepted'
+  return isAccepted && code === null && error === null && reason === null && resolvedTargets === null
 }
 
 /** Accepted messages: most of all results, so they get the fewest parameters and plan nodes. */
@@ -66,19 +67,20 @@ const SENT = `
   select id, token, null::uuid from given where (id, token) not in (select id, token from ended)`
 
 const GIVEN = `id, token, attempt, possible_duplicate, age_ms, duration_ms, provider, provider_message_id, outcome, code,
-  error, to_status, reason, delay_ms, spent`
+  error, to_status, reason, delay_ms, spent, resolved_targets`
 
 const ALL_GIVEN = `
   select * from unnest($2::uuid[], $3::bigint[], $4::int[], $5::boolean[], $6::int[], $7::int[], $8::text[], $9::text[],
-    $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::int[], $16::int[]) as g (${GIVEN})`
+    $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::int[], $16::int[], $17::json[]) as g (${GIVEN})`
 
 const ATTEMPT = `notification_id, number, late, outcome, to_status, possible_duplicate, duration_ms, started_at, token,
-  worker_id, provider, provider_message_id, code, error, reason`
+  worker_id, provider, provider_message_id, code, error, reason, resolved_targets`
 
 /** An attempt of a row of `given`. */
 function attemptOf(late: boolean): string {
   return `id, attempt, ${late}, outcome, to_status, possible_duplicate, duration_ms,
-    now() - age_ms * interval '1 millisecond', token, $1::uuid, provider, provider_message_id, code, error, reason`
+    now() - age_ms * interval '1 millisecond', token, $1::uuid, provider, provider_message_id, code, error, reason,
+    resolved_targets`
 }
 
 /** Every kind of result. `over` leaves the work table; `again` waits for its next attempt. */
@@ -166,6 +168,7 @@ function columns(given: readonly Completion[]): string[] {
     textArray(given.map((each) => each.reason)),
     wholeArray(given.map((each) => each.delayMs)),
     wholeArray(given.map((each) => each.spent)),
+    jsonArray(given.map((each) => each.resolvedTargets)),
   ]
 }
 

@@ -41,12 +41,19 @@ async function empty({ url }: FreshDatabase): Promise<void> {
 
 async function openEmpty(prepare: boolean): Promise<OpenStore> {
   const database = spare.pop() ?? (await migratedDatabase())
-  const store = await openPostgres({ url: database.url, clock, logger: silent, prepare })
+  const open = () => openPostgres({ url: database.url, clock, logger: silent, prepare })
+  const store = await open()
+  const opened = [store]
   return {
     store,
     advance: (ms) => wait(ms),
+    another: async () => {
+      const other = await open()
+      opened.push(other)
+      return other
+    },
     close: async () => {
-      await store.close()
+      await Promise.all(opened.map((each) => each.close()))
       await empty(database)
       spare.push(database)
     },

@@ -49,7 +49,8 @@ describe('migrate', () => {
     const answers = await Promise.all(bench.sessions.map((session) => migrate(session, silent)))
 
     const wanted = MIGRATIONS.length
-    for (const { from, to } of answers) assert.ok((from === 0 || from === wanted) && to === wanted)
+    // The lock is held for one migration at a time, so one process may go on from where another left off.
+    for (const { from, to } of answers) assert.ok(from >= 0 && from <= wanted && to === wanted)
     assert.equal(answers.filter(({ from }) => from === 0).length, 1)
     assert.deepEqual(await schemaVersions(bench.session), { found: wanted, wanted })
   })
@@ -87,7 +88,10 @@ describe('migrate', () => {
     await using bench = await setup()
     await migrate(bench.session, silent, small)
 
-    await assert.rejects(migrate(bench.session, silent, small.slice(0, 1)), /schema version 2.*up to 1.*newer/)
+    await assert.rejects(migrate(bench.session, silent, small.slice(0, 1)), {
+      name: 'SetupError',
+      message: /schema version 2.*up to 1/,
+    })
   })
 
   it('finds version 0 in a database that never saw Pillarbox', async () => {

@@ -1,4 +1,4 @@
-import { PillarboxError } from '../../model/errors.ts'
+import { SetupError } from '../../model/errors.ts'
 import type { Logger } from '../../model/ports.ts'
 import { MIGRATIONS, type Migration } from './migrations/index.ts'
 import type { Run, Session } from './session.ts'
@@ -55,10 +55,9 @@ async function applyNext(
   const found = await foundVersion(run)
   const wanted = latestOf(migrations)
   if (found > wanted)
-    throw new PillarboxError(
-      'internal',
-      `The database has schema version ${found}, and this Pillarbox knows versions up to ${wanted}: ` +
-        'it was migrated by a newer one. Start that version, or restore a backup.',
+    throw new SetupError(
+      `The database has schema version ${found}, and this Pillarbox knows versions up to ${wanted}.`,
+      'start a Pillarbox at least as new as the one that wrote it',
     )
   const migration = migrations.find(({ version }) => version === found + 1) ?? null
   if (migration === null) return { found, migration }

@@ -1,4 +1,5 @@
 import { addressOf } from '../../model/recipient.ts'
+import { isSealed } from '../shared/fields.ts'
 import type { NewNotification, NotificationStore } from '../store.ts'
 import { jsonArray, plainArray, storable, textArray } from './arrays.ts'
 import { grouped } from './group.ts'
@@ -22,9 +23,10 @@ export interface Inserted {
 }
 
 /**
- * Common table expressions that write notifications: the ledger, and for each a work row or, if it is born parked, where
- * it rests. `ledger` has what was written; repeats of a key are not. The work rows are sorted as claims will take them,
- * so that a claim finds its rows side by side. Their parameters are `notificationValues`, the statement's first.
+ * Common table expressions that write notifications: the ledger, for each a work row or, if it is born parked, where it
+ * rests, and which of them are to be scrubbed one day. `ledger` has what was written; repeats of a key are not. The work
+ * rows are sorted as claims will take them, so that a claim finds its rows side by side. Their parameters are
+ * `notificationValues`, the statement's first.
  *
  * `(… in (…)) is true` rather than a join: that is looked up in a hash table, however the session joins.
  */
@@ -32,36 +34,42 @@ export const WRITE_NOTIFICATIONS = `
   ledger as (
     insert into pillarbox.notifications (id, tenant_id, idempotency_key, channel, account_id, provider, recipient, address,
       content, event_id, event_type, schedule_id, entity_type, entity_id, template_id, template_version, locale,
-      correlation_id, execution_id, parent_execution_id, site, triggered_by, fallback, fallback_of, warnings, due_at,
-      expires_at)
+      correlation_id, execution_id, parent_execution_id, site, triggered_by, fallback, fallback_of, warnings, contact_id,
+      conversation_id, policy, due_at, expires_at)
     select id, tenant_id, idempotency_key, channel, account_id, provider, recipient, address, content, event_id,
       event_type, schedule_id, entity_type, entity_id, template_id, template_version, locale, correlation_id,
-      execution_id, parent_execution_id, site, triggered_by, fallback, fallback_of, warnings,
-      to_timestamp(due_ms / 1000), to_timestamp(expires_ms / 1000)
+      execution_id, parent_execution_id, site, triggered_by, fallback, fallback_of, warnings, contact_id,
+      conversation_id, policy, to_timestamp(due_ms / 1000), to_timestamp(expires_ms / 1000)
     from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::text[], $7::json[], $8::text[],
       $9::json[], $10::text[], $11::text[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::int[], $17::text[],
       $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::json[], $24::uuid[], $25::json[],
-      $26::float8[], $27::float8[])
+      $26::uuid[], $27::uuid[], $28::json[], $29::float8[], $30::float8[])
       as given (id, tenant_id, idempotency_key, channel, account_id, provider, recipient, address, content, event_id,
         event_type, schedule_id, entity_type, entity_id, template_id, template_version, locale, correlation_id,
-        execution_id, parent_execution_id, site, triggered_by, fallback, fallback_of, warnings, due_ms, expires_ms)
+        execution_id, parent_execution_id, site, triggered_by, fallback, fallback_of, warnings, contact_id,
+        conversation_id, policy, due_ms, expires_ms)
     on conflict (tenant_id, idempotency_key) do nothing
     returning id, account_id, due_at
   ), queued as (
     insert into pillarbox.dispatch (notification_id, lane_id, visible_at)
     select id, account_id, greatest(now(), due_at) from ledger
-    where (id in (select unnest($28::uuid[]))) is not true
+    where (id in (select unnest($31::uuid[]))) is not true
     order by account_id, greatest(now(), due_at), id
     returning lane_id, visible_at
   ), parked as (
     insert into pillarbox.settled (notification_id, tenant_id, status, reason, last_error)
     select id, tenant_id, 'parked', reason, error
-    from unnest($28::uuid[], $29::text[], $30::text[], $31::text[]) as given (id, tenant_id, reason, error)
+    from unnest($31::uuid[], $32::text[], $33::text[], $34::text[]) as given (id, tenant_id, reason, error)
+    where (id in (select id from ledger)) is true
+  ), sealed as (
+    insert into pillarbox.sealed_contents (notification_id, tenant_id, event_id)
+    select id, tenant_id, event_id
+    from unnest($35::uuid[], $36::text[], $37::text[]) as given (id, tenant_id, event_id)
     where (id in (select id from ledger)) is true
   )`
 
 /** How many parameters `WRITE_NOTIFICATIONS` has. */
-export const NOTIFICATION_VALUES = 31
+export const NOTIFICATION_VALUES = 37
 
 const INSERT = `with ${WRITE_NOTIFICATIONS} select id, coalesce(due_at <= now(), true) as due from ledger`
 
@@ -120,6 +128,7 @@ export function notificationValues(notifications: readonly NewNotification[]): s
     .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
     .map(({ each }) => each)
   const parked = given.filter((each) => each.parked !== null)
+  const sealed = given.filter((each) => isSealed(each.content))
   return [
     plainArray(given.map((each) => each.id)),
     textArray(given.map((each) => each.tenantId)),
@@ -146,12 +155,18 @@ export function notificationValues(notifications: readonly NewNotification[]): s
     jsonArray(sparse(given.map((each) => (each.fallback.length > 0 ? each.fallback : null)))),
     plainArray(sparse(given.map((each) => each.fallbackOf))),
     jsonArray(sparse(given.map((each) => (each.warnings.length > 0 ? each.warnings : null)))),
+    plainArray(sparse(given.map((each) => each.contactId))),
+    plainArray(sparse(given.map((each) => each.conversationId))),
+    jsonArray(sparse(given.map((each) => each.policy))),
     plainArray(sparse(given.map((each) => each.dueAt))),
     plainArray(sparse(given.map((each) => each.expiresAt))),
     plainArray(parked.map((each) => each.id)),
     textArray(parked.map((each) => each.tenantId)),
     textArray(parked.map((each) => each.parked?.reason ?? null)),
     textArray(parked.map((each) => each.parked?.error ?? null)),
+    plainArray(sealed.map((each) => each.id)),
+    textArray(sealed.map((each) => each.tenantId)),
+    textArray(sealed.map((each) => each.eventId)),
   ]
 }
 

@@ -23,7 +23,7 @@ function everyRole(store: Store): (() => Promise<unknown>)[] {
     () => store.now(),
     () => store.tenants.find('nobody'),
     () => store.events.insert([]),
-    () => store.plan.events(1, () => ({ kind: 'later' })),
+    () => store.plan.events(1, { prepare: () => {}, plan: () => ({ kind: 'later' }) }),
     () => store.dispatch.dueLanes(null, 1),
     () => store.dispatch.release(NOBODY, [{ notificationId: NOBODY, token: 1 }]),
     () => store.workers.beat(NOBODY),

@@ -2,11 +2,16 @@ import type { Clock, Logger } from '../../model/ports.ts'
 import { sharedAccounts } from '../shared/accounts.ts'
 import { sharedCatalogue } from '../shared/catalogue.ts'
 import { sharedEvents } from '../shared/events.ts'
+import { sharedInstance } from '../shared/instance.ts'
 import { sharedKeys } from '../shared/keys.ts'
 import { sharedLanes } from '../shared/lanes.ts'
+import { sharedLists } from '../shared/lists.ts'
 import { sharedNotifications } from '../shared/notifications.ts'
+import { sharedPeople } from '../shared/people.ts'
 import { sharedPlan } from '../shared/plan.ts'
 import { sharedReceipts } from '../shared/receipts.ts'
+import { sharedSchedules } from '../shared/schedules.ts'
+import { sharedTemplates } from '../shared/templates.ts'
 import { sharedTenants } from '../shared/tenants.ts'
 import type { Store } from '../store.ts'
 import { openDispatch } from './dispatch.ts'
@@ -72,6 +77,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const admin = openSessions(poolSize, session('admin'))
   const intake = openSession(session('intake', BY_KEY))
   const planning = openSession({ ...session('plan', [...BY_KEY, IN_ORDER]), pipeline: true })
+  const people = openSession(session('people', [...BY_KEY, IN_ORDER]))
   const claims = openSession(session('claim', BY_KEY))
   const completions = openSessions(2, session('complete', BY_KEY))
   const control = openSession(session('control'))
@@ -105,9 +111,14 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     keys: sharedKeys(scripts),
     accounts: sharedAccounts(scripts),
     catalogue: sharedCatalogue(scripts),
+    templates: sharedTemplates(scripts),
+    people: sharedPeople(scripts, { planning: scriptRunner(people) }),
+    lists: sharedLists(scripts, { planning: scriptRunner(people) }),
+    schedules: sharedSchedules(scripts),
+    instance: sharedInstance(scripts),
     wake,
     close: async () => {
-      const sessions = [admin, intake, planning, claims, completions, control, wake]
+      const sessions = [admin, intake, planning, people, claims, completions, control, wake]
       await Promise.all(sessions.map((each) => each.close()))
     },
   }

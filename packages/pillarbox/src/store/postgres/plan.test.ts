@@ -1,23 +1,29 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openPlan } from './plan.ts'
-import type { Query, Session } from './session.ts'
+import type { Decide, Query, Session } from './session.ts'
 
 /** Planning on a session that answers probes and takes as told, and notes what it was asked. */
-function setup({ probes, takes }: { probes: number[]; takes: number[] }) {
+function setup({ probes, takes, payload = '{}' }: { probes: number[]; takes: number[]; payload?: string }) {
   const asked: string[] = []
   const rows = (count: number): Record<string, unknown>[] =>
-    Array.from({ length: count }, (_, i) => ({ tenant_id: 'acme', id: `event-${i}`, payload: '{}' }))
+    Array.from({ length: count }, (_, i) => ({
+      tenant_id: 'acme',
+      id: `event-${i}`,
+      entity_type: 'booking',
+      entity_id: String(i % 2),
+      payload,
+    }))
   const session = {
     run: async ({ name }: Query) => {
       asked.push(name ?? '')
       return rows(probes.shift() ?? 0)
     },
-    exchange: async (take: Query, decide: (given: Record<string, unknown>[]) => Query | null) => {
+    exchange: async (take: Query, decide: Decide<Record<string, unknown>>) => {
       asked.push(take.name ?? '')
-      const write = decide(rows(takes.shift() ?? 0))
-      asked.push(write?.name ?? 'nothing')
-      return write && []
+      const writes = await decide(rows(takes.shift() ?? 0))
+      asked.push(...(writes.length > 0 ? writes.map(({ name }) => name ?? '') : ['nothing']))
+      return []
     },
   } as unknown as Session
   let isHinted = false
@@ -29,11 +35,15 @@ function setup({ probes, takes }: { probes: number[]; takes: number[] }) {
   const { events } = openPlan(session, { wasHinted })
   return {
     asked,
+    events,
     hint: () => {
       isHinted = true
     },
     plan: (kind: 'failed' | 'later') =>
-      events(2, () => (kind === 'later' ? { kind } : { kind, reason: 'invalid_event', error: 'no' })),
+      events(2, {
+        prepare: () => {},
+        plan: () => (kind === 'later' ? { kind } : { kind, reason: 'invalid_event', error: 'no' }),
+      }),
   }
 }
 
@@ -69,6 +79,59 @@ describe('planning', () => {
     for (let i = 0; i < 2; i++) await plan('failed')
 
     assert.deepEqual(asked, ['take_events', 'write_events', 'probe_events'])
+  })
+
+  it('costs one statement for each thing that few batches have, and none where they have not', async () => {
+    const cancels = [null, { eventTypes: ['booking.confirmed'], replaces: false }, { eventTypes: [], replaces: true }]
+    const names: string[][] = []
+    for (const each of cancels) {
+      const { events, asked } = setup({ probes: [1], takes: [1] })
+      await events(2, {
+        prepare: () => {},
+        plan: () => ({ kind: 'notifications', scheduleId: 's', notifications: [], cancels: each }),
+      })
+      names.push(asked.slice(2))
+    }
+
+    assert.deepEqual(names, [
+      ['write_events'],
+      ['await_planners', 'cancel_schedules', 'cancel_notifications', 'write_events'],
+      ['await_planners', 'cancel_schedules', 'write_events'],
+    ])
+  })
+
+  it('cuts a batch only before an event that ends what an earlier one of the batch begins', async () => {
+    const { events, asked } = setup({ probes: [1], takes: [4] })
+    const cancels = { eventTypes: ['booking.confirmed'], replaces: false }
+    let n = 0
+
+    // Two entities, in turn: the first two events end nothing that the batch begins.
+    await events(4, {
+      prepare: () => {},
+      plan: () => ({ kind: 'notifications', scheduleId: 's', notifications: [], cancels: n++ === 3 ? null : cancels }),
+    })
+
+    const piece = ['cancel_schedules', 'cancel_notifications', 'write_events']
+    assert.deepEqual(asked.slice(2), ['await_planners', ...piece, ...piece])
+  })
+
+  it('notes which payloads have secrets', async () => {
+    const { plan, events, asked } = setup({ probes: [1, 1], takes: [1, 1], payload: '{"token": {"$sealed": "x"}}' })
+    await plan('failed')
+    await events(2, {
+      prepare: () => {},
+      plan: () => ({ kind: 'notifications', scheduleId: 's', notifications: [], cancels: null }),
+    })
+
+    assert.deepEqual(asked, [
+      'probe_events',
+      'take_events',
+      'write_events',
+      'probe_events',
+      'take_events',
+      'write_events',
+      'note_sealed_payloads',
+    ])
   })
 
   it('writes nothing where every row waits', async () => {

@@ -1,8 +1,12 @@
 import type { StoredEvent } from '../../model/event.ts'
+import type { Reason } from '../../model/reason.ts'
+import { cancelsOf, type Ending, endingsOf } from '../shared/endings.ts'
 import { EVENT_COLUMNS, eventOf, SCHEDULE_COLUMNS, scheduleOf } from '../shared/events.ts'
 import type { Row } from '../shared/script.ts'
-import type { EventPlan, Planned, PlanStore, SchedulePlan, StoredSchedule } from '../store.ts'
-import { plainArray, textArray } from './arrays.ts'
+import { holdsSealed } from '../shared/scrub.ts'
+import type { DueSchedule, EventPlan, Planned, Planning, PlanStore, SchedulePlan } from '../store.ts'
+import { jsonArray, plainArray, textArray } from './arrays.ts'
+import { awaitOthers, cancel } from './cancel.ts'
 import { NOTIFICATION_VALUES, notificationValues, WRITE_NOTIFICATIONS } from './notifications.ts'
 import type { Query, Session } from './session.ts'
 import type { PostgresWake } from './wake.ts'
@@ -15,19 +19,19 @@ export function openPlan(
   const events = batches(session, { name: 'probe_events', text: PROBE_EVENTS }, () => wasHinted('events'))
   const schedules = batches(session, { name: 'probe_schedules', text: PROBE_SCHEDULES }, () => false)
   return {
-    events: (limit, plan) =>
-      events({ name: 'take_events', text: TAKE_EVENTS, values: [limit] }, limit, (rows) => planEvents(rows, plan)),
-    schedules: (limit, plan) =>
+    events: (limit, planning) =>
+      events({ name: 'take_events', text: TAKE_EVENTS, values: [limit] }, limit, (rows) => planEvents(rows, planning)),
+    schedules: (limit, planning) =>
       schedules({ name: 'take_schedules', text: TAKE_SCHEDULES, values: [limit] }, limit, (rows) =>
-        planSchedules(rows, plan),
+        planSchedules(rows, planning),
       ),
   }
 }
 
-/** What a batch comes to: how many rows were decided, and the statement that writes it. */
+/** What a batch comes to: how many rows were decided, and the statements that write it. */
 interface Batch {
   decided: number
-  write: Query
+  writes: Query[]
 }
 
 const NOTHING: Planned = { taken: 0, decided: 0, inserted: 0, lanes: [] }
@@ -38,20 +42,34 @@ const NOTHING: Planned = { taken: 0, decided: 0, inserted: 0, lanes: [] }
  */
 function batches(session: Session, probe: Query, wasHinted: () => boolean) {
   let isMoreLikely = false
-  return async (take: Query, limit: number, decide: (rows: Row[]) => Batch): Promise<Planned> => {
+  return async (take: Query, limit: number, decide: (rows: Row[]) => Batch | Promise<Batch>): Promise<Planned> => {
     const isLikely = wasHinted() || isMoreLikely
     isMoreLikely = false
     if (!isLikely && (await session.run(probe)).length === 0) return NOTHING
     let [taken, decided] = [0, 0]
-    const written = await session.exchange<Row, Written>(take, (rows) => {
-      const batch = decide(rows)
-      taken = rows.length
+    const writesOf = (batch: Batch): Query[] => {
       decided = batch.decided
-      return decided > 0 ? batch.write : null
+      return decided > 0 ? batch.writes : []
+    }
+    const written = await session.exchange<Row, Written>(take, (rows) => {
+      taken = rows.length
+      if (taken === 0) return []
+      const batch = decide(rows)
+      return batch instanceof Promise ? batch.then(writesOf) : writesOf(batch)
     })
     isMoreLikely = taken === limit
-    return { taken, decided, ...summed(written ?? []) }
+    return { taken, decided, ...summed(written) }
   }
+}
+
+/** What comes of rows once all is read that their plans need. */
+function prepared<T, Plan>(
+  planning: Planning<T, Plan>,
+  rows: readonly T[],
+  decide: () => Batch,
+): Batch | Promise<Batch> {
+  const reading = planning.prepare(rows)
+  return reading instanceof Promise ? reading.then(decide) : decide()
 }
 
 /** One row per lane, and one for notifications without. */
@@ -90,14 +108,77 @@ const TAKE_EVENTS = `
   limit $1
   for no key update skip locked`
 
-function planEvents(rows: readonly Row[], plan: (event: StoredEvent) => EventPlan): Batch {
-  const decided = rows
-    .map((row) => {
-      const event = eventOf(row)
-      return { event, place: String(row['place']), plan: plan(event) }
+interface TakenEvent {
+  event: StoredEvent
+  place: string
+  hasSecrets: boolean
+}
+type PlannedEvent = TakenEvent & { plan: Exclude<EventPlan, { kind: 'later' }> }
+
+function planEvents(rows: readonly Row[], planning: Planning<StoredEvent, EventPlan>): Batch | Promise<Batch> {
+  const taken = rows.map((row): TakenEvent => {
+    return { event: eventOf(row), place: String(row['place']), hasSecrets: holdsSealed(row['payload']) }
+  })
+  const events = taken.map(({ event }) => event)
+  return prepared(planning, events, () => {
+    const decided = taken.flatMap((each): PlannedEvent[] => {
+      const plan = planning.plan(each.event)
+      return plan.kind === 'later' ? [] : [{ ...each, plan }]
     })
-    .filter(({ plan: { kind } }) => kind !== 'later')
-  return { decided: decided.length, write: { name: 'write_events', text: WRITE_EVENTS, values: eventValues(decided) } }
+    return { decided: decided.length, writes: eventWrites(decided, events) }
+  })
+}
+
+/** One statement, unless events put an end to something or bring secrets. */
+function eventWrites(decided: readonly PlannedEvent[], taken: readonly StoredEvent[]): Query[] {
+  const pieces = piecesOf(decided)
+  const endings = pieces.flatMap((piece) => piece.endings)
+  const writes = endings.length > 0 ? [awaitOthers(endings, taken)] : []
+  for (const piece of pieces)
+    writes.push(...cancel(piece.endings), {
+      name: 'write_events',
+      text: WRITE_EVENTS,
+      values: eventValues(piece.decided),
+    })
+  const secret = decided.filter(({ hasSecrets, plan }) => hasSecrets && plan.kind !== 'failed')
+  if (secret.length > 0)
+    writes.push({
+      name: 'note_sealed_payloads',
+      text: NOTE_SEALED_PAYLOADS,
+      values: [textArray(secret.map(({ event }) => event.tenantId)), textArray(secret.map(({ event }) => event.id))],
+    })
+  return writes
+}
+
+interface Piece {
+  /** Ended before any of the piece is written. */
+  endings: Ending[]
+  decided: PlannedEvent[]
+}
+
+/**
+ * The batch, cut before every event that puts an end to something of an entity which an earlier one of the same piece
+ * concerns: so the order of events decides what stands. Nearly always one piece.
+ */
+function piecesOf(decided: readonly PlannedEvent[]): Piece[] {
+  if (decided.every(({ plan }) => cancelsOf(plan) === null)) return [{ endings: [], decided: [...decided] }]
+  const pieces: Piece[] = []
+  let piece: Piece = { endings: [], decided: [] }
+  let concerned = new Set<string>()
+  for (const each of decided) {
+    const { tenantId, entity } = each.event
+    const endings = endingsOf(each.event, each.plan)
+    const concerns = JSON.stringify([tenantId, entity.type, entity.id])
+    if (pieces.length === 0 || (endings.length > 0 && concerned.has(concerns))) {
+      piece = { endings: [], decided: [] }
+      concerned = new Set()
+      pieces.push(piece)
+    }
+    piece.endings.push(...endings)
+    piece.decided.push(each)
+    concerned.add(concerns)
+  }
+  return pieces
 }
 
 /**
@@ -107,42 +188,59 @@ function planEvents(rows: readonly Row[], plan: (event: StoredEvent) => EventPla
 const WRITE_EVENTS = `
   with ${WRITE_NOTIFICATIONS}, ${behindNotifications(`
   given as materialized (
-    select * from unnest($1::tid[], $2::text[], $3::text[], $4::uuid[], $5::float8[], $6::boolean[], $7::text[],
-      $8::text[]) as g (place, tenant_id, id, schedule_id, due_ms, is_later, reason, error)
-  )`)}, scheduled as (
-    insert into pillarbox.schedules (id, tenant_id, event_id, due_at, status, next_attempt_at, completed_at)
-    select schedule_id, tenant_id, id, coalesce(to_timestamp(due_ms / 1000), now()),
-      case when is_later then 'pending' else 'completed' end,
-      case when is_later then to_timestamp(due_ms / 1000) end,
-      case when is_later then null else now() end
-    from given where schedule_id is not null
-  ), audited as (
-    insert into pillarbox.audit (tenant_id, actor, action, subject, from_status, to_status, reason)
-    select tenant_id, 'system', 'fail', 'event:' || id, 'pending', 'failed', reason from given where reason is not null
-  ), settled as (
+    select * from unnest($1::tid[], $2::uuid[], $3::text[], $4::float8[], $5::text[], $6::text[])
+      as g (place, schedule_id, schedule_status, due_ms, reason, error)
+  )`)}, published as (
     update pillarbox.events e
-    set status = case when given.reason is null then 'published' else 'failed' end,
-      published_at = case when given.reason is null then now() end,
-      attempt_count = e.attempt_count + case when given.reason is null then 0 else 1 end,
-      last_error = given.error
+    set status = case when given.schedule_id is null then 'failed' else 'published' end,
+      published_at = case when given.schedule_id is not null then now() end,
+      attempt_count = e.attempt_count + case when given.schedule_id is null then 1 else 0 end,
+      last_error = case when given.schedule_id is null then given.error end
     from given
     where e.ctid = given.place
+    returning given.*, e.tenant_id, e.id, e.type, e.entity_type, e.entity_id
+  ), scheduled as (
+    insert into pillarbox.schedules (id, tenant_id, event_id, event_type, entity_type, entity_id, due_at, status,
+      next_attempt_at, last_error, completed_at)
+    select schedule_id, tenant_id, id, type, entity_type, entity_id, coalesce(to_timestamp(due_ms / 1000), now()),
+      schedule_status,
+      case when schedule_status in ('pending', 'awaiting_approval') then to_timestamp(due_ms / 1000) end,
+      error,
+      case when schedule_status = 'completed' then now() end
+    from published where schedule_id is not null
+  ), audited as (
+    insert into pillarbox.audit (tenant_id, actor, action, subject, from_status, to_status, reason)
+    select tenant_id, 'system', case when schedule_id is null then 'fail' else 'cancel' end,
+      case when schedule_id is null then 'event:' || id else 'schedule:' || schedule_id end,
+      case when schedule_id is null then 'pending' end, coalesce(schedule_status, 'failed'), reason
+    from published where reason is not null
   )
   ${SELECT_WRITTEN}`
 
-function eventValues(decided: readonly { event: StoredEvent; place: string; plan: EventPlan }[]): string[] {
+const SCHEDULE_STATUS = { notifications: 'completed', cancelled: 'cancelled', failed: null } as const
+
+function eventValues(decided: readonly PlannedEvent[]): string[] {
   return [
     ...notificationValues(decided.flatMap(({ plan }) => (plan.kind === 'notifications' ? plan.notifications : []))),
     textArray(decided.map(({ place }) => place)),
-    textArray(decided.map(({ event }) => event.tenantId)),
-    textArray(decided.map(({ event }) => event.id)),
-    plainArray(decided.map(({ plan }) => ('scheduleId' in plan ? plan.scheduleId : null))),
+    plainArray(decided.map(({ plan }) => (plan.kind === 'failed' ? null : plan.scheduleId))),
+    plainArray(
+      decided.map(({ plan }) => {
+        if (plan.kind !== 'schedule') return SCHEDULE_STATUS[plan.kind]
+        return plan.needsApproval ? 'awaiting_approval' : 'pending'
+      }),
+    ),
     plainArray(decided.map(({ plan, event }) => (plan.kind === 'schedule' ? plan.dueAt : event.dueAt))),
-    plainArray(decided.map(({ plan }) => plan.kind === 'schedule')),
-    textArray(decided.map(({ plan }) => (plan.kind === 'failed' ? plan.reason : null))),
-    textArray(decided.map(({ plan }) => (plan.kind === 'failed' ? plan.error : null))),
+    textArray(decided.map(({ plan }) => reasonOf(plan))),
+    textArray(decided.map(({ plan }) => errorOf(plan))),
   ]
 }
+
+/** For `scrub`, once nothing needs them any more. */
+const NOTE_SEALED_PAYLOADS = `
+  insert into pillarbox.sealed_payloads (tenant_id, event_id)
+  select * from unnest($1::text[], $2::text[]) order by 1, 2
+  on conflict do nothing`
 
 const TAKE_SCHEDULES = `
   select ${SCHEDULE_COLUMNS}, ${EVENT_COLUMNS}
@@ -152,49 +250,65 @@ const TAKE_SCHEDULES = `
   limit $1
   for no key update of s skip locked`
 
-function planSchedules(
-  rows: readonly Row[],
-  plan: (schedule: StoredSchedule, event: StoredEvent) => SchedulePlan,
-): Batch {
-  const decided = rows
-    .map((row) => {
-      const schedule = scheduleOf(row)
-      return { schedule, plan: plan(schedule, eventOf(row)) }
+type PlannedSchedule = DueSchedule & { plan: Exclude<SchedulePlan, { kind: 'later' }> }
+
+function planSchedules(rows: readonly Row[], planning: Planning<DueSchedule, SchedulePlan>): Batch | Promise<Batch> {
+  const due = rows.map((row): DueSchedule => ({ schedule: scheduleOf(row), event: eventOf(row) }))
+  return prepared(planning, due, () => {
+    const decided = due.flatMap((each): PlannedSchedule[] => {
+      const plan = planning.plan(each)
+      return plan.kind === 'later' ? [] : [{ ...each, plan }]
     })
-    .filter(({ plan: { kind } }) => kind !== 'later')
-  return {
-    decided: decided.length,
-    write: { name: 'write_schedules', text: WRITE_SCHEDULES, values: scheduleValues(decided) },
-  }
+    const write = { name: 'write_schedules', text: WRITE_SCHEDULES, values: scheduleValues(decided) }
+    return { decided: decided.length, writes: [write] }
+  })
 }
 
+/** A part leaves its schedule pending, behind all others that are due. */
 const WRITE_SCHEDULES = `
   with ${WRITE_NOTIFICATIONS}, ${behindNotifications(`
   given as materialized (
-    select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
-      as g (id, tenant_id, status, reason, error)
+    select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::json[])
+      as g (id, tenant_id, status, reason, error, progress)
   )`)}, audited as (
     insert into pillarbox.audit (tenant_id, actor, action, subject, from_status, to_status, reason)
     select tenant_id, 'system', case status when 'failed' then 'fail' else 'cancel' end, 'schedule:' || id, 'pending',
       status, reason
-    from given where status <> 'completed'
+    from given where reason is not null
   ), settled as (
     update pillarbox.schedules s
-    set status = given.status, next_attempt_at = null, last_error = given.error,
-      completed_at = case when given.status = 'completed' then now() end,
-      attempt_count = s.attempt_count + case when given.status = 'failed' then 1 else 0 end
+    set status = given.status, next_attempt_at = case when given.status = 'pending' then now() end,
+      last_error = given.error, completed_at = case when given.status = 'completed' then now() end,
+      attempt_count = s.attempt_count + case when given.status = 'failed' then 1 else 0 end,
+      progress = coalesce(given.progress, s.progress)
     from given
     where s.id = given.id
   )
   ${SELECT_WRITTEN}`
 
-function scheduleValues(decided: readonly { schedule: StoredSchedule; plan: SchedulePlan }[]): string[] {
+const PLANNED_STATUS = {
+  notifications: 'completed',
+  part: 'pending',
+  cancelled: 'cancelled',
+  failed: 'failed',
+} as const satisfies Record<PlannedSchedule['plan']['kind'], string>
+
+function scheduleValues(decided: readonly PlannedSchedule[]): string[] {
   return [
-    ...notificationValues(decided.flatMap(({ plan }) => (plan.kind === 'notifications' ? plan.notifications : []))),
+    ...notificationValues(decided.flatMap(({ plan }) => ('notifications' in plan ? plan.notifications : []))),
     plainArray(decided.map(({ schedule }) => schedule.id)),
     textArray(decided.map(({ schedule }) => schedule.tenantId)),
-    plainArray(decided.map(({ plan }) => (plan.kind === 'notifications' ? 'completed' : plan.kind))),
-    textArray(decided.map(({ plan }) => ('reason' in plan ? plan.reason : null))),
-    textArray(decided.map(({ plan }) => ('error' in plan ? plan.error : null))),
+    plainArray(decided.map(({ plan }) => PLANNED_STATUS[plan.kind])),
+    textArray(decided.map(({ plan }) => reasonOf(plan))),
+    textArray(decided.map(({ plan }) => errorOf(plan))),
+    jsonArray(decided.map(({ plan }) => (plan.kind === 'part' ? plan.progress : null))),
   ]
+}
+
+function reasonOf(plan: EventPlan | SchedulePlan): Reason | null {
+  return 'reason' in plan ? plan.reason : null
+}
+
+function errorOf(plan: EventPlan | SchedulePlan): string | null {
+  return 'error' in plan ? plan.error : null
 }

@@ -1,5 +1,5 @@
-import type { Dialect, Script, ScriptRunner } from '../shared/script.ts'
-import { storable } from './arrays.ts'
+import type { ColumnType, Dialect, Script, ScriptRunner, Value } from '../shared/script.ts'
+import { plainArray, storable, textArray } from './arrays.ts'
 import type { Run, Session } from './session.ts'
 
 const dialect: Dialect = {
@@ -7,6 +7,22 @@ const dialect: Dialect = {
   now: 'now()',
   instant: (parameter) => `to_timestamp(${parameter}::double precision / 1000.0)`,
   plus: (instant, ms) => `(${instant} + (${ms})::double precision * interval '1 millisecond')`,
+  table: (alias, columns, rows, add) => {
+    const names = Object.keys(columns) as (keyof typeof columns)[]
+    const arrays = names.map((name) => {
+      const type: ColumnType = columns[name]
+      const values = rows.map((row) => row[name])
+      const isPlain = type === 'uuid' || type === 'bigint'
+      return `${add(isPlain ? plainArray(values) : textArray(values.map(textOrNull)))}::${type}[]`
+    })
+    return `unnest(${arrays.join(', ')}) as ${alias} (${names.join(', ')})`
+  },
+  share: (alias) => `for share of ${alias}`,
+  lock: (alias) => `for no key update of ${alias}`,
+}
+
+function textOrNull(value: Value): string | null {
+  return value === null ? null : String(value)
 }
 
 /** Runs the scripts both engines share: a read statement by statement, a write in one transaction. */

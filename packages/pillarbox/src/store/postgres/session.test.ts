@@ -13,7 +13,7 @@ const clock: Clock = {
 }
 
 /** Two sessions on a table `t` that has the rows 1 and 2. */
-async function setup() {
+async function setup({ settings = [] }: { settings?: string[] } = {}) {
   const database = await freshDatabase()
   const open = () =>
     openSession({
@@ -24,6 +24,7 @@ async function setup() {
       statementTimeoutMs: 5_000,
       prepare: true,
       pipeline: true,
+      settings,
     })
   const [session, other] = [open(), open()]
   await session.run({ text: 'create table t (id int primary key, at timestamptz)' })
@@ -56,7 +57,7 @@ describe('an exchange', () => {
   it('hands over what it took, commits what is decided and answers its rows', async () => {
     await using to = await setup()
 
-    const written = await to.session.exchange<{ id: number }, { id: number }>(TAKE, (rows) => insert(rows.length + 1))
+    const written = await to.session.exchange<{ id: number }, { id: number }>(TAKE, (rows) => [insert(rows.length + 1)])
 
     assert.deepEqual(written, [{ id: 3 }])
     assert.deepEqual(await to.ids(), [1, 2, 3])
@@ -73,7 +74,7 @@ describe('an exchange', () => {
         seen = rows
         return to.other.run({ text: 'select pg_advisory_unlock(1)' })
       })
-      return { text: 'select pg_advisory_lock(1)' }
+      return [{ text: 'select pg_advisory_lock(1)' }]
     })
 
     assert.deepEqual(seen, [])
@@ -83,7 +84,7 @@ describe('an exchange', () => {
   it('ends without a trace where nothing is decided', async () => {
     await using to = await setup()
 
-    assert.equal(await to.session.exchange(TAKE, () => null), null)
+    assert.deepEqual(await to.session.exchange(TAKE, () => []), [])
 
     assert.equal(await to.inTransaction(), false)
   })
@@ -98,17 +99,17 @@ describe('an exchange', () => {
 
     for (let i = 0; i < 2; i++)
       await assert.rejects(
-        to.session.exchange(TAKE, () => write),
+        to.session.exchange(TAKE, () => [write]),
         { code: '23505' },
       )
     for (let i = 0; i < 2; i++)
       await assert.rejects(
-        to.session.exchange({ name: 'wrong', text: 'select * from nowhere' }, () => insert(4)),
+        to.session.exchange({ name: 'wrong', text: 'select * from nowhere' }, () => [insert(4)]),
         { code: '42P01' },
       )
 
     assert.deepEqual([await to.ids(), await to.inTransaction()], [[1, 2], false])
-    await to.session.exchange(TAKE, () => insert(5))
+    await to.session.exchange(TAKE, () => [insert(5)])
     assert.deepEqual(await to.ids(), [1, 2, 5])
   })
 
@@ -123,15 +124,82 @@ describe('an exchange', () => {
     assert.deepEqual([await to.ids(), await to.inTransaction()], [[1, 2], false])
   })
 
+  it('runs several statements in their order, and answers all their rows', async () => {
+    await using to = await setup()
+
+    const written = await to.session.exchange(TAKE, () => [
+      insert(3),
+      { text: 'delete from t where id = 3' },
+      insert(3),
+    ])
+
+    assert.deepEqual(written, [{ id: 3 }, { id: 3 }])
+    assert.deepEqual(await to.ids(), [1, 2, 3])
+  })
+
+  it('writes none of several statements when the last of them fails', async () => {
+    await using to = await setup()
+
+    await assert.rejects(
+      to.session.exchange(TAKE, () => [insert(3), insert(4), insert(1)]),
+      { code: '23505' },
+    )
+
+    assert.deepEqual([await to.ids(), await to.inTransaction()], [[1, 2], false])
+  })
+
+  it('keeps what it took while deciding waits for something', async () => {
+    await using to = await setup()
+
+    const written = await to.session.exchange(TAKE, async (rows) => {
+      assert.deepEqual(await to.other.run(TAKE), [])
+      return [insert(rows.length + 1)]
+    })
+
+    assert.deepEqual(written, [{ id: 3 }])
+  })
+
+  it('undoes all and goes on when what deciding waited for fails', async () => {
+    await using to = await setup()
+    const decide = async (): Promise<never> => {
+      await to.ids()
+      throw new Error('no answer')
+    }
+
+    await assert.rejects(to.session.exchange(TAKE, decide), { message: 'no answer' })
+
+    assert.equal(await to.inTransaction(), false)
+    await to.session.exchange(TAKE, () => [insert(3)])
+    assert.deepEqual(await to.ids(), [1, 2, 3])
+  })
+
+  for (const how of ['decides', 'fails'] as const)
+    it(`writes nothing and connects again when deciding outlasts the server's patience and then ${how}`, async () => {
+      await using to = await setup({ settings: ['idle_in_transaction_session_timeout = 50'] })
+      const decide = async (): Promise<Query[]> => {
+        await wait(300)
+        if (how === 'fails') throw new Error('too late')
+        return [insert(3)]
+      }
+
+      await assert.rejects(
+        to.session.exchange(TAKE, decide),
+        how === 'fails' ? { message: 'too late' } : { code: 'store_unavailable' },
+      )
+      await to.session.exchange(TAKE, () => [insert(4)])
+
+      assert.deepEqual([await to.ids(), await to.inTransaction()], [[1, 2, 4], false])
+    })
+
   it('rejects with store_unavailable when its connection is lost, and connects again', async () => {
     await using to = await setup()
     const endIt: Query = { text: 'select pg_terminate_backend(pg_backend_pid())' }
 
     await assert.rejects(
-      to.session.exchange(TAKE, () => endIt),
+      to.session.exchange(TAKE, () => [endIt]),
       { code: 'store_unavailable' },
     )
-    await to.session.exchange(TAKE, () => insert(3))
+    await to.session.exchange(TAKE, () => [insert(3)])
 
     assert.deepEqual(await to.ids(), [1, 2, 3])
   })

@@ -12,6 +12,9 @@ export interface Query {
   rowMode?: 'array'
 }
 
+/** What to write of the rows that were taken; a promise only where something has to be waited for. */
+export type Decide<T> = (rows: T[]) => readonly Query[] | Promise<readonly Query[]>
+
 /** Runs one statement and answers its rows. */
 export type Run = <R = Record<string, unknown>>(query: Query) => Promise<R[]>
 
@@ -25,11 +28,13 @@ export interface Session {
   /** Begins, runs `body`, commits. Runs `body` again if PostgreSQL rolled it back to end a deadlock. */
   transaction<T>(body: (run: Run) => Promise<T>): Promise<T>
   /**
-   * A transaction of two statements in as many round trips: begin and `take` travel together, then what `decide` makes
-   * of the rows and the commit. Where it answers null, nothing is written. Whatever fails undoes all of it and rejects
-   * with the first error. Like `transaction`, it starts over if PostgreSQL rolled it back to end a deadlock.
+   * A transaction in two round trips: begin and `take` travel together, then the statements that `decide` makes of the
+   * rows and the commit. Answers the rows of those statements, one after another; where there are none, nothing is
+   * written. Whatever fails undoes all of it and rejects with the first error. What was taken stays locked while
+   * `decide` waits for something, which must not be this session. Like `transaction`, it starts over if PostgreSQL
+   * rolled it back to end a deadlock.
    */
-  exchange<T, W>(take: Query, decide: (rows: T[]) => Query | null): Promise<W[] | null>
+  exchange<T, W>(take: Query, decide: Decide<T>): Promise<W[]>
   /** Callers that wait or run. */
   readonly load: number
   close(): Promise<void>
@@ -166,28 +171,26 @@ export function openSession(options: SessionOptions): Session {
   }
 
   /**
-   * The second statement goes out only once the begin is known to have succeeded: alone, it would commit itself. A
-   * commit behind a statement that failed is a rollback, and no error.
+   * The further statements go out only once the begin is known to have succeeded: alone, they would commit themselves.
+   * A commit behind a statement that failed is a rollback, and no error.
    */
-  const exchangeOn = async <T, W>(
-    on: pg.Client,
-    take: Query,
-    decide: (rows: T[]) => Query | null,
-  ): Promise<W[] | null> => {
-    let write: Query | null
+  const exchangeOn = async <T, W>(on: pg.Client, take: Query, decide: Decide<T>): Promise<W[]> => {
+    let writes: readonly Query[]
     try {
       const [, rows] = await allOf([runOn(on, { text: 'begin' }), runOn<T>(on, take)])
-      write = decide(rows)
+      const decided = decide(rows)
+      writes = decided instanceof Promise ? await decided : decided
     } catch (error) {
       if (client === on) await runOn(on, { text: 'rollback' }).catch(() => failed(on, error))
       throw error
     }
-    if (write === null) {
+    if (writes.length === 0) {
       await runOn(on, { text: 'rollback' })
-      return null
+      return []
     }
-    const [written] = await allOf([runOn<W>(on, write), runOn(on, { text: 'commit' })])
-    return written
+    const written = writes.map((write) => runOn<W>(on, write))
+    const answers = await allOf([...written, runOn<W>(on, { text: 'commit' })])
+    return answers.flat()
   }
 
   const againIfRolledBack = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -206,7 +209,7 @@ export function openSession(options: SessionOptions): Session {
     },
     run: <R>(query: Query) => exclusively(() => againIfRolledBack(async () => runOn<R>(await connected(), query))),
     transaction: (body) => exclusively(() => againIfRolledBack(async () => transactionOn(await connected(), body))),
-    exchange: <T, W>(take: Query, decide: (rows: T[]) => Query | null) =>
+    exchange: <T, W>(take: Query, decide: Decide<T>) =>
       exclusively(() => againIfRolledBack(async () => exchangeOn<T, W>(await connected(), take, decide))),
     close: async () => {
       closing.abort()

@@ -1,7 +1,8 @@
 import { ACTIONS, type Action, type NotificationStatus } from '../../model/notification.ts'
+import { addressOf } from '../../model/recipient.ts'
 import type { ActRequest, NotificationStore } from '../store.ts'
 import { writeAudit } from './audit.ts'
-import { booleanOf, textOrNull, uuidOrNull } from './fields.ts'
+import { booleanOf, isSealed, textOrNull, uuidOrNull } from './fields.ts'
 import { IS_RETRYING, isRetrying, statusOf } from './notification-view.ts'
 import { type Dialect, type Row, row, type Script } from './script.ts'
 
@@ -19,20 +20,22 @@ interface Taken {
 /**
  * Moves a notification by hand. Each action begins with a statement that takes the row it moves (delete, or an update),
  * so of two operators, or an operator and a worker, only one finds it there. A retry of one without account or content
- * needs a `replacement` and otherwise moves nothing.
+ * needs a `replacement` and otherwise moves nothing; one whose content was scrubbed is never sent again.
  */
 export function* act(dialect: Dialect, request: ActRequest): Script<Acted> {
   const id = uuidOrNull(request.id)
   if (id === null) return null
+  const { action } = request
   const notification = yield* row(
-    `select account_id, content is not null as has_content from pillarbox.notifications where id = $1 and tenant_id = $2`,
+    `select n.account_id, n.content is not null as has_content, n.is_scrubbed from pillarbox.notifications n
+      where n.id = $1 and n.tenant_id = $2 ${action === 'retry' ? dialect.lock('n') : ''}`,
     [id, request.tenantId],
   )
   if (!notification) return null
 
-  const { action } = request
   const laneId = request.replacement?.accountId ?? textOrNull(notification['account_id'])
-  const canBeSent = request.replacement !== undefined || (laneId !== null && booleanOf(notification['has_content']))
+  const hasWords = request.replacement !== undefined || (laneId !== null && booleanOf(notification['has_content']))
+  const canBeSent = hasWords && !booleanOf(notification['is_scrubbed'])
   const taken = action === 'retry' && !canBeSent ? null : yield* take(dialect, action, id)
   if (!taken) {
     const now = yield* row(
@@ -136,22 +139,11 @@ function mayHaveArrived({ from, possibleDuplicate }: Taken): boolean {
 /** A fresh allowance of attempts; their numbers go on from the last, so that none repeats. */
 function* requeue(
   dialect: Dialect,
-  { replacement }: ActRequest,
+  request: ActRequest,
   { id, laneId, taken: resting }: { id: string; laneId: string; taken: Taken },
 ): Script<void> {
-  if (replacement)
-    yield {
-      text: `update pillarbox.notifications set account_id = $2, provider = $3, content = $4, template_id = $5,
-        template_version = $6 where id = $1`,
-      values: [
-        id,
-        replacement.accountId,
-        replacement.provider,
-        JSON.stringify(replacement.content),
-        replacement.templateId,
-        replacement.templateVersion,
-      ],
-    }
+  const { replacement } = request
+  if (replacement) yield* replace(request, replacement, id)
   const last = yield* row('select max(number) as number from pillarbox.attempts where notification_id = $1', [id])
   yield {
     text: `insert into pillarbox.dispatch (notification_id, lane_id, visible_at, attempt, spent, possible_duplicate)
@@ -159,6 +151,39 @@ function* requeue(
       from pillarbox.notifications n where n.id = $1`,
     values: [id, laneId, Math.max(resting.attempt, Number(last?.['number'] ?? 0)), mayHaveArrived(resting)],
   }
+}
+
+/** What planning answers now, in place of what was there when it was parked. */
+function* replace(
+  { tenantId }: ActRequest,
+  { content, channel, to, ...planned }: NonNullable<ActRequest['replacement']>,
+  id: string,
+): Script<void> {
+  yield {
+    text: `update pillarbox.notifications set account_id = $2, provider = $3, channel = $4, content = $5, template_id = $6,
+      template_version = $7, locale = $8, recipient = $9, address = $10, fallback = $11, warnings = $12 where id = $1`,
+    values: [
+      id,
+      planned.accountId,
+      planned.provider,
+      channel,
+      JSON.stringify(content),
+      planned.templateId,
+      planned.templateVersion,
+      planned.locale,
+      JSON.stringify(to),
+      addressOf(channel, to),
+      planned.fallback.length > 0 ? JSON.stringify(planned.fallback) : null,
+      planned.warnings.length > 0 ? JSON.stringify(planned.warnings) : null,
+    ],
+  }
+  if (isSealed(content))
+    yield {
+      text: `insert into pillarbox.sealed_contents (notification_id, tenant_id, event_id)
+        select n.id, $2, n.event_id from pillarbox.notifications n where n.id = $1
+        on conflict (notification_id) do nothing`,
+      values: [id, tenantId],
+    }
 }
 
 function* settle(dialect: Dialect, request: ActRequest, id: string, resting: Taken): Script<void> {

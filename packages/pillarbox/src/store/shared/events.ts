@@ -1,6 +1,6 @@
 import type { Channel } from '../../model/channel.ts'
 import type { EventRecipient, EventStatus, ScheduleStatus, StoredEvent } from '../../model/event.ts'
-import type { EventFilter, EventStore, Page, PageOf, StoredSchedule } from '../store.ts'
+import type { EventFilter, EventStore, Page, PageOf, Progress, StoredSchedule } from '../store.ts'
 import { writeAudit } from './audit.ts'
 import { decodeCursor, invalidCursor, pageOf } from './cursor.ts'
 import { entityOrNull, textOrNull } from './fields.ts'
@@ -57,11 +57,12 @@ export function eventOf(found: Row): StoredEvent {
   }
 }
 
-/** The columns `scheduleOf` reads, of a schedule `s` and its event `e`; named apart from the event's own. */
+/** The columns `scheduleOf` reads, of a schedule `s`; named apart from those of its event, which may stand beside them. */
 export const SCHEDULE_COLUMNS = `s.id as schedule_id, s.tenant_id as schedule_tenant, s.event_id as schedule_event,
-  e.type as schedule_event_type, e.entity_type as schedule_entity_type, e.entity_id as schedule_entity_id,
+  s.event_type as schedule_event_type, s.entity_type as schedule_entity_type, s.entity_id as schedule_entity_id,
   s.due_at as schedule_due_at, s.status as schedule_status, s.attempt_count as schedule_attempt_count,
-  s.last_error as schedule_last_error, s.created_at as schedule_created_at, s.completed_at as schedule_completed_at`
+  s.last_error as schedule_last_error, s.created_at as schedule_created_at, s.completed_at as schedule_completed_at,
+  s.progress as schedule_progress, s.approved_by as schedule_approved_by, s.approved_at as schedule_approved_at`
 
 export function scheduleOf(found: Row): StoredSchedule {
   return {
@@ -76,6 +77,9 @@ export function scheduleOf(found: Row): StoredSchedule {
     lastError: textOrNull(found['schedule_last_error']),
     createdAt: instantOf(found['schedule_created_at']),
     completedAt: instantOrNull(found['schedule_completed_at']),
+    progress: jsonOrNull<Progress>(found['schedule_progress']),
+    approvedBy: textOrNull(found['schedule_approved_by']),
+    approvedAt: instantOrNull(found['schedule_approved_at']),
   }
 }
 

@@ -1,3 +1,5 @@
+import type { Content, SealedContent } from '../store.ts'
+
 /** Column values as either engine returns them, turned into what the contract says. */
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -29,6 +31,10 @@ export function jsonText(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value)
 }
 
+export function isSealed(content: Content | SealedContent | null): content is SealedContent {
+  return content !== null && 'sealed' in content
+}
+
 /** Two columns that stand for one noun: both, or nothing. */
 export function entityOrNull(type: unknown, id: unknown): { type: string; id: string } | null {
   return type === null || type === undefined || id === null || id === undefined
@@ -41,4 +47,18 @@ export function isUniqueViolation(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
   return code === '23505' || errcode === 2067 || errcode === 1555
+}
+
+/** A row that refers to one which is not there: SQLSTATE 23503, or SQLite's foreign key constraint. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown }
+  return code === '23503' || errcode === 787
+}
+
+/** Text as it comes back from either engine: no NUL, and no half of a surrogate pair. */
+export function storableText(text: string): string {
+  // Nearly every text is fine, and looking is several times as cheap as making it anew.
+  if (text.isWellFormed() && !text.includes('\0')) return text
+  return text.toWellFormed().replaceAll('\0', '\u{fffd}')
 }

@@ -5,7 +5,7 @@ import { decodeCursor, invalidCursor, pageOf } from './cursor.ts'
 import { uuidOrNull } from './fields.ts'
 import { IS_RETRYING, VIEW_COLUMNS, VIEW_JOINS, viewOf } from './notification-view.ts'
 import { type Parameters, parameters } from './parameters.ts'
-import { type Dialect, rows, type Script } from './script.ts'
+import { type Dialect, row, rows, type Script } from './script.ts'
 
 /**
  * Newest first by id. Each status asked for is read from the table whose rows are that status, in id order and no
@@ -17,7 +17,7 @@ export function* listNotifications(
   page: Page,
 ): Script<PageOf<NotificationView>> {
   const given = parameters()
-  const where = conditions(dialect, filter, given)
+  const where = conditions(dialect, yield* withEntity(filter), given)
   const sources = where && statusSources(dialect, filter, given)
   if (!where || !sources?.length) return { items: [], nextCursor: null }
 
@@ -35,6 +35,18 @@ export function* listNotifications(
     given.values,
   )
   return pageOf(found.map(viewOf), page.limit, (notification) => [notification.id])
+}
+
+/** The ledger has no index by event, but one by entity, and the notifications of an event bear its entity. */
+function* withEntity(filter: NotificationFilter): Script<NotificationFilter> {
+  const { tenantId, eventId } = filter
+  if (tenantId === undefined || eventId === undefined) return filter
+  const event = yield* row('select entity_type, entity_id from pillarbox.events where tenant_id = $1 and id = $2', [
+    tenantId,
+    eventId,
+  ])
+  if (!event) return filter
+  return { entityType: String(event['entity_type']), entityId: String(event['entity_id']), ...filter }
 }
 
 interface Source {
@@ -111,6 +123,7 @@ function conditions(dialect: Dialect, filter: NotificationFilter, { add }: Param
   const where: string[] = []
   if (filter.tenantId !== undefined) where.push(`n.tenant_id = ${add(filter.tenantId)}`)
   if (filter.channel !== undefined) where.push(`n.channel = ${add(filter.channel)}`)
+  if (filter.eventId !== undefined) where.push(`n.event_id = ${add(filter.eventId)}`)
   if (filter.eventType !== undefined) where.push(`n.event_type = ${add(filter.eventType)}`)
   if (filter.entityType !== undefined) where.push(`n.entity_type = ${add(filter.entityType)}`)
   if (filter.entityId !== undefined) where.push(`n.entity_id = ${add(filter.entityId)}`)
@@ -118,10 +131,15 @@ function conditions(dialect: Dialect, filter: NotificationFilter, { add }: Param
   if (filter.triggeredBy !== undefined) where.push(`n.triggered_by = ${add(filter.triggeredBy)}`)
   if (filter.from !== undefined) where.push(`n.created_at >= ${dialect.instant(add(filter.from))}`)
   if (filter.to !== undefined) where.push(`n.created_at < ${dialect.instant(add(filter.to))}`)
-  if (filter.accountId !== undefined) {
-    const accountId = uuidOrNull(filter.accountId)
-    if (accountId === null) return null
-    where.push(`n.account_id = ${add(accountId)}`)
+  for (const [column, wanted] of [
+    ['account_id', filter.accountId],
+    ['contact_id', filter.contactId],
+    ['conversation_id', filter.conversationId],
+  ] as const) {
+    if (wanted === undefined) continue
+    const id = uuidOrNull(wanted)
+    if (id === null) return null
+    where.push(`n.${column} = ${add(id)}`)
   }
   // The last attempt has the flag where the notification does; a partial index knows those that have one.
   if (filter.possibleDuplicate !== undefined)

@@ -2,7 +2,7 @@ import type { Channel } from '../../model/channel.ts'
 import { NOTIFICATION_STATUSES, type NotificationStatus, type SettledStatus } from '../../model/notification.ts'
 import type { StoredReason } from '../../model/reason.ts'
 import type { Address } from '../../model/recipient.ts'
-import type { Content, NotificationView, Warning } from '../store.ts'
+import type { Content, NotificationPolicy, NotificationView, SealedContent, Warning } from '../store.ts'
 import { booleanOf, entityOrNull, numberOrNull, textOrNull, uuidOrNull } from './fields.ts'
 import { instantOf, instantOrNull, jsonOf, jsonOrNull, type Row, row, rows, type Script } from './script.ts'
 
@@ -29,12 +29,14 @@ export function isRetrying(alias: '' | 'd.'): string {
 export const VIEW_COLUMNS = `n.id, n.tenant_id, n.idempotency_key, n.channel, n.account_id, n.provider, n.recipient, n.content,
   n.event_id, n.event_type, n.schedule_id, n.entity_type, n.entity_id, n.template_id, n.template_version, n.locale,
   n.correlation_id, n.execution_id, n.parent_execution_id, n.site, n.triggered_by, n.fallback, n.fallback_of, n.fallback_to,
-  n.warnings, n.due_at, n.expires_at, n.created_at,
+  n.warnings, n.contact_id, n.conversation_id, n.policy, n.is_scrubbed, n.due_at, n.expires_at, n.created_at,
   d.notification_id as live, d.token, ${IS_RETRYING} as is_retrying, d.visible_at, d.last_error as live_error,
   s.status as settled_status, s.reason, s.last_error as settled_error, s.delivered_at, s.read_at,
   a.provider_message_id, a.started_at, a.duration_ms,
   coalesce(d.possible_duplicate, s.possible_duplicate, a.possible_duplicate, false) as possible_duplicate,
-  (select count(*) from pillarbox.attempts x where x.notification_id = n.id and not x.late) as attempt_count`
+  (select count(*) from pillarbox.attempts x where x.notification_id = n.id and not x.late) as attempt_count,
+  (select x.resolved_targets from pillarbox.attempts x where x.notification_id = n.id and not x.late
+    order by x.number desc limit 1) as resolved_targets`
 
 export function* findNotification(tenantId: string | null, id: string): Script<NotificationView | null> {
   const notificationId = uuidOrNull(id)
@@ -70,7 +72,10 @@ export function viewOf(found: Row): NotificationView {
     accountId: textOrNull(found['account_id']),
     provider: textOrNull(found['provider']),
     to: jsonOf<Address>(found['recipient']),
-    content: jsonOrNull<Content>(found['content']),
+    content: jsonOrNull<Content | SealedContent>(found['content']),
+    contactId: textOrNull(found['contact_id']),
+    conversationId: textOrNull(found['conversation_id']),
+    policy: jsonOrNull<NotificationPolicy>(found['policy']),
     eventId: textOrNull(found['event_id']),
     eventType: textOrNull(found['event_type']),
     scheduleId: textOrNull(found['schedule_id']),
@@ -90,6 +95,8 @@ export function viewOf(found: Row): NotificationView {
     dueAt: instantOrNull(found['due_at']),
     expiresAt: instantOrNull(found['expires_at']),
     createdAt: instantOf(found['created_at']),
+    resolvedTargets: jsonOrNull<string[]>(found['resolved_targets']),
+    isScrubbed: booleanOf(found['is_scrubbed']),
     status,
     reason: textOrNull(found['reason']) as StoredReason | null,
     lastError: textOrNull(found['live'] === null ? found['settled_error'] : found['live_error']),

@@ -1,36 +1,24 @@
-import type { NotificationStore, StoredSchedule } from '../store.ts'
+import type { NotificationStore } from '../store.ts'
 import { act } from './act.ts'
-import { SCHEDULE_COLUMNS, scheduleOf } from './events.ts'
-import { uuidOrNull } from './fields.ts'
 import { auditOf, listAttempts } from './notification-history.ts'
 import { listNotifications } from './notification-list.ts'
 import { countByStatus, findNotification } from './notification-view.ts'
 import { type Dialect, instantOf, instantOrNull, row, type Script, type ScriptRunner } from './script.ts'
+import { scrubber } from './scrub.ts'
 
 /** Everything about notifications but writing new ones, which is each engine's own. */
-export function sharedNotifications({ dialect, read, write }: ScriptRunner): Omit<NotificationStore, 'insert'> {
+export function sharedNotifications(scripts: ScriptRunner): Omit<NotificationStore, 'insert'> {
+  const { dialect, read, write } = scripts
   return {
     find: (tenantId, id) => read(() => findNotification(tenantId, id)),
     list: (filter, page) => read(() => listNotifications(dialect, filter, page)),
     attempts: (notificationId) => read(() => listAttempts(notificationId)),
     audit: (notificationId) => read(() => auditOf(notificationId)),
-    schedule: (tenantId, id) => read(() => findSchedule(tenantId, id)),
     act: (request) => write(() => act(dialect, request)),
     oldestDueMs: () => read(() => oldestDueMs(dialect)),
+    scrub: scrubber(scripts),
     countByStatus: (tenantId) => read(() => countByStatus(tenantId)),
   }
-}
-
-function* findSchedule(tenantId: string, id: string): Script<StoredSchedule | null> {
-  const scheduleId = uuidOrNull(id)
-  if (scheduleId === null) return null
-  const found = yield* row(
-    `select ${SCHEDULE_COLUMNS} from pillarbox.schedules s
-      join pillarbox.events e on e.tenant_id = s.tenant_id and e.id = s.event_id
-      where s.tenant_id = $1 and s.id = $2`,
-    [tenantId, scheduleId],
-  )
-  return found && scheduleOf(found)
 }
 
 /** One index probe per account, one for the events, one for the schedules: cheap however long the backlog is. */

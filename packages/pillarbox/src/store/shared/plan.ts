@@ -1,16 +1,43 @@
 import type { EventRef, PlanStore, ScheduleRef } from '../store.ts'
 import { writeAudit } from './audit.ts'
 import { uuidOrNull } from './fields.ts'
-import { type Dialect, row, type Script, type ScriptRunner } from './script.ts'
+import { parameters } from './parameters.ts'
+import { type Dialect, instantOrNull, row, rows, type Script, type ScriptRunner } from './script.ts'
 
-/** What becomes of an event or a schedule whose planning was refused. Only a pending one moves. */
-export function sharedPlan({ dialect, write }: ScriptRunner): Pick<PlanStore, 'deferEvent' | 'deferSchedule'> {
+/** What becomes of an event or a schedule whose planning was refused, and what was cancelled before it was planned. */
+export function sharedPlan({
+  dialect,
+  read,
+  write,
+}: ScriptRunner): Pick<PlanStore, 'deferEvent' | 'deferSchedule' | 'cancelledAt'> {
   return {
+    cancelledAt: async (requests) => (requests.length === 0 ? [] : read(() => cancelledAt(dialect, requests))),
     deferEvent: (ref, error, delayMs) => write(() => deferEvent(dialect, ref, error, delayMs)),
     deferSchedule: (ref, error, delayMs) => write(() => deferSchedule(dialect, ref, error, delayMs)),
   }
 }
 
+/** Looked up one by one, by key, whatever the planner makes of a short list. */
+function* cancelledAt(dialect: Dialect, requests: Parameters<PlanStore['cancelledAt']>[0]): Script<(number | null)[]> {
+  const { add, values } = parameters()
+  const given = dialect.table(
+    'given',
+    { place: 'bigint', tenant_id: 'text', entity_type: 'text', entity_id: 'text', event_type: 'text' },
+    requests.map(({ tenantId, entity, eventType }, place) => {
+      return { place, tenant_id: tenantId, entity_type: entity.type, entity_id: entity.id, event_type: eventType }
+    }),
+    add,
+  )
+  const found = yield* rows(
+    `select (select c.at from pillarbox.cancellations c where c.tenant_id = given.tenant_id
+        and c.entity_type = given.entity_type and c.entity_id = given.entity_id and c.event_type = given.event_type) as at
+      from ${given} order by given.place`,
+    values,
+  )
+  return found.map(({ at }) => instantOrNull(at))
+}
+
+/** Only a pending one moves. */
 function* deferEvent(
   dialect: Dialect,
   { tenantId, id }: EventRef,

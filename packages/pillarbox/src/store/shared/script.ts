@@ -26,7 +26,23 @@ export interface Dialect {
   instant(parameter: string): string
   /** An instant moved by a number of milliseconds, both expressions. */
   plus(instant: string, ms: string): string
+  /**
+   * Any number of rows handed to a statement, as a table to be named behind `from`. Only a few parameters, which `add`
+   * gets, whatever the number of rows; so the statement's text is always the same.
+   */
+  table<Column extends string>(
+    alias: string,
+    columns: Readonly<Record<Column, ColumnType>>,
+    rows: readonly Readonly<Record<Column, Value>>[],
+    add: (value: Value) => string,
+  ): string
+  /** Behind a select: its rows of `alias` stay as they were read until the transaction ends. */
+  share(alias: string): string
+  /** The same, and whoever else wants to lock them waits. */
+  lock(alias: string): string
 }
+
+export type ColumnType = 'text' | 'uuid' | 'json' | 'bigint'
 
 /** How a store runs scripts: a read on any connection, a write in one transaction that is committed when it resolves. */
 export interface ScriptRunner {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock, Logger } from '../../model/ports.ts'
 import { storeConformance } from '../conformance/index.ts'
+import type { Store } from '../store.ts'
 import { openSqlite } from './open.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
@@ -19,13 +20,20 @@ storeConformance(
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'pillarbox-'))
     const { clock, advance } = handClock()
-    const store = await openSqlite({ path: join(folder, 'store.db'), clock, logger: silent, defer: setImmediate })
+    const open = () => openSqlite({ path: join(folder, 'store.db'), clock, logger: silent, defer: setImmediate })
+    const store = await open()
     await store.migrate()
+    const opened = [store]
+    const another = async (): Promise<Store> => {
+      const other = await open()
+      opened.push(other)
+      return other
+    }
     const close = async (): Promise<void> => {
-      await store.close()
+      await Promise.all(opened.map((each) => each.close()))
       await rm(folder, { recursive: true })
     }
-    return { store, advance, close }
+    return { store, advance, another, close }
   },
   {},
   // Every commit waits for the disk here, and the histories are the same as in memory.

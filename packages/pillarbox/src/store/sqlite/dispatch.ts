@@ -1,8 +1,19 @@
 import type { Channel } from '../../model/channel.ts'
 import type { Address } from '../../model/recipient.ts'
-import { entityOrNull } from '../shared/fields.ts'
+import { entityOrNull, jsonText } from '../shared/fields.ts'
 import { IS_RETRYING } from '../shared/notification-view.ts'
-import type { BreakerState, Claim, ClaimAnswer, Completion, Content, DispatchStore, DueLane } from '../store.ts'
+import type { Row } from '../shared/script.ts'
+import type {
+  BreakerState,
+  Claim,
+  ClaimAnswer,
+  Completion,
+  Content,
+  DispatchStore,
+  DueLane,
+  NotificationPolicy,
+  SealedContent,
+} from '../store.ts'
 import { insertAudit } from './audit.ts'
 import type { Connection } from './connection.ts'
 import { insertNotification } from './notifications.ts'
@@ -65,7 +76,8 @@ const TAKE_TOKENS = 'update pillarbox.claim_tokens set value = value + $1 return
 
 /** What `claimOf` reads, in the order of `ClaimRow`. */
 const CLAIM_COLUMNS = `d.notification_id, d.attempt, d.lane_id, d.spent, d.possible_duplicate, n.tenant_id, n.channel,
-  n.recipient, n.content, n.event_type, n.entity_type, n.entity_id, n.locale, n.correlation_id, n.fallback, n.expires_at`
+  n.recipient, n.content, n.event_type, n.entity_type, n.entity_id, n.locale, n.correlation_id, n.fallback, n.expires_at,
+  n.policy`
 
 /** The order is the claim index's; the cross join keeps the planner from starting with the ledger. */
 const DUE = `select ${CLAIM_COLUMNS} from pillarbox.dispatch d cross join pillarbox.notifications n
@@ -92,6 +104,7 @@ type ClaimRow = [
   correlationId: string | null,
   fallback: string | null,
   expiresAt: number | null,
+  policy: string | null,
 ]
 
 function claim(
@@ -145,7 +158,8 @@ function claimOf(row: ClaimRow, attempt: number, token: number, claimedAt: numbe
     tenantId: row[5],
     channel: row[6],
     to: JSON.parse(row[7]) as Address,
-    content: JSON.parse(row[8]) as Content,
+    content: JSON.parse(row[8]) as Content | SealedContent,
+    policy: row[16] === null ? null : (JSON.parse(row[16]) as NotificationPolicy),
     eventType: row[9],
     entity: entityOrNull(row[10], row[11]),
     locale: row[12],
@@ -218,12 +232,12 @@ const SETTLE = `insert into pillarbox.settled
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
 const ATTEMPT_COLUMNS = `(notification_id, number, late, outcome, to_status, possible_duplicate, duration_ms, started_at, token,
-  worker_id, provider, provider_message_id, code, error, reason)`
+  worker_id, provider, provider_message_id, code, error, reason, resolved_targets)`
 const ATTEMPT = `insert into pillarbox.attempts ${ATTEMPT_COLUMNS}
-  values ($1, $2, 0, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+  values ($1, $2, 0, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 /** Never flagged, and once is enough: it changes nothing about the notification. */
 const LATE_ATTEMPT = `insert into pillarbox.attempts ${ATTEMPT_COLUMNS}
-  values ($1, $2, 1, $3, $4, 0, $6, $7, $8, $9, $10, $11, $12, $13, $14) on conflict do nothing`
+  values ($1, $2, 1, $3, $4, 0, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) on conflict do nothing`
 
 const LINK_FALLBACK = 'update pillarbox.notifications set fallback_to = $2 where id = $1'
 
@@ -304,6 +318,7 @@ function insertAttempt(
       c.code,
       c.error,
       c.reason,
+      jsonText(c.resolvedTargets),
     )
 }
 
@@ -333,53 +348,53 @@ function tenantOf(connection: Connection, notificationId: string): string {
 
 // ── stop a lane ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-const WAITING = `select d.notification_id, d.attempt, d.spent, d.possible_duplicate, n.tenant_id, ${IS_RETRYING} as is_retrying
+/** What `stopWaiting` reads of a row that waits. */
+export const WAITING_COLUMNS = `d.notification_id, d.attempt, d.spent, d.possible_duplicate, n.tenant_id,
+  ${IS_RETRYING} as is_retrying`
+
+const WAITING = `select ${WAITING_COLUMNS}
   from pillarbox.dispatch d cross join pillarbox.notifications n
   where d.lane_id = $1 and d.token is null and n.id = d.notification_id
   order by d.visible_at, d.notification_id limit $2`
 
-const STOP = 'delete from pillarbox.dispatch where notification_id = $1'
-
 function stopLane(
   connection: Connection,
   now: number,
-  {
-    laneId,
-    reason,
-    error,
-    actor,
-    limit,
-  }: { laneId: string; reason: string; error: string; actor: string; limit: number },
+  { laneId, limit, ...stop }: { laneId: string; reason: string; error: string; actor: string; limit: number },
 ): number {
   const found = connection.prepare(WAITING).all(laneId, limit)
+  stopWaiting(connection, now, found, { ...stop, to: 'parked', action: 'park' })
+  return found.length
+}
+
+const STOP = 'delete from pillarbox.dispatch where notification_id = $1'
+
+/** Takes rows that nobody has claimed out of the work table, on record. They have `WAITING_COLUMNS`. */
+export function stopWaiting(
+  connection: Connection,
+  now: number,
+  found: readonly Row[],
+  stop: { to: 'parked' | 'cancelled'; action: 'park' | 'cancel'; reason: string; error: string; actor: string },
+): void {
+  const { to, action, reason, error, actor } = stop
   for (const row of found) {
     const notificationId = String(row['notification_id'])
     const tenantId = String(row['tenant_id'])
     const attempt = Number(row['attempt'])
+    const duplicate = Number(row['possible_duplicate'])
     connection.prepare(STOP).run(notificationId)
     connection
       .prepare(SETTLE)
-      .run(
-        notificationId,
-        tenantId,
-        'parked',
-        reason,
-        error,
-        Number(row['spent']),
-        attempt,
-        Number(row['possible_duplicate']),
-        now,
-      )
+      .run(notificationId, tenantId, to, reason, error, Number(row['spent']), attempt, duplicate, now)
     insertAudit(connection, {
       tenantId,
       actor,
-      action: 'park',
+      action,
       notificationId,
       attempt,
       from: row['is_retrying'] === 1 ? 'retrying' : 'queued',
-      to: 'parked',
+      to,
       reason,
     })
   }
-  return found.length
 }

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { isPillarboxError } from '../../model/errors.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
 import { openSqlite } from './open.ts'
 
@@ -46,7 +45,7 @@ it('refuses a schema newer than this code, and leaves it alone', async (t) => {
   newer.exec(`insert into pillarbox_schema_versions values (${to + 1}, 'from the future', 0)`)
   newer.close()
 
-  await assert.rejects(store.migrate(), (error) => isPillarboxError(error, 'store_unavailable'))
+  await assert.rejects(store.migrate(), { name: 'SetupError', message: /schema version/ })
 
   assert.deepEqual(await store.schema(), { found: to + 1, wanted: to })
   await store.close()
@@ -69,8 +68,9 @@ it('is done once when processes start on the same empty file at once', async (t)
   )
 
   const answers = processes.map(({ stdout }) => JSON.parse(stdout) as { from: number; to: number })
+  const wanted = answers[0]?.to
   assert.deepEqual(
     answers.map(({ from }) => from).sort((a, b) => a - b),
-    [0, 1, 1],
+    [0, wanted, wanted],
   )
 })

@@ -1,12 +1,16 @@
-import { PillarboxError } from '../../model/errors.ts'
+import { SetupError } from '../../model/errors.ts'
 import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { spine } from './migrations/0001-spine.ts'
+import { people } from './migrations/0002-people.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 
 /** In order; never changed once released. The schema's version is how many of them have been applied. */
-const MIGRATIONS = [{ name: 'spine', sql: spine }] as const
+const MIGRATIONS = [
+  { name: 'spine', sql: spine },
+  { name: 'people', sql: people },
+] as const
 
 /** Bringing the schema up to date, forward only. */
 export function sqliteSchema({ connection, reader, writer, clock }: Connections): Pick<Store, 'migrate' | 'schema'> {
@@ -18,9 +22,9 @@ export function sqliteSchema({ connection, reader, writer, clock }: Connections)
       writer.write((now) => {
         const from = foundVersion(connection)
         if (from > MIGRATIONS.length)
-          throw new PillarboxError(
-            'store_unavailable',
-            `The schema has version ${from}, and this program knows only ${MIGRATIONS.length}: use a newer one`,
+          throw new SetupError(
+            `The database has schema version ${from}, and this Pillarbox knows versions up to ${MIGRATIONS.length}.`,
+            'start a Pillarbox at least as new as the one that wrote it',
           )
         for (const [i, { name, sql }] of MIGRATIONS.entries()) {
           if (i < from) continue

@@ -1,5 +1,5 @@
 import { addressOf } from '../../model/recipient.ts'
-import { jsonText } from '../shared/fields.ts'
+import { isSealed, jsonText } from '../shared/fields.ts'
 import type { NewNotification, NotificationStore } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { Connections } from './scripts.ts'
@@ -19,15 +19,18 @@ export function sqliteNotifications({ connection, writer }: Connections): Pick<N
 const INSERT = `insert into pillarbox.notifications
   (id, tenant_id, idempotency_key, channel, account_id, provider, recipient, address, content, event_id, event_type,
    schedule_id, entity_type, entity_id, template_id, template_version, locale, correlation_id, execution_id,
-   parent_execution_id, site, triggered_by, fallback, fallback_of, warnings, due_at, expires_at, created_at)
+   parent_execution_id, site, triggered_by, fallback, fallback_of, warnings, contact_id, conversation_id, policy, due_at,
+   expires_at, created_at)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-   $25, $26, $27, $28)
+   $25, $26, $27, $28, $29, $30, $31)
   on conflict (tenant_id, idempotency_key) do nothing`
 
 const ENQUEUE = 'insert into pillarbox.dispatch (notification_id, lane_id, visible_at) values ($1, $2, $3)'
 
 const PARK = `insert into pillarbox.settled (notification_id, tenant_id, status, reason, last_error, settled_at)
   values ($1, $2, 'parked', $3, $4, $5)`
+
+const SEAL = 'insert into pillarbox.sealed_contents (notification_id, tenant_id, event_id) values ($1, $2, $3)'
 
 /**
  * One ledger row with its dispatch or settled row, inside a transaction. `lane`: the account that now has due work.
@@ -66,6 +69,9 @@ export function insertNotification(
       n.fallback.length > 0 ? JSON.stringify(n.fallback) : null,
       n.fallbackOf,
       n.warnings.length > 0 ? JSON.stringify(n.warnings) : null,
+      n.contactId,
+      n.conversationId,
+      jsonText(n.policy),
       n.dueAt,
       n.expiresAt,
       now,
@@ -76,6 +82,7 @@ export function insertNotification(
       .get(n.tenantId, n.idempotencyKey)
     return { id: String(first?.['id']), duplicate: true, lane: null }
   }
+  if (isSealed(n.content)) connection.prepare(SEAL).run(n.id, n.tenantId, n.eventId)
   if (n.parked) {
     connection.prepare(PARK).run(n.id, n.tenantId, n.parked.reason, n.parked.error, now)
     return { id: n.id, duplicate: false, lane: null }

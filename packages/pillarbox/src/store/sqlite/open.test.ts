@@ -115,9 +115,12 @@ describe('a file', () => {
     host.exec(`insert into pillarbox_events (tenant_id, id, type, entity_type, entity_id, payload)
       values ('a', 'e-1', 'booking.confirmed', 'booking', '42', '{"guest":"Ada"}')`)
     const seen: string[] = []
-    await store.plan.events(10, ({ id }) => {
-      seen.push(id)
-      return { kind: 'later' }
+    await store.plan.events(10, {
+      prepare: () => {},
+      plan: ({ id }) => {
+        seen.push(id)
+        return { kind: 'later' }
+      },
     })
 
     assert.deepEqual(seen, ['e-1'])

@@ -2,12 +2,17 @@ import type { Clock, Logger } from '../../model/ports.ts'
 import { sharedAccounts } from '../shared/accounts.ts'
 import { sharedCatalogue } from '../shared/catalogue.ts'
 import { sharedEvents } from '../shared/events.ts'
+import { sharedInstance } from '../shared/instance.ts'
 import { sharedKeys } from '../shared/keys.ts'
 import { sharedLanes } from '../shared/lanes.ts'
+import { sharedLists } from '../shared/lists.ts'
 import { sharedNotifications } from '../shared/notifications.ts'
+import { sharedPeople } from '../shared/people.ts'
 import { sharedPlan } from '../shared/plan.ts'
 import { sharedReceipts } from '../shared/receipts.ts'
+import { sharedSchedules } from '../shared/schedules.ts'
 import { row } from '../shared/script.ts'
+import { sharedTemplates } from '../shared/templates.ts'
 import { sharedTenants } from '../shared/tenants.ts'
 import type { Store } from '../store.ts'
 import { applySettings, type Connection, openConnection } from './connection.ts'
@@ -99,6 +104,11 @@ function compose({ connection, reader, writer, clock, watch, open }: Parts): Sto
     keys: sharedKeys(run),
     accounts: sharedAccounts(run),
     catalogue: sharedCatalogue(run),
+    templates: sharedTemplates(run),
+    people: sharedPeople(run, { planning: run }),
+    lists: sharedLists(run, { planning: run }),
+    schedules: sharedSchedules(run),
+    instance: sharedInstance(run),
     wake,
     close: async () => {
       wake.close()

@@ -9,6 +9,15 @@ export const dialect: Dialect = {
   now: 'pillarbox_now()',
   instant: (parameter) => parameter,
   plus: (instant, ms) => `(${instant} + ${ms})`,
+  table: (alias, columns, rows, add) => {
+    const names = Object.keys(columns) as (keyof typeof columns)[]
+    const given = add(JSON.stringify(rows.map((row) => names.map((name) => row[name]))))
+    const fields = names.map((name, i) => `value ->> ${i} as ${name}`)
+    return `(select ${fields.join(', ')} from json_each(${given})) as ${alias}`
+  },
+  // Nobody else writes while a transaction of this engine runs.
+  share: () => '',
+  lock: () => '',
 }
 
 /** Runs shared scripts: reads at once, writes in the group commit. */

@@ -1,4 +1,5 @@
 import { spine } from './0001-spine.ts'
+import { people } from './0002-people.ts'
 
 export interface Migration {
   version: number
@@ -7,4 +8,7 @@ export interface Migration {
 }
 
 /** In order, without gaps. One that has been released is never changed: a mistake is mended by the next one. */
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'spine', sql: spine }]
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'spine', sql: spine },
+  { version: 2, name: 'people', sql: people },
+]

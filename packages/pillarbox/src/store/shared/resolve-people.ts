@@ -1,0 +1,451 @@
+import { identifiersOf, type KnownPeople, type PersonFacts, type Recognition, recognise } from '../../model/contact.ts'
+import { PillarboxError } from '../../model/errors.ts'
+import type { Entity } from '../../model/event.ts'
+import type { Contact, Person, PersonRequest } from '../store.ts'
+import { CONTACT_COLUMNS, CONTACT_RETURNING, contactOf } from './contact-row.ts'
+import { isForeignKeyViolation, storableText, uuidOrNull } from './fields.ts'
+import { parameters } from './parameters.ts'
+import { type Dialect, rows, type Script, type ScriptRunner } from './script.ts'
+
+/** Whoever loses a race finds next time what the winner wrote, so a few tries are plenty. */
+const MAX_TRIES = 10
+
+/**
+ * Looks first and writes only if there is something to write, which for people who are known there is not. What is
+ * written is written only if what was read still holds: a contact that changed meanwhile, or an identifier or a
+ * conversation that somebody else made at the same moment, undoes it all, and it begins anew.
+ */
+export async function resolvePeople(
+  runner: ScriptRunner,
+  requests: readonly PersonRequest[],
+  newId: () => string,
+): Promise<Person[]> {
+  const given = requests.map(cleaned)
+  for (let tries = 1; ; tries++) {
+    const known = await runner.read(() => findKnown(runner.dialect, given))
+    const decision = decide(given, known, newId)
+    const wanted = conversationsWanted(given, decision)
+    if (!hasChanges(decision)) {
+      const found = await runner.read(() => findConversations(runner.dialect, wanted))
+      if (found.size === wanted.length) return answers(given, decision, found)
+    }
+    try {
+      return await runner.write(() => apply(runner.dialect, { given, decision, wanted, newId }))
+    } catch (error) {
+      const isLost = error === LOST_RACE || isForeignKeyViolation(error)
+      if (!isLost || tries === MAX_TRIES) throw error
+    }
+  }
+}
+
+/** Thrown, so that all that was written before is undone. */
+const LOST_RACE = new PillarboxError('store_unavailable', 'Others keep changing the same contacts: try again')
+
+function cleaned(request: PersonRequest): PersonRequest {
+  const clean: PersonRequest = { ...request }
+  for (const field of ['profileId', 'userId', 'phone', 'email', 'name', 'locale'] as const)
+    if (clean[field] !== undefined) clean[field] = storableText(clean[field])
+  return clean
+}
+
+/** What the store knows of those who are asked for. */
+interface Known {
+  /** By tenant; only contacts that own one of the identifiers. */
+  people: Map<string, { contacts: Map<string, Contact>; owners: KnownPeople['owners'][number][] }>
+  /** Contacts asked for by id, under that id: merged ones as those they were merged into. */
+  byId: Map<string, Contact>
+}
+
+function* findKnown(dialect: Dialect, requests: readonly PersonRequest[]): Script<Known> {
+  const known: Known = { people: new Map(), byId: new Map() }
+  const ids = new Set<string>()
+  const identifiers = new Map<string, { tenant_id: string; kind: string; value: string }>()
+  for (const request of requests)
+    if (request.contactId !== undefined) {
+      const id = uuidOrNull(request.contactId)
+      if (id !== null) ids.add(id)
+    } else
+      for (const { kind, value } of identifiersOf(request))
+        identifiers.set(`${request.tenantId} ${kind} ${value}`, { tenant_id: request.tenantId, kind, value })
+  if (identifiers.size > 0) yield* findOwners(dialect, [...identifiers.values()], known.people)
+  if (ids.size > 0) yield* findByIds(dialect, [...ids], known.byId)
+  return known
+}
+
+function* findOwners(
+  dialect: Dialect,
+  identifiers: readonly { tenant_id: string; kind: string; value: string }[],
+  people: Known['people'],
+): Script<void> {
+  const { add, values } = parameters()
+  const given = dialect.table('g', { tenant_id: 'text', kind: 'text', value: 'text' }, identifiers, add)
+  // `cross join` only fixes the order for SQLite's planner; with its condition in the where clause it is an inner join.
+  const found = yield* rows(
+    `select i.kind, i.value, ${CONTACT_COLUMNS}
+      from ${given} cross join pillarbox.contact_identifiers i cross join pillarbox.contacts c
+      where i.tenant_id = g.tenant_id and i.kind = g.kind and i.value = g.value and c.id = i.contact_id`,
+    values,
+  )
+  for (const each of found) {
+    const [tenantId, contactId] = [String(each['tenant_id']), String(each['id'])]
+    let tenant = people.get(tenantId)
+    if (!tenant) {
+      tenant = { contacts: new Map(), owners: [] }
+      people.set(tenantId, tenant)
+    }
+    if (!tenant.contacts.has(contactId)) tenant.contacts.set(contactId, contactOf(each))
+    const kind = String(each['kind']) as KnownPeople['owners'][number]['kind']
+    tenant.owners.push({ kind, value: String(each['value']), contactId })
+  }
+}
+
+function* findByIds(dialect: Dialect, ids: readonly string[], byId: Known['byId']): Script<void> {
+  const { add, values } = parameters()
+  const given = dialect.table(
+    'g',
+    { id: 'uuid' },
+    ids.map((id) => ({ id })),
+    add,
+  )
+  const found = yield* rows(
+    `with recursive line as (
+        select g.id as asked, n.id, n.merged_into from ${given} cross join pillarbox.contacts n where n.id = g.id
+        union all
+        select line.asked, n.id, n.merged_into from line join pillarbox.contacts n on n.id = line.merged_into
+      )
+      select line.asked, ${CONTACT_COLUMNS} from line join pillarbox.contacts c on c.id = line.id
+      where line.merged_into is null`,
+    values,
+  )
+  for (const each of found) byId.set(String(each['asked']), contactOf(each))
+}
+
+/** Who everybody is, and what becomes of the contacts, tenant by tenant. */
+interface Decision {
+  /** In the order of the requests. */
+  contactIds: (string | null)[]
+  /** As they were read, merged ones included. */
+  contacts: Map<string, Contact>
+  tenants: { tenantId: string; recognition: Recognition }[]
+}
+
+function decide(requests: readonly PersonRequest[], known: Known, newId: () => string): Decision {
+  const decision: Decision = { contactIds: requests.map(() => null), contacts: new Map(), tenants: [] }
+  for (const [tenantId, places] of Map.groupBy(requests.keys(), (i) => requests[i]?.tenantId ?? '')) {
+    const { contacts = new Map<string, Contact>(), owners = [] } = known.people.get(tenantId) ?? {}
+    for (const contact of contacts.values()) decision.contacts.set(contact.id, contact)
+    const unknown = places.filter((i) => requests[i]?.contactId === undefined)
+    const people = unknown.map((i): Partial<PersonFacts> => requests[i] ?? {})
+    const recognition = recognise(people, { contacts: [...contacts.values()], owners }, newId)
+    decision.tenants.push({ tenantId, recognition })
+    for (const [n, i] of unknown.entries()) decision.contactIds[i] = recognition.contactIds[n] ?? null
+    const standingFor = new Map(recognition.merged.map(({ contact, into }) => [contact.id, into]))
+    for (const i of places) {
+      const contact = known.byId.get(uuidOrNull(requests[i]?.contactId ?? '') ?? '')
+      if (contact?.tenantId !== tenantId) continue
+      decision.contacts.set(contact.id, contact)
+      decision.contactIds[i] = standingFor.get(contact.id) ?? contact.id
+    }
+  }
+  return decision
+}
+
+function hasChanges({ tenants }: Decision): boolean {
+  return tenants.some(
+    ({ recognition: { created, changed, merged, claimed } }) =>
+      created.length + changed.length + merged.length + claimed.length > 0,
+  )
+}
+
+interface WantedConversation {
+  tenantId: string
+  contactId: string
+  context: Entity
+}
+
+/** Each once, however many requests want it. */
+function conversationsWanted(requests: readonly PersonRequest[], { contactIds }: Decision): WantedConversation[] {
+  const wanted = new Map<string, WantedConversation>()
+  for (const [i, { tenantId, conversation }] of requests.entries()) {
+    const contactId = contactIds[i]
+    if (conversation && contactId)
+      wanted.set(conversationKey(contactId, conversation), { tenantId, contactId, context: conversation })
+  }
+  return [...wanted.values()]
+}
+
+/** An id has no space, so no two conversations give one key. */
+function conversationKey(contactId: string, { type, id }: Entity): string {
+  return `${contactId} ${JSON.stringify([storableText(type), storableText(id)])}`
+}
+
+const WANTED_COLUMNS = { tenant_id: 'text', contact_id: 'uuid', context_type: 'text', context_id: 'text' } as const
+
+function wantedRow({ tenantId, contactId, context }: WantedConversation) {
+  return {
+    tenant_id: tenantId,
+    contact_id: contactId,
+    context_type: storableText(context.type),
+    context_id: storableText(context.id),
+  }
+}
+
+/** Those that are there and not closed. */
+function* findConversations(dialect: Dialect, wanted: readonly WantedConversation[]): Script<Map<string, string>> {
+  const current = new Map<string, string>()
+  if (wanted.length === 0) return current
+  const { add, values } = parameters()
+  const given = dialect.table('g', WANTED_COLUMNS, wanted.map(wantedRow), add)
+  const found = yield* rows(
+    `select v.id, v.contact_id, v.context_type, v.context_id from ${given} cross join pillarbox.conversations v
+      where v.tenant_id = g.tenant_id and v.contact_id = g.contact_id and v.context_type = g.context_type
+        and v.context_id = g.context_id and v.status <> 'closed'`,
+    values,
+  )
+  for (const each of found) {
+    const context = { type: String(each['context_type']), id: String(each['context_id']) }
+    current.set(conversationKey(String(each['contact_id']), context), String(each['id']))
+  }
+  return current
+}
+
+interface Application {
+  given: readonly PersonRequest[]
+  decision: Decision
+  wanted: readonly WantedConversation[]
+  newId: () => string
+}
+
+/** A handful of statements for all of it, each only where there is something to do. */
+function* apply(dialect: Dialect, { given, decision, wanted, newId }: Application): Script<Person[]> {
+  const contacts = new Map(decision.contacts)
+  // First, because it locks the contacts that change: whoever merges or removes one waits, and then sees what was added.
+  for (const contact of yield* changeContacts(dialect, decision)) contacts.set(contact.id, contact)
+  for (const contact of yield* insertContacts(dialect, decision)) contacts.set(contact.id, contact)
+  yield* moveToSurvivors(dialect, decision)
+  yield* insertIdentifiers(dialect, decision)
+  const conversations = yield* findConversations(dialect, wanted)
+  const missing = wanted.filter(({ contactId, context }) => !conversations.has(conversationKey(contactId, context)))
+  for (const [key, id] of yield* insertConversations(dialect, missing, newId)) conversations.set(key, id)
+  return answers(given, { ...decision, contacts }, conversations)
+}
+
+/**
+ * A roundabout way to say that it is null: in so many words, a PostgreSQL whose statistics are old takes the index of all
+ * unmerged contacts for the shorter way, and reads every one of them.
+ */
+const IS_UNMERGED = 'coalesce(c.merged_into, c.id) = c.id'
+
+/** Nothing is overwritten, also not what somebody else added meanwhile; who they are must still be as it was read. */
+function* changeContacts(dialect: Dialect, { tenants }: Decision): Script<Contact[]> {
+  const changes = tenants.flatMap(({ recognition: { changed, merged } }) => [
+    ...changed.map(({ before, after }) => ({ before, after, into: null })),
+    ...merged.map(({ contact, into }) => ({ before: contact, after: contact, into })),
+  ])
+  if (changes.length === 0) return []
+  const { add, values } = parameters()
+  const given = dialect.table(
+    'g',
+    {
+      contact_id: 'uuid',
+      old_profile: 'text',
+      old_user: 'text',
+      new_profile: 'text',
+      new_user: 'text',
+      new_name: 'text',
+      new_phone: 'text',
+      new_email: 'text',
+      new_locale: 'text',
+      survivor_id: 'uuid',
+    },
+    changes
+      .map(({ before, after, into }) => ({
+        contact_id: before.id,
+        old_profile: before.profileId,
+        old_user: before.userId,
+        new_profile: after.profileId,
+        new_user: after.userId,
+        new_name: after.name,
+        new_phone: after.phone,
+        new_email: after.email,
+        new_locale: after.locale,
+        survivor_id: into,
+      }))
+      .toSorted((a, b) => order(a.contact_id, b.contact_id)),
+    add,
+  )
+  const found = yield* rows(
+    `update pillarbox.contacts as c set profile_id = coalesce(c.profile_id, g.new_profile),
+        user_id = coalesce(c.user_id, g.new_user), name = coalesce(c.name, g.new_name),
+        phone = coalesce(c.phone, g.new_phone), email = coalesce(c.email, g.new_email),
+        locale = coalesce(c.locale, g.new_locale), merged_into = g.survivor_id, updated_at = ${dialect.now}
+      from ${given}
+      where c.id = g.contact_id and ${IS_UNMERGED} and c.profile_id is not distinct from g.old_profile
+        and c.user_id is not distinct from g.old_user
+      returning ${CONTACT_RETURNING}`,
+    values,
+  )
+  if (found.length !== changes.length) throw LOST_RACE
+  return found.map(contactOf)
+}
+
+function* insertContacts(dialect: Dialect, { tenants }: Decision): Script<Contact[]> {
+  const created = tenants.flatMap(({ tenantId, recognition }) =>
+    recognition.created.map(({ id, profileId, userId, name, phone, email, locale }) => ({
+      id,
+      tenant_id: tenantId,
+      profile_id: profileId,
+      user_id: userId,
+      name,
+      phone,
+      email,
+      locale,
+    })),
+  )
+  if (created.length === 0) return []
+  const { add, values } = parameters()
+  const given = dialect.table(
+    'g',
+    {
+      id: 'uuid',
+      tenant_id: 'text',
+      profile_id: 'text',
+      user_id: 'text',
+      name: 'text',
+      phone: 'text',
+      email: 'text',
+      locale: 'text',
+    },
+    created.toSorted((a, b) => order(a.id, b.id)),
+    add,
+  )
+  const found = yield* rows(
+    `insert into pillarbox.contacts (id, tenant_id, profile_id, user_id, name, phone, email, locale, created_at,
+        updated_at)
+      select g.id, g.tenant_id, g.profile_id, g.user_id, g.name, g.phone, g.email, g.locale, ${dialect.now}, ${dialect.now}
+      from ${given} where true returning ${CONTACT_RETURNING}`,
+    values,
+  )
+  return found.map(contactOf)
+}
+
+/** What merged contacts leave behind: identifiers and conversations. Of two open ones about the same, one is closed. */
+function* moveToSurvivors(dialect: Dialect, { tenants }: Decision): Script<void> {
+  const merges = tenants.flatMap(({ tenantId, recognition }) =>
+    recognition.merged.map(({ contact, into }) => ({ tenant_id: tenantId, contact_id: contact.id, survivor_id: into })),
+  )
+  if (merges.length === 0) return
+  const columns = { tenant_id: 'text', contact_id: 'uuid', survivor_id: 'uuid' } as const
+  const survivors = new Map(merges.map((merge) => [merge.survivor_id, { ...merge, contact_id: merge.survivor_id }]))
+  const moves = parameters()
+  const moved = dialect.table('g', columns, merges, moves.add)
+  yield {
+    text: `update pillarbox.contact_identifiers as i set contact_id = g.survivor_id from ${moved}
+      where i.contact_id = g.contact_id`,
+    values: moves.values,
+  }
+  const all = parameters()
+  const involved = dialect.table('g', columns, [...merges, ...survivors.values()], all.add)
+  // The survivor's own stays open, else the oldest.
+  yield {
+    text: `update pillarbox.conversations set status = 'closed', updated_at = ${dialect.now} where id in (
+        select ranked.id from (
+          select v.id, row_number() over (
+            partition by g.survivor_id, v.context_type, v.context_id
+            order by case when v.contact_id = g.survivor_id then 0 else 1 end, v.created_at, v.id) as place
+          from ${involved} cross join pillarbox.conversations v
+          where v.contact_id = g.contact_id and v.status <> 'closed') ranked
+        where ranked.place > 1)`,
+    values: all.values,
+  }
+  yield {
+    text: `update pillarbox.conversations as v set contact_id = g.survivor_id from ${moved}
+      where v.contact_id = g.contact_id`,
+    values: moves.values,
+  }
+  yield {
+    text: `insert into pillarbox.audit (tenant_id, at, actor, action, subject, reason)
+      select g.tenant_id, ${dialect.now}, 'system', 'merge', 'contact:' || g.contact_id, 'into contact:' || g.survivor_id
+      from ${moved}`,
+    values: moves.values,
+  }
+}
+
+/** In the order of their keys: two processes with the same people then wait for each other instead of deadlocking. */
+function* insertIdentifiers(dialect: Dialect, { tenants }: Decision): Script<void> {
+  const claimed = tenants.flatMap(({ tenantId, recognition }) =>
+    recognition.claimed.map(({ kind, value, contactId }) => ({
+      tenant_id: tenantId,
+      kind,
+      value,
+      contact_id: contactId,
+    })),
+  )
+  if (claimed.length === 0) return
+  const { add, values } = parameters()
+  const given = dialect.table(
+    'g',
+    { tenant_id: 'text', kind: 'text', value: 'text', contact_id: 'uuid' },
+    claimed.toSorted((a, b) => order(a.tenant_id, b.tenant_id) || order(a.kind, b.kind) || order(a.value, b.value)),
+    add,
+  )
+  const written = yield* rows(
+    `insert into pillarbox.contact_identifiers (tenant_id, kind, value, contact_id)
+      select g.tenant_id, g.kind, g.value, g.contact_id from ${given} where true
+      on conflict (tenant_id, kind, value) do nothing returning 1 as written`,
+    values,
+  )
+  if (written.length !== claimed.length) throw LOST_RACE
+}
+
+/** A contact that was merged or removed meanwhile gets none: its survivor has one, or will. */
+function* insertConversations(
+  dialect: Dialect,
+  missing: readonly WantedConversation[],
+  newId: () => string,
+): Script<Map<string, string>> {
+  const made = new Map<string, string>()
+  if (missing.length === 0) return made
+  const { add, values } = parameters()
+  const fresh = missing.map((wanted) => ({ id: newId(), ...wantedRow(wanted) }))
+  const given = dialect.table(
+    'g',
+    { id: 'uuid', ...WANTED_COLUMNS },
+    fresh.toSorted((a, b) => order(a.contact_id, b.contact_id) || order(a.id, b.id)),
+    add,
+  )
+  const found = yield* rows(
+    `insert into pillarbox.conversations (id, tenant_id, contact_id, context_type, context_id, status, created_at,
+        updated_at)
+      select g.id, g.tenant_id, g.contact_id, g.context_type, g.context_id, 'open', ${dialect.now}, ${dialect.now}
+      from ${given} cross join pillarbox.contacts c where c.id = g.contact_id and ${IS_UNMERGED}
+      ${dialect.share('c')}
+      on conflict (tenant_id, contact_id, context_type, context_id) where status <> 'closed' do nothing
+      returning id, contact_id, context_type, context_id`,
+    values,
+  )
+  if (found.length !== missing.length) throw LOST_RACE
+  for (const each of found) {
+    const context = { type: String(each['context_type']), id: String(each['context_id']) }
+    made.set(conversationKey(String(each['contact_id']), context), String(each['id']))
+  }
+  return made
+}
+
+function answers(
+  requests: readonly PersonRequest[],
+  { contactIds, contacts }: Decision,
+  conversations: ReadonlyMap<string, string>,
+): Person[] {
+  return requests.map(({ conversation }, i) => {
+    const contact = contacts.get(contactIds[i] ?? '') ?? null
+    const conversationId =
+      (contact && conversation && conversations.get(conversationKey(contact.id, conversation))) ?? null
+    return { contact, conversationId }
+  })
+}
+
+function order(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}

@@ -1,0 +1,44 @@
+import type { Ending } from '../shared/endings.ts'
+import { insertAudit } from './audit.ts'
+import type { Connection } from './connection.ts'
+import { stopWaiting, WAITING_COLUMNS } from './dispatch.ts'
+
+const STANDING = `select s.id, s.status from pillarbox.schedules s
+  join pillarbox.events e on e.tenant_id = s.tenant_id and e.id = s.event_id
+  where s.tenant_id = $1 and s.entity_type = $2 and s.entity_id = $3 and s.event_type = $4
+    and s.status in ('pending', 'awaiting_approval') and e.created_at <= $5 order by s.id`
+
+const CANCEL = `update pillarbox.schedules set status = 'cancelled', next_attempt_at = null, last_error = $2 where id = $1`
+
+/** What is claimed is left to its worker. */
+const WAITING = `select ${WAITING_COLUMNS}
+  from pillarbox.notifications n cross join pillarbox.dispatch d
+  left join pillarbox.events e on e.tenant_id = n.tenant_id and e.id = n.event_id
+  where n.tenant_id = $1 and n.entity_type = $2 and n.entity_id = $3 and n.event_type = $4
+    and d.notification_id = n.id and d.token is null and coalesce(e.created_at, n.created_at) <= $5
+  order by d.notification_id`
+
+const REMEMBER = `insert into pillarbox.cancellations (tenant_id, entity_type, entity_id, event_type, at)
+  values ($1, $2, $3, $4, $5)
+  on conflict (tenant_id, entity_type, entity_id, event_type) do update set at = max(at, excluded.at)`
+
+/** Puts an end to what stands for an entity because of earlier events; see `Ending`. */
+export function cancel(connection: Connection, now: number, ending: Ending): void {
+  const { tenantId, entity, eventType, reason, error, at } = ending
+  for (const { id, status } of connection.prepare(STANDING).all(tenantId, entity.type, entity.id, eventType, at)) {
+    connection.prepare(CANCEL).run(String(id), error)
+    insertAudit(connection, {
+      tenantId,
+      actor: 'system',
+      action: 'cancel',
+      subject: `schedule:${String(id)}`,
+      from: String(status),
+      to: 'cancelled',
+      reason,
+    })
+  }
+  if (reason === 'replaced') return
+  const waiting = connection.prepare(WAITING).all(tenantId, entity.type, entity.id, eventType, at)
+  stopWaiting(connection, now, waiting, { to: 'cancelled', action: 'cancel', reason, error, actor: 'system' })
+  connection.prepare(REMEMBER).run(tenantId, entity.type, entity.id, eventType, at)
+}

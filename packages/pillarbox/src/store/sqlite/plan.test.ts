@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { createManualClock } from '../../../../../test/support/manual-clock.ts'
+import { sampleEvent, sampleNotification, silent, storedAccount } from '../../../../../test/support/samples.ts'
+import { cancelSchedules, SCHEDULE_RECORD } from '../conformance/cancel.ts'
+import { createBench } from '../conformance/fixtures.ts'
+import type { EventPlan, NewNotification, SchedulePlan, Store } from '../store.ts'
+import { openConnection } from './connection.ts'
+import { openSqlite } from './open.ts'
+
+const ACCOUNT = '019b7a00-0000-7000-8000-000000000001'
+const SCHEDULE = '019b7a00-0000-7000-8000-000000000002'
+const NOTIFICATION = '019b7a00-0000-7000-8000-000000000003'
+
+async function setup(t: TestContext) {
+  const clock = createManualClock()
+  const store = await openSqlite({ path: ':memory:', clock, logger: silent })
+  t.after(() => store.close())
+  await store.migrate()
+  await store.tenants.insert({ id: 'acme', name: 'acme', defaultLocale: 'en', timeZone: 'UTC', settings: {} })
+  await store.accounts.insert(storedAccount({ id: ACCOUNT }))
+  await store.events.insert([sampleEvent()])
+  return { clock, store }
+}
+
+const notification = (changes: Partial<NewNotification> = {}): NewNotification =>
+  sampleNotification({ id: NOTIFICATION, accountId: ACCOUNT, ...changes })
+
+const dueNow = (): EventPlan => {
+  return { kind: 'notifications', scheduleId: SCHEDULE, notifications: [notification()], cancels: null }
+}
+
+/** Puts the event's schedule into the store, due at once. */
+async function schedule(store: Store): Promise<void> {
+  const dueAt = await store.now()
+  await store.plan.events(1, {
+    prepare: () => {},
+    plan: () => ({ kind: 'schedule', scheduleId: SCHEDULE, dueAt, needsApproval: false, cancels: null }),
+  })
+}
+
+describe('rows that were let go while something was read', () => {
+  it('are planned if they are still as they were', async (t) => {
+    const { store } = await setup(t)
+
+    const planned = await store.plan.events(1, { prepare: () => Promise.resolve(), plan: dueNow })
+
+    assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 1, lanes: [ACCOUNT] })
+  })
+
+  it('are left alone if they were set back meanwhile', async (t) => {
+    const { store } = await setup(t)
+
+    const planned = await store.plan.events(1, {
+      prepare: () => store.plan.deferEvent({ tenantId: 'acme', id: 'event-1' }, 'not now', 60_000),
+      plan: () => assert.fail('planned'),
+    })
+
+    assert.deepEqual(planned, { taken: 1, decided: 0, inserted: 0, lanes: [] })
+  })
+
+  it('are left alone if a second planner was faster', async (t) => {
+    const { store } = await setup(t)
+
+    const planned = await store.plan.events(1, {
+      prepare: async () => void (await store.plan.events(1, { prepare: () => {}, plan: dueNow })),
+      plan: () => assert.fail('planned'),
+    })
+
+    assert.equal(planned.decided, 0)
+    assert.equal((await store.notifications.countByStatus(null)).queued, 1)
+  })
+
+  it('are left alone if their schedule was cancelled meanwhile', async (t) => {
+    const { store } = await setup(t)
+    await schedule(store)
+    const cancel = { tenantId: 'acme', id: SCHEDULE, action: 'cancel', actor: 'key:ada' } as const
+
+    const planned = await store.plan.schedules(1, {
+      prepare: async () => void (await store.schedules.act(cancel)),
+      plan: () => assert.fail('planned'),
+    })
+
+    assert.equal(planned.decided, 0)
+    assert.equal((await store.schedules.find('acme', SCHEDULE))?.status, 'cancelled')
+  })
+
+  it('are left alone if the same part of their schedule was planned in the same millisecond', async (t) => {
+    const { store } = await setup(t)
+    await schedule(store)
+    const part = (cursor: string, rows: NewNotification[]): SchedulePlan => {
+      return { kind: 'part', notifications: rows, progress: { cursor, planned: 1, total: 2 } }
+    }
+
+    const planned = await store.plan.schedules(1, {
+      prepare: async () => {
+        await store.plan.schedules(1, { prepare: () => {}, plan: () => part('2', [notification()]) })
+      },
+      plan: () => assert.fail('planned'),
+    })
+
+    assert.equal(planned.decided, 0)
+    assert.equal((await store.schedules.find('acme', SCHEDULE))?.progress?.cursor, '2')
+  })
+})
+
+describe('the record of schedules', () => {
+  it('has each that was cancelled, why, and what it was before', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'pillarbox-'))
+    const path = join(folder, 'store.db')
+    const clock = createManualClock()
+    const store = await openSqlite({ path, clock, logger: silent })
+    t.after(async () => {
+      await store.close()
+      await rm(folder, { recursive: true })
+    })
+    await store.migrate()
+
+    const expected = await cancelSchedules(
+      await createBench({ store, advance: async () => {}, close: () => store.close() }),
+    )
+
+    const reader = openConnection({ path, readOnly: true, now: clock.now })
+    t.after(() => reader.close())
+    assert.deepEqual(
+      reader.all(SCHEDULE_RECORD, []).map((row) => ({ ...row })),
+      expected,
+    )
+  })
+})
