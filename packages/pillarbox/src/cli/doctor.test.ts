@@ -31,7 +31,8 @@ function setup(t: TestContext, env: Record<string, string> = {}, schema = { foun
     config: answer.config,
     warnings: [],
     logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    openStore: async () => ({ schema: async () => schema, close: async () => {} }) as unknown as Store,
+    openStore: async () =>
+      ({ schema: async () => schema, instance: { read: async () => null }, close: async () => {} }) as unknown as Store,
     nodeVersion: 'v24.21.0',
     now: () => Date.now(),
   }
@@ -53,6 +54,22 @@ it('finds a fresh machine fit to start, and changes nothing', async (t) => {
     ['ok node', 'ok config', 'ok data folder', 'ok master key', 'ok database', 'ok port'],
   )
   assert.deepEqual(readdirSync(cwd), [])
+})
+
+it('finds a master key that is not the one the secrets are sealed under', async (t) => {
+  const { find, deps, dataDir, databasePath } = setup(t)
+  mkdirSync(dataDir)
+  new DatabaseSync(databasePath).close()
+  const openStore = async () =>
+    ({
+      schema: async () => ({ found: 2, wanted: 2 }),
+      instance: { read: async () => 'aaaaaaaa' },
+      close: async () => {},
+    }) as unknown as Store
+
+  assert.match(await find('sealed', { openStore }), /^fail under master key aaaaaaaa, and there is none here/)
+  const config = { ...deps.config, masterKey: Buffer.alloc(32, 7) }
+  assert.match(await find('sealed', { openStore, config }), /^fail .*aaaaaaaa, and the one here is [0-9a-f]{8}$/)
 })
 
 it('wants a Node that is new enough', async (t) => {

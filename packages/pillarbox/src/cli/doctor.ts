@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { isMasterKeyExposed, masterKeyPath, readMasterKey } from '../config/master-key.ts'
 import type { Logger } from '../model/ports.ts'
+import { createSeal } from '../security/seal.ts'
+import { MASTER_KEY } from '../setup.ts'
 import type { EngineModule } from './engine.ts'
 import { describeSchema } from './migrate.ts'
 
@@ -147,7 +149,7 @@ async function checkSqlite(deps: DoctorDeps): Promise<Finding[]> {
     const found = `${path} is damaged: ${verdict.replaceAll('\n', ' ')}`
     return [{ state: 'fail', subject, found, advice: 'restore it from your backup' }]
   }
-  return [{ state: 'ok', subject, found: `SQLite ${version}, ${path}, sound` }, await checkStoreSchema(deps)]
+  return [{ state: 'ok', subject, found: `SQLite ${version}, ${path}, sound` }, ...(await checkStoreSchema(deps))]
 }
 
 const OLDEST_POSTGRES = 15
@@ -175,7 +177,7 @@ async function checkPostgres(deps: DoctorDeps): Promise<Finding[]> {
     return [
       describeVersion(row.version, row.number),
       describeSkew(row.now.getTime() - (askedAt + answeredAt) / 2, answeredAt - askedAt),
-      await checkStoreSchema(deps),
+      ...(await checkStoreSchema(deps)),
     ]
   } catch (error) {
     const advice = 'check DATABASE_URL, that the server runs, and that it lets this machine in'
@@ -199,15 +201,32 @@ function describeSkew(skewMs: number, roundTripMs: number): Finding {
   return { state: 'warn', subject: 'clock', found, advice: 'set both clocks by NTP' }
 }
 
-async function checkStoreSchema({ config, logger, openStore }: DoctorDeps): Promise<Finding> {
+async function checkStoreSchema({ config, logger, openStore }: DoctorDeps): Promise<Finding[]> {
   const store = await openStore(config, logger)
   try {
     const { found, wanted } = await store.schema()
     const state = found === wanted ? 'ok' : found < wanted ? 'warn' : 'fail'
-    return { state, subject: 'schema', found: describeSchema(found, wanted) }
+    const schema: Finding = { state, subject: 'schema', found: describeSchema(found, wanted) }
+    return found !== wanted
+      ? [schema]
+      : [schema, ...(await checkSealedUnder(config, await store.instance.read(MASTER_KEY)))]
   } finally {
     await store.close()
   }
+}
+
+/** Whether the master key here is the one that the secrets in the database are sealed under. */
+async function checkSealedUnder(config: Config, known: string | null): Promise<Finding[]> {
+  if (known === null) return []
+  const subject = 'sealed'
+  const key = config.masterKey ?? (await readMasterKey(masterKeyPath(config.dataDir)))
+  const advice = 'set PILLARBOX_MASTER_KEY to that key, or restore master.key from your backup'
+  if (key === null)
+    return [{ state: 'fail', subject, found: `under master key ${known}, and there is none here`, advice }]
+  const { keyId } = createSeal(key)
+  if (keyId !== known)
+    return [{ state: 'fail', subject, found: `under master key ${known}, and the one here is ${keyId}`, advice }]
+  return [{ state: 'ok', subject, found: `under master key ${known}` }]
 }
 
 async function checkPort({ host, port }: Config): Promise<Finding[]> {

@@ -19,9 +19,24 @@ process.exit(
       hasColours: process.stdout.isTTY === true && process.stdout.hasColors(),
     },
     stderr: { write: (text) => void process.stderr.write(text) },
+    stdin: { isTerminal: process.stdin.isTTY === true, ask },
     clock: systemClock,
     events: process,
     exitNow: (code) => process.exit(code),
     loadEngine,
   }),
 )
+
+/** What somebody answers; nothing where the input ends. */
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline')
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return await new Promise((resolve) => {
+      lines.once('close', () => resolve(''))
+      lines.question(question, resolve)
+    })
+  } finally {
+    lines.close()
+  }
+}

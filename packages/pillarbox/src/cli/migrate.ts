@@ -55,7 +55,8 @@ export function describeSchema(found: number, wanted: number): string {
   return `ahead: schema version ${found}, this version of Pillarbox knows ${wanted}; install a newer one`
 }
 
-function sqlitePath({ databaseUrl }: Config): string | null {
+/** Null for what is no file. */
+export function sqlitePath({ databaseUrl }: Config): string | null {
   const path = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : null
   return path === ':memory:' ? null : path
 }

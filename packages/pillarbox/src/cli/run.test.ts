@@ -69,6 +69,7 @@ function setup(t: TestContext, faked: Faked = {}) {
         output.stderr += text
       },
     },
+    stdin: { isTerminal: false, ask: async () => assert.fail('asked') },
     clock: {
       now: () => 0,
       monotonic: () => 0,
@@ -95,7 +96,7 @@ it('shows every command, with examples, in its help', async (t) => {
   const code = await run('--help')
 
   assert.equal(code, 0)
-  for (const word of ['start', 'api', 'worker', 'migrate', 'doctor', 'Examples:'])
+  for (const word of ['start', 'api', 'worker', 'migrate', 'doctor', 'keys', 'catalogue', 'Examples:'])
     assert.match(output.stdout, new RegExp(word))
 })
 
@@ -323,4 +324,29 @@ it('is quick to help: loads neither the engine nor the drivers', () => {
   assert.equal(result.status, 0, result.stderr)
   assert.match(result.stdout, /^Usage: pillarbox/)
   assert.doesNotMatch(result.stderr, /\/(pg|pino|fastify|yaml|liquidjs)\/|pillarbox\.ts|\/(http|store|dispatch)\//)
+})
+
+it('prints the sealing key of the configured master key, and nothing else', async (t) => {
+  const { run, output } = setup(t, { env: { PILLARBOX_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') } })
+
+  assert.equal(await run('keys', 'sealing'), 0)
+  assert.equal(output.stdout, 'sealing-v1.9cb4c44e.qcLWBIbKLT8QoMujJPtnu8nb2Agt1_elisERs-113mI\n')
+})
+
+it('prints the sealing key of the master key in the data folder', async (t) => {
+  const { run, output, cwd } = setup(t)
+  mkdirSync(join(cwd, '.pillarbox'))
+  writeFileSync(join(cwd, '.pillarbox', 'master.key'), `${Buffer.alloc(32, 7).toString('base64')}\n`, { mode: 0o600 })
+
+  assert.equal(await run('keys', 'sealing'), 0)
+  assert.match(output.stdout, /^sealing-v1\.9cb4c44e\./)
+})
+
+it('makes no master key only to print its sealing key', async (t) => {
+  const { run, output, cwd } = setup(t)
+
+  assert.equal(await run('keys', 'sealing'), 1)
+  assert.match(output.stderr, /there is no master key.*\n.*--data-dir/)
+  assert.equal(output.stdout, '')
+  assert.deepEqual(readdirSync(cwd), [])
 })

@@ -1,7 +1,9 @@
 import { Command, CommanderError } from 'commander'
 import type { Config } from '../config/config.ts'
+import { SetupError } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
 import type { ScopedLogger } from '../runtime/logger.ts'
+import { addCatalogueCommands } from './catalogue-commands.ts'
 import type { EngineModule, Parts } from './engine.ts'
 import { addSettings, givenSettings } from './flags.ts'
 import type { ProcessEvents } from './serve.ts'
@@ -14,6 +16,8 @@ export interface CliDeps {
   nodeVersion: string
   stdout: { write(text: string): void; isTerminal: boolean; hasColours: boolean }
   stderr: { write(text: string): void }
+  /** Where somebody can be asked, if somebody is there. */
+  stdin: { isTerminal: boolean; ask(question: string): Promise<string> }
   clock: Clock
   events: ProcessEvents
   exitNow(code: number): void
@@ -33,6 +37,7 @@ export async function run(args: readonly string[], deps: CliDeps): Promise<numbe
     // Commander has said what was wrong, or shown the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode
     deps.stderr.write(`pillarbox: ${await safeText(error)}\n`)
+    if (error instanceof SetupError) deps.stderr.write(`           → ${error.advice}\n`)
     return 1
   }
 }
@@ -77,6 +82,7 @@ function createProgram(deps: CliDeps, answer: (code: number) => void): Command {
 Examples:
   $ pillarbox start                  everything in one process, on http://127.0.0.1:4400
   $ pillarbox doctor                 look at what a start needs
+  $ pillarbox catalogue list         ready-made catalogues, to begin with
   $ pillarbox help start             the settings of a command
 
 Settings come from flags, then the environment, then a config file. Secrets have no flags: PILLARBOX_MASTER_KEY and
@@ -121,6 +127,25 @@ Examples:
     )
   addSettings(doctor, ['any', 'api'])
   doctor.action(async () => answer(await runDoctor(doctor, deps)))
+
+  const sealing = program
+    .command('keys')
+    .description('Show keys of this installation.')
+    .command('sealing')
+    .description('Print the public key that applications seal secrets with.')
+    .addHelpText(
+      'after',
+      `
+It seals and does not open, so it may stand in any application's settings. It belongs to the master key.
+
+Examples:
+  $ pillarbox keys sealing
+  $ PILLARBOX_MASTER_KEY=… pillarbox keys sealing`,
+    )
+  addSettings(sealing, ['any'])
+  sealing.action(async () => answer(await runSealingKey(sealing, deps)))
+
+  addCatalogueCommands(program, deps, { settle: (command) => settle(command, deps), answer })
   return program
 }
 
@@ -178,6 +203,13 @@ async function runDoctor(command: Command, deps: CliDeps): Promise<number> {
   return findings.some(({ state }) => state === 'fail') ? 1 : 0
 }
 
+async function runSealingKey(command: Command, deps: CliDeps): Promise<number> {
+  const settled = await settle(command, deps)
+  if (settled === null) return 1
+  const { printSealingKey } = await import('./keys.ts')
+  return await printSealingKey({ config: settled.config, write: deps.stdout.write, complain: deps.stderr.write })
+}
+
 /** The command's settings and a logger that follows them; null when they are wrong, which has then been said. */
 async function settle(
   command: Command,
@@ -214,6 +246,7 @@ function isServer(command: Command): boolean {
 
 /** What to do about an error whose cause is known; null for one that nobody expected, which is shown whole. */
 function hintFor(error: unknown, { host, port }: Config): string | null {
+  if (error instanceof SetupError) return error.advice
   switch ((error as { code?: unknown } | null)?.code) {
     case 'EADDRINUSE':
       return `port ${port} of ${host} is taken: choose another with --port`

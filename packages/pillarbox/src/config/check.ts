@@ -100,3 +100,20 @@ export function channelList(): Check<Channel[] | null> {
     write: (channels) => (channels ?? []).join(','),
   }
 }
+
+/** `host` or `host:port`, comma-separated, or a list in a file. In lower case. */
+export function hostList(): Check<string[]> {
+  return {
+    expected: 'a list of hosts, each as host or host:port',
+    read(raw) {
+      const list: unknown = typeof raw === 'string' ? raw.split(',').map((host) => host.trim()) : raw
+      if (!Array.isArray(list) || !list.every((host) => typeof host === 'string' && isHost(host))) return undefined
+      return [...new Set(list.map((host: string) => host.toLowerCase()))]
+    },
+    write: (hosts) => hosts.join(','),
+  }
+}
+
+function isHost(text: string): boolean {
+  return /^(?:[\w.-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i.test(text)
+}

@@ -33,6 +33,7 @@ it('has the documented defaults', () => {
     masterKey: null,
     opsKey: null,
     allowPrivateEndpoints: false,
+    snsCertHosts: [],
     demo: true,
     logLevel: 'info',
     stuckAfterMs: 600_000,
@@ -76,6 +77,7 @@ it('takes every option from the environment and from a file', () => {
     masterKey: [key.toString('base64'), key],
     opsKey: ['pbx_a-long-enough-ops-key', 'pbx_a-long-enough-ops-key'],
     allowPrivateEndpoints: ['1', true],
+    snsCertHosts: ['127.0.0.1:8443, localhost', ['127.0.0.1:8443', 'localhost']],
     demo: ['0', false],
     logLevel: ['debug', 'debug'],
     stuckAfterMs: ['PT1M', 60_000],
@@ -124,6 +126,15 @@ it('makes a relative SQLite path absolute, and leaves :memory: alone', () => {
   assert.equal(settled({ env: { DATABASE_URL: 'sqlite::memory:' } }).databaseUrl, 'sqlite::memory:')
 })
 
+it('takes hosts with and without a port, in any case, once each', () => {
+  const { snsCertHosts } = settled({
+    env: { PILLARBOX_SNS_CERT_HOSTS: '127.0.0.1:8443, LOCALHOST,localhost,[::1]:80' },
+  })
+
+  assert.deepEqual(snsCertHosts, ['127.0.0.1:8443', 'localhost', '[::1]:80'])
+  assert.deepEqual(settled({}).snsCertHosts, [])
+})
+
 it('names every problem at once, each as the user gave it, with what was expected and what was got', () => {
   const found = problems({
     flags: { '--port': '70000' },
@@ -155,6 +166,8 @@ const WRONG: [string, string][] = [
   ['PILLARBOX_PROVIDER_TIMEOUT', 'PT0S'],
   ['PILLARBOX_CHANNELS', 'sms,fax'],
   ['PILLARBOX_CHANNELS', ','],
+  ['PILLARBOX_SNS_CERT_HOSTS', 'https://127.0.0.1'],
+  ['PILLARBOX_SNS_CERT_HOSTS', '127.0.0.1,,localhost'],
   ['PILLARBOX_MASTER_KEY', Buffer.alloc(16).toString('base64')],
   ['PILLARBOX_MASTER_KEY', `${Buffer.alloc(32).toString('base64').slice(0, -3)}!B=`],
   ['PILLARBOX_OPS_KEY', 'has a space'],

@@ -1,16 +1,17 @@
 import { join, resolve } from 'node:path'
+import { closest } from '../model/closest.ts'
 import {
   type Check,
   channelList,
   databaseUrl,
   duration,
+  hostList,
   keyBytes,
   oneOf,
   switchable,
   text,
   wholeNumber,
 } from './check.ts'
-import { closest } from './closest.ts'
 
 /** Where a setting comes in, and what it may be. One entry here is one line in the help, the example file and the docs. */
 export interface Option<T> {
@@ -105,6 +106,16 @@ export const OPTIONS = {
     part: 'any',
     default: false,
     check: switchable(),
+  }),
+  snsCertHosts: option<string[]>({
+    doc: 'Hosts beside Amazon’s own that the certificates of SNS messages may come from, over http as well, and subscriptions be confirmed at. For tests: whoever runs one of these hosts can sign receipts.',
+    key: 'snsCertHosts',
+    env: 'PILLARBOX_SNS_CERT_HOSTS',
+    flag: '--sns-cert-hosts <list>',
+    part: 'api',
+    default: [],
+    defaultText: 'none',
+    check: hostList(),
   }),
   demo: option({
     doc: 'On first start, makes a tenant called demo with sandbox accounts, to try things out. Switch it off in production.',

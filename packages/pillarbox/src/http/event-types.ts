@@ -1,68 +1,179 @@
 import { type Static, Type } from 'typebox'
-import { ChannelName } from '../intake/body-fields.ts'
+import { CHANGE_KINDS } from '../catalogue/diff.ts'
+import { definitionOf } from '../catalogue/format.ts'
+import { ChannelName, JsonObject, Nullable } from '../intake/body-fields.ts'
 import { EVENT_TYPE_NAME, type EventType } from '../model/catalogue.ts'
-import { formatDuration } from '../model/duration.ts'
-import { readCatalogue } from '../operate/provision.ts'
-import { TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
+import { importCatalogue, readCatalogue, readCatalogueDocument, templatesOf } from '../operate/catalogue.ts'
+import type { StoredCatalogue, Template } from '../store/store.ts'
+import { callerOf, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { ForOps, notFound, Query } from './schemas.ts'
+import { FieldErrorSchema, ForOps, notFound, Query } from './schemas.ts'
 import { withBodyCheck } from './validation.ts'
+import { isYamlType } from './yaml-body.ts'
 
-const paths = Type.Object(
-  Object.fromEntries(
-    ['phone', 'email', 'name', 'locale', 'profileId', 'userId', 'deviceToken', 'url'].map((field) => [
-      field,
-      Type.Optional(Type.String()),
-    ]),
-  ),
+const path = (description: string) => Type.Optional(Type.String({ description }))
+const duration = (description: string) => Type.Optional(Type.String({ description: `ISO 8601. ${description}` }))
+
+const RecipientJson = Type.Object(
+  {
+    phone: path('Dot path into the payload; passengers[].phone makes one recipient of each element.'),
+    email: path('Dot path.'),
+    name: path('Dot path.'),
+    locale: path('Dot path.'),
+    profileId: path('Dot path.'),
+    userId: path('Dot path.'),
+    deviceToken: path('Dot path.'),
+    platform: path('Dot path.'),
+    url: path('Dot path.'),
+    list: Type.Optional(Type.String({ description: 'A recipient list, by name.' })),
+    expand: Type.Optional(Type.Boolean({ description: 'One notification per member of the list.' })),
+  },
+  { additionalProperties: false },
 )
 
-const TemplateSeedJson = Type.Object({
-  channel: ChannelName,
-  locale: Type.Optional(Type.String()),
-  subject: Type.Optional(Type.String()),
-  body: Type.String(),
-})
+const ScopeJson = Type.Object({ type: Type.String(), id: Type.String() }, { additionalProperties: false })
+
+const TemplateSeedJson = Type.Object(
+  {
+    channel: ChannelName,
+    locale: Type.Optional(Type.String({ description: 'Absent: the catalogue’s default.' })),
+    scope: Type.Optional(ScopeJson),
+    subject: Type.Optional(Type.String()),
+    body: Type.String({ maxLength: 100_000, description: 'Liquid.' }),
+    providerTemplate: Type.Optional(JsonObject),
+  },
+  { additionalProperties: false },
+)
 
 const definition = {
+  description: Type.Optional(Type.String({ maxLength: 1_000 })),
   entity: Type.String(),
   once: Type.Optional(Type.Enum(['per-entity', 'per-event'])),
-  recipients: Type.Optional(Type.Array(paths)),
+  payload: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({ ...JsonObject, description: 'JSON Schema: 2020-12, or draft-07.' }),
+  ),
+  recipients: Type.Optional(Type.Array(RecipientJson)),
   delivery: Type.Optional(
-    Type.Object({
-      all: Type.Optional(Type.Boolean()),
-      channels: Type.Optional(Type.Array(ChannelName)),
-      fallback: Type.Optional(Type.Array(ChannelName)),
+    Type.Object(
+      {
+        all: Type.Optional(Type.Boolean()),
+        channels: Type.Optional(Type.Array(ChannelName)),
+        fallback: Type.Optional(Type.Array(ChannelName)),
+        none: Type.Optional(Type.Boolean()),
+      },
+      { additionalProperties: false, minProperties: 1, maxProperties: 1 },
+    ),
+  ),
+  timing: Type.Optional(
+    Type.Object(
+      {
+        after: duration('After the event, or after the date in field.'),
+        before: duration('Before the date in field.'),
+        field: path('Dot path of a date.'),
+        at: Type.Optional(Type.String({ description: 'A local time of the tenant’s zone, such as 09:00.' })),
+        ifPast: Type.Optional(Type.Enum(['send', 'skip'])),
+      },
+      { additionalProperties: false },
+    ),
+  ),
+  replaces: Type.Optional(Type.Boolean()),
+  cancelledBy: Type.Optional(Type.Array(Type.String())),
+  approval: Type.Optional(Type.Boolean()),
+  secrets: Type.Optional(Type.Array(Type.String())),
+  scopes: Type.Optional(Type.Record(Type.String(), Type.String())),
+  conversation: Type.Optional(
+    Type.Unsafe<'entity' | { type: string; id: string }>({
+      anyOf: [{ const: 'entity' }, { ...ScopeJson, description: 'id is a dot path.' }],
     }),
   ),
-  timing: Type.Optional(Type.Object({ after: Type.String() })),
+  expiresAfter: duration('Cancelled if not sent this long after it was due.'),
+  retry: Type.Optional(Type.Unsafe<unknown>({ type: 'object', additionalProperties: true })),
+  onUndeliverable: Type.Optional(Type.Enum(['fail', 'park'])),
 }
 
 /** The catalogue as it is written; `parseCatalogue` is what judges it, and names every problem at once. */
-const CatalogueBody = Type.Object({
-  name: Type.Optional(Type.String()),
-  defaultLocale: Type.Optional(Type.String()),
-  entities: Type.Optional(Type.Record(Type.String(), Type.String())),
-  eventTypes: Type.Record(
-    Type.String(),
-    Type.Object({ ...definition, templates: Type.Optional(Type.Array(TemplateSeedJson)) }),
-  ),
-})
+const CatalogueBody = Type.Object(
+  {
+    name: Type.Optional(Type.String()),
+    defaultLocale: Type.Optional(Type.String()),
+    entities: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'Singular: plural.' })),
+    eventTypes: Type.Record(
+      Type.String(),
+      Type.Object(
+        { ...definition, templates: Type.Optional(Type.Array(TemplateSeedJson)) },
+        { additionalProperties: false },
+      ),
+    ),
+    sources: Type.Optional(
+      Type.Object(
+        {
+          hasura: Type.Optional(
+            Type.Record(
+              Type.String(),
+              Type.Object({
+                eventType: Type.String(),
+                entityId: Type.String(),
+                payload: Type.Optional(Type.Record(Type.String(), Type.String())),
+              }),
+            ),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false, title: 'Catalogue' },
+)
 
-const EventTypeJson = Type.Object({ name: Type.String(), ...definition })
+const EventTypeJson = Type.Object({ name: Type.String(), ...definition, templateCount: Type.Integer() })
 
 const TemplateJson = Type.Object({
   id: Type.String(),
   channel: ChannelName,
   locale: Type.String(),
-  subject: Type.Union([Type.String(), Type.Null()]),
+  scope: Nullable(ScopeJson),
+  subject: Nullable(Type.String()),
   body: Type.String(),
+  providerTemplate: Nullable(JsonObject),
   version: Type.Integer(),
   isActive: Type.Boolean(),
+  isEdited: Type.Boolean(),
+})
+
+const anything = Type.Optional(Type.Unknown())
+
+const ChangeJson = Type.Object({
+  kind: Type.Enum([...CHANGE_KINDS]),
+  text: Type.String({ description: 'In words.' }),
+  entity: Type.Optional(Type.String()),
+  eventType: Type.Optional(Type.String()),
+  channel: Type.Optional(Type.String()),
+  locale: Type.Optional(Type.String()),
+  scope: Type.Optional(ScopeJson),
+  fields: Type.Optional(Type.Array(Type.Object({ field: Type.String(), from: anything, to: anything }))),
+})
+
+const ImportJson = Type.Object({
+  name: Type.String(),
+  defaultLocale: Type.String(),
+  version: Type.Integer({ description: 'The one in force: after a dry run still the one before, 0 if none.' }),
+  dryRun: Type.Boolean(),
+  changes: Type.Array(ChangeJson),
+  warnings: Type.Array(FieldErrorSchema, { description: 'What is legal and probably not meant.' }),
+})
+
+const VersionJson = Type.Object({
+  version: Type.Integer(),
+  name: Type.String(),
+  defaultLocale: Type.String(),
+  importedBy: Type.String(),
+  importedAt: Type.String({ format: 'date-time' }),
 })
 
 /** `/api/event-types`: the tenant's catalogue. */
-export function eventTypeRoutes(app: App, { store, ids, events, config }: Context): void {
+export function eventTypeRoutes(app: App, context: Context): void {
+  const { store, events, config } = context
+
   app.route({
     method: 'GET',
     url: '/api/event-types',
@@ -75,17 +186,27 @@ export function eventTypeRoutes(app: App, { store, ids, events, config }: Contex
         200: Type.Object({
           items: Type.Array(EventTypeJson),
           entities: Type.Record(Type.String(), Type.String()),
+          version: Type.Integer({ description: '0 before the first import.' }),
           nextCursor: Type.Null(),
         }),
       },
     },
     async handler(request) {
       const tenantId = await tenantOf(request, store)
-      const [types, entities] = await Promise.all([
+      const [types, entities, current, templates] = await Promise.all([
         store.catalogue.eventTypes(tenantId),
         store.catalogue.entities(tenantId),
+        store.catalogue.current(tenantId),
+        templatesOf(store, tenantId),
       ])
-      return { items: types.map(eventTypeJson), entities, nextCursor: null }
+      const counts = new Map<string, number>()
+      for (const { eventType } of templates) counts.set(eventType, (counts.get(eventType) ?? 0) + 1)
+      return {
+        items: types.map((type) => eventTypeJson(type, counts.get(type.name) ?? 0)),
+        entities,
+        version: current?.version ?? 0,
+        nextCursor: null,
+      }
     },
   })
 
@@ -104,56 +225,97 @@ export function eventTypeRoutes(app: App, { store, ids, events, config }: Contex
       const tenantId = await tenantOf(request, store)
       const type = EVENT_TYPE_NAME.test(name) ? await store.catalogue.eventType(tenantId, name) : null
       if (!type) throw notFound()
-      return { ...eventTypeJson(type), templates: await store.catalogue.templates(tenantId, name) }
+      const templates = await store.templates.ofEventType(tenantId, name)
+      return { ...eventTypeJson(type, templates.length), templates: templates.map(templateJson) }
     },
   })
 
   app.route({
     method: 'PUT',
     url: '/api/event-types',
-    config: { access: TO_ADMINISTER },
+    config: { access: TO_ADMINISTER, takesYaml: true },
     bodyLimit: config.batchBodyLimitBytes,
     validatorCompiler: withBodyCheck(() => null),
     schema: {
       tags: ['Catalogue'],
       summary: 'Replace the catalogue',
-      description: 'Answers 422 invalid_catalogue with every problem at once; then nothing has changed.',
-      querystring: Query(ForOps),
-      body: CatalogueBody,
-      response: {
-        200: Type.Object({
-          name: Type.String(),
-          defaultLocale: Type.String(),
-          version: Type.Integer(),
-          eventTypes: Type.Array(Type.String()),
-          templates: Type.Integer(),
-        }),
-      },
+      description:
+        'As JSON, or as the YAML file it is written in. Answers 422 invalid_catalogue with every problem at once; then ' +
+        'nothing has changed. Templates nobody edited follow the catalogue, edited ones are kept and reported.',
+      querystring: Query({
+        dryRun: Type.Optional(Type.Boolean({ description: 'Only says what would change.' })),
+        ...ForOps,
+      }),
+      body: Type.Unsafe<unknown>({
+        content: {
+          'application/json': { schema: CatalogueBody },
+          'application/yaml': { schema: { type: 'string', description: 'A catalogue file.' } },
+        },
+      }),
+      response: { 200: ImportJson },
     },
     async handler(request) {
       const tenantId = await tenantOf(request, store)
-      const catalogue = readCatalogue(request.body)
-      const { version } = await store.catalogue.replace(tenantId, catalogue, ids)
-      events.forget(tenantId)
-      return {
-        name: catalogue.name,
-        defaultLocale: catalogue.defaultLocale,
-        version,
-        eventTypes: catalogue.eventTypes.map((type) => type.name),
-        templates: catalogue.templates.length,
-      }
+      const { dryRun = false } = request.query
+      const { body } = request
+      // JSON can be text too; then it is no catalogue.
+      const isYaml = isYamlType(request.headers['content-type'])
+      const given = isYaml && typeof body === 'string' ? readCatalogueDocument(body) : readCatalogue(body)
+      const { actor } = callerOf(request)
+      const { version, changes, warnings } = await importCatalogue(context, tenantId, given, { actor, dryRun })
+      if (!dryRun) events.forget(tenantId)
+      const { name, defaultLocale } = given.catalogue
+      return { name, defaultLocale, version, dryRun, changes, warnings }
+    },
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/event-types/versions',
+    config: { access: TO_READ },
+    schema: {
+      tags: ['Catalogue'],
+      summary: 'The catalogue’s versions, newest first',
+      querystring: Query(ForOps),
+      response: { 200: Type.Object({ items: Type.Array(VersionJson), nextCursor: Type.Null() }) },
+    },
+    async handler(request) {
+      const versions = await store.catalogue.versions(await tenantOf(request, store))
+      return { items: versions.map(versionJson), nextCursor: null }
+    },
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/api/event-types/versions/:version',
+    config: { access: TO_READ },
+    schema: {
+      tags: ['Catalogue'],
+      summary: 'One version of the catalogue, with its document',
+      querystring: Query(ForOps),
+      response: { 200: Type.Object({ ...VersionJson.properties, document: Type.String() }) },
+    },
+    async handler(request) {
+      const { version } = request.params as { version: string }
+      const tenantId = await tenantOf(request, store)
+      const found = /^[1-9]\d{0,8}$/.test(version) ? await store.catalogue.version(tenantId, Number(version)) : null
+      if (!found) throw notFound()
+      return { ...versionJson(found), document: found.document }
     },
   })
 }
 
-function eventTypeJson(type: EventType): Static<typeof EventTypeJson> {
-  const { name, entity, once, recipients, delivery } = type
-  return {
-    name,
-    entity,
-    once,
-    recipients: recipients.map((fields) => ({ ...fields })),
-    delivery: delivery.kind === 'all' ? { all: true } : { [delivery.kind]: delivery.channels },
-    timing: { after: formatDuration(type.afterMs) },
-  }
+function eventTypeJson(type: EventType, templateCount: number): Static<typeof EventTypeJson> {
+  const { recipients, ...rest } = definitionOf(type)
+  return { name: type.name, ...rest, recipients: recipients.map((fields) => ({ ...fields })), templateCount }
+}
+
+function templateJson(template: Template): Static<typeof TemplateJson> {
+  const { id, channel, locale, scope, subject, body, providerTemplate, version, isActive, isEdited } = template
+  return { id, channel, locale, scope, subject, body, providerTemplate, version, isActive, isEdited }
+}
+
+function versionJson(stored: Omit<StoredCatalogue, 'document'>): Static<typeof VersionJson> {
+  const { version, name, defaultLocale, importedBy, importedAt } = stored
+  return { version, name, defaultLocale, importedBy, importedAt: new Date(importedAt).toISOString() }
 }

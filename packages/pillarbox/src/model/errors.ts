@@ -13,10 +13,12 @@ export const ERRORS = {
   duplicate_notification: { status: 409, title: 'A notification with this idempotency key exists' },
   already_exists: { status: 409, title: 'It exists already' },
   not_parked: { status: 409, title: 'Only a parked or uncertain notification can be retried or discarded' },
-  not_waiting: { status: 409, title: 'The notification is no longer waiting to be sent' },
+  not_waiting: { status: 409, title: 'It is no longer waiting to be sent' },
   not_plannable: { status: 409, title: 'What stopped the notification before it was planned is still so' },
-  not_failed: { status: 409, title: 'Only a failed event can be replayed' },
+  not_failed: { status: 409, title: 'Only a failed event or schedule can be replayed' },
+  not_awaiting_approval: { status: 409, title: 'Only a schedule that awaits approval can be approved or rejected' },
   in_use: { status: 409, title: 'Something still needs it' },
+  last_key: { status: 409, title: 'The last ops key cannot be revoked' },
   body_too_large: { status: 413, title: 'The body is too large' },
   uri_too_long: { status: 414, title: 'The address is too long' },
   unsupported_media_type: { status: 415, title: 'The content type is not application/json' },
@@ -24,6 +26,7 @@ export const ERRORS = {
   invalid_query: { status: 422, title: 'A query parameter does not have the expected form' },
   unknown_event_type: { status: 422, title: 'The catalogue has no such event type' },
   invalid_catalogue: { status: 422, title: 'The catalogue does not have the expected form' },
+  invalid_template: { status: 422, title: 'The template cannot be read or rendered' },
   invalid_retry: { status: 422, title: 'The retry policy makes no sense' },
   idempotency_key_mismatch: { status: 422, title: 'Header and body name different idempotency keys' },
   rate_limited: { status: 429, title: 'The key’s rate is exceeded' },
@@ -59,6 +62,17 @@ export class PillarboxError extends Error {
     super(detail, details.cause === undefined ? undefined : { cause: details.cause })
     this.code = code
     this.details = details
+  }
+}
+
+/** What keeps this process from starting until somebody changes something; `advice` says what. */
+export class SetupError extends Error {
+  override readonly name = 'SetupError'
+  readonly advice: string
+
+  constructor(detail: string, advice: string, cause?: unknown) {
+    super(detail, cause === undefined ? undefined : { cause })
+    this.advice = advice
   }
 }
 

@@ -39,14 +39,22 @@ export interface Entity {
   id: string
 }
 
-/** Who an event is for, where the event itself says so. */
+/** Who an event is for, where the event itself, or the host's hook, says so. */
 export interface EventRecipient {
+  /** A contact that is known; nothing else has to be said. */
+  contactId?: string
   profileId?: string
   userId?: string
   name?: string
   phone?: string
   email?: string
   locale?: string
+  deviceToken?: string
+  platform?: string
+  url?: string
+  /** A recipient list, by name: one message to all of it, or with `expand` one notification per member. */
+  list?: string
+  expand?: boolean
 }
 
 /** An event as an intake hands it to the store. */

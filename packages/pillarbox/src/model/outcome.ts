@@ -7,14 +7,23 @@ import type { Reason } from './reason.ts'
 export type Outcome =
   /** The provider took the message and named it. */
   | { kind: 'accepted'; providerMessageId: string }
-  /** Known not to have been accepted, and may succeed later. */
-  | { kind: 'transient'; code: string; error: string; retryAfterMs?: number }
-  /** The account is going too fast; known not accepted. Slows the account and burns no attempt. */
-  | { kind: 'throttled'; code: string; error: string; retryAfterMs?: number }
+  /**
+   * Known not to have been accepted, and may succeed later. `isDeferred`: not for hours, by a quota or a policy; the next
+   * channel of a chain need not wait for that.
+   */
+  | { kind: 'transient'; code: string; error: string; retryAfterMs?: number; isDeferred?: boolean }
+  /**
+   * Too fast; known not accepted. Slows the account and burns no attempt. `scope` recipient: only this one is called too
+   * often, and only its notification waits.
+   */
+  | { kind: 'throttled'; code: string; error: string; retryAfterMs?: number; scope?: 'account' | 'recipient' }
   /** The account's credentials were refused. Pauses the account and burns no attempt. */
   | { kind: 'unauthorized'; code: string; error: string }
-  /** Refused for good. `fallback`: another channel may still reach the recipient. */
-  | { kind: 'permanent'; code: string; error: string; reason: Reason; fallback: boolean }
+  /**
+   * Refused for good. `fallback`: another channel may still reach the recipient. `isDead`: the address will never be any
+   * good on this channel, and is remembered.
+   */
+  | { kind: 'permanent'; code: string; error: string; reason: Reason; fallback: boolean; isDead?: boolean }
   /** The request left and no usable answer came back: it may have been accepted. */
   | { kind: 'unknown'; code: string; error: string }
 

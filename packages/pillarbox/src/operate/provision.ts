@@ -1,12 +1,9 @@
-import { type Catalogue, parseCatalogue } from '../model/catalogue.ts'
-import { type FieldError, PillarboxError } from '../model/errors.ts'
+import type { ReadyCatalogues } from '../catalogue/ready.ts'
+import { PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
-import { createRenderer } from '../render/render.ts'
 import { hashKey, makeKey } from '../security/keys.ts'
 import type { ApiKey, Store, Tenant } from '../store/store.ts'
-
-/** A ready-made catalogue by name, as parsed YAML or JSON; `null` where there is none of that name. */
-export type ReadyMadeCatalogue = (name: string) => unknown
+import { type GivenCatalogue, readCatalogue, readCatalogueDocument } from './catalogue.ts'
 
 /** What an issued key looks like to the one it is issued to: the only time `key` is seen. */
 export interface IssuedKey extends Omit<ApiKey, 'createdAt' | 'revokedAt'> {
@@ -14,23 +11,31 @@ export interface IssuedKey extends Omit<ApiKey, 'createdAt' | 'revokedAt'> {
 }
 
 /**
- * Makes a tenant with its first admin key and, where given, its catalogue. Everything is checked before anything is
- * written; should the process die in between, the tenant exists and an ops key can issue what is missing.
+ * Makes a tenant with its first admin key and, where given, its catalogue, whole or by the name of a ready-made one.
+ * Everything is checked before anything is written; should the process die in between, the tenant exists and an ops key
+ * can issue what is missing. Without a locale of its own it has the catalogue's.
  */
 export async function provisionTenant(
-  deps: { store: Pick<Store, 'tenants' | 'keys' | 'catalogue'>; ids: IdSource; readyMade: ReadyMadeCatalogue },
-  { catalogue: given, ...tenant }: Omit<Tenant, 'createdAt'> & { catalogue: unknown },
+  deps: { store: Pick<Store, 'tenants' | 'keys' | 'catalogue'>; ids: IdSource; readyMade: ReadyCatalogues },
+  { catalogue: given, defaultLocale, ...rest }: NewTenant,
+  actor: string,
 ): Promise<{ tenant: Tenant; adminKey: string }> {
   const { store, ids, readyMade } = deps
-  const catalogue = given === undefined ? null : readCatalogue(resolve(given, readyMade), '/catalogue')
+  const found = given === undefined ? null : resolve(given, readyMade)
+  const tenant = { ...rest, defaultLocale: defaultLocale ?? found?.catalogue.defaultLocale ?? 'en' }
   assertTimeZone(tenant.timeZone)
   if (!(await store.tenants.insert(tenant)))
     throw new PillarboxError('already_exists', `There is a tenant "${tenant.id}".`)
   const admin = await issueKey({ store, ids }, { tenantId: tenant.id, name: 'admin', role: 'admin' })
-  if (catalogue) await store.catalogue.replace(tenant.id, catalogue, ids)
+  if (found) await store.catalogue.replace(tenant.id, found.catalogue, { document: found.document, actor, newId: ids })
   const stored = await store.tenants.find(tenant.id)
   if (!stored) throw new PillarboxError('internal', `tenant ${tenant.id} is gone right after it was made`)
   return { tenant: stored, adminKey: admin.key }
+}
+
+type NewTenant = Omit<Tenant, 'createdAt' | 'defaultLocale'> & {
+  defaultLocale: string | undefined
+  catalogue: unknown
 }
 
 /** Makes a key and stores its hash. */
@@ -44,41 +49,16 @@ export async function issueKey(
   return { ...record, key }
 }
 
-/** Throws `invalid_catalogue` with everything that is wrong; paths begin with `prefix`. */
-export function readCatalogue(value: unknown, prefix = ''): Catalogue {
-  const read = parseCatalogue(value)
-  const problems = 'catalogue' in read ? unreadable(read.catalogue) : read.problems
-  if ('catalogue' in read && problems.length === 0) return read.catalogue
-  const errors: FieldError[] = problems.map(({ path, message }) => ({ path: `${prefix}${path}`, message }))
-  const [first] = errors
-  throw new PillarboxError('invalid_catalogue', `${first?.path || 'The catalogue'} ${first?.message}.`, { errors })
-}
-
-const renderer = createRenderer()
-
-/** Templates that no event could be rendered with: better said now than by every notification. */
-function unreadable({ templates }: Catalogue): FieldError[] {
-  return templates.flatMap((template) => {
-    const { eventType, channel, locale } = template
-    const problem = renderer.problem(template)
-    return problem === null
-      ? []
-      : [{ path: `/eventTypes/${eventType}/templates`, message: `(${channel}, ${locale}): ${problem}` }]
-  })
-}
-
-function resolve(given: unknown, readyMade: ReadyMadeCatalogue): unknown {
-  if (typeof given !== 'string') return given
-  const found = readyMade(given)
-  if (found !== null && found !== undefined) return found
-  const message = 'is not the name of a ready-made catalogue'
-  throw new PillarboxError('invalid_catalogue', `"${given.slice(0, 63)}" ${message}.`, {
-    errors: [{ path: '/catalogue', message }],
-  })
+function resolve(given: unknown, readyMade: ReadyCatalogues): GivenCatalogue {
+  if (typeof given !== 'string') return readCatalogue(given, '/catalogue')
+  const document = readyMade.document(given)
+  if (document !== null) return readCatalogueDocument(document, '/catalogue')
+  const message = `must be a catalogue, or the name of a ready-made one: ${readyMade.names().join(', ')}`
+  throw new PillarboxError('invalid_catalogue', `/catalogue ${message}.`, { errors: [{ path: '/catalogue', message }] })
 }
 
 /** Throws `invalid_body` unless the runtime knows the zone. */
-export function assertTimeZone(timeZone: string): void {
+function assertTimeZone(timeZone: string): void {
   try {
     new Intl.DateTimeFormat('en', { timeZone })
   } catch {

@@ -3,6 +3,7 @@ export function closest(given: string, known: readonly string[]): string | null 
   const most = given.length <= 3 ? 1 : Math.min(3, Math.floor(given.length / 2))
   let best: { name: string; distance: number } | null = null
   for (const name of known) {
+    if (Math.abs(name.length - given.length) > most) continue
     const distance = editDistance(given.toLowerCase(), name.toLowerCase())
     if (distance <= most && (best === null || distance < best.distance)) best = { name, distance }
   }

@@ -1,0 +1,105 @@
+import { localTarget } from '../model/schema-paths.ts'
+
+type Schema = Record<string, unknown>
+
+const SEALED: Schema = {
+  type: 'object',
+  required: ['$sealed'],
+  properties: { $sealed: { type: 'string' } },
+  additionalProperties: false,
+}
+
+const IN_PLACE = ['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'] as const
+
+/**
+ * The schema that also takes `{"$sealed": …}` wherever one of `secrets` leads: whether a sealed value is right is known
+ * only to whoever sealed it. Names are compared, and lists gone through, as the sealing does it.
+ */
+export function sealable(schema: Schema, secrets: readonly string[]): Schema {
+  if (secrets.length === 0) return schema
+  return withSealed(
+    schema,
+    secrets.map((secret) => secret.split('.')),
+    schema,
+  ) as Schema
+}
+
+function withSealed(schema: unknown, paths: readonly (readonly string[])[], root: Schema): unknown {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema) || paths.length === 0) return schema
+  const at = schema as Schema
+  const next: Schema = { ...at }
+  for (const keyword of IN_PLACE) {
+    const part = at[keyword]
+    if (part === undefined) continue
+    next[keyword] = Array.isArray(part)
+      ? part.map((one) => withSealed(one, paths, root))
+      : withSealed(part, paths, root)
+  }
+  const { $ref: ref } = at
+  if (typeof ref === 'string') {
+    // Written out here, because the definition may be used for what is no secret elsewhere.
+    delete next['$ref']
+    const written = withSealed(localTarget(root, ref), paths, root)
+    next['allOf'] = [...(Array.isArray(next['allOf']) ? (next['allOf'] as unknown[]) : []), written ?? false]
+  }
+  for (const keyword of ['items', 'prefixItems', 'additionalItems', 'contains'] as const) {
+    const elements = at[keyword]
+    if (elements === undefined) continue
+    next[keyword] = Array.isArray(elements)
+      ? elements.map((one) => withSealed(one, paths, root))
+      : withSealed(elements, paths, root)
+  }
+  const properties = (at['properties'] ?? {}) as Schema
+  const others = at['additionalProperties']
+  const fields: Schema = { ...properties }
+  for (const name of namesIn(properties, others, paths)) {
+    const rests = paths.flatMap((path) => (isNamed(path[0], name) ? [path.slice(1)] : []))
+    const field = Object.hasOwn(properties, name) ? properties[name] : others
+    fields[name] = sealedField(field, paths, rests, name, root)
+  }
+  if (at['properties'] !== undefined || Object.keys(fields).length > 0) next['properties'] = fields
+  return next
+}
+
+/** The named fields that a path leads to, and those it leads to through a schema for all other fields. */
+function namesIn(properties: Schema, others: unknown, paths: readonly (readonly string[])[]): string[] {
+  const wanted = paths.map(([first = '']) => first.replace(/\[\]$/, ''))
+  const named = Object.keys(properties).filter((name) => wanted.some((first) => isNamed(first, name)))
+  if (typeof others !== 'object' || others === null) return named
+  return [...named, ...wanted.filter((first) => !named.some((name) => isNamed(first, name)))]
+}
+
+function sealedField(
+  field: unknown,
+  paths: readonly (readonly string[])[],
+  rests: readonly (readonly string[])[],
+  name: string,
+  root: Schema,
+): unknown {
+  const deeper = withSealed(
+    field,
+    rests.filter((rest) => rest.length > 0),
+    root,
+  )
+  const ends = paths.filter((path) => path.length === 1 && isNamed(path[0], name))
+  if (ends.length === 0) return deeper
+  // A path that ends in [] means each element; a whole list may be sealed all the same.
+  const isList = ends.some(([last]) => last?.endsWith('[]'))
+  return orSealed(isList ? elementsSealed(deeper, root) : deeper)
+}
+
+function elementsSealed(schema: unknown, root: Schema): unknown {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema
+  const { $ref: ref, ...at } = schema as Schema
+  if (typeof ref === 'string') return { ...at, allOf: [elementsSealed(localTarget(root, ref), root) ?? false] }
+  return at['items'] === undefined || Array.isArray(at['items']) ? at : { ...at, items: orSealed(at['items']) }
+}
+
+/** By `if`, not `anyOf`: then only the value's own faults are reported. */
+function orSealed(schema: unknown): Schema {
+  return { if: SEALED, else: schema }
+}
+
+function isNamed(step: string | undefined, name: string): boolean {
+  return step?.replace(/\[\]$/, '').toLowerCase() === name.toLowerCase()
+}

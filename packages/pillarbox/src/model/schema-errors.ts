@@ -1,0 +1,52 @@
+import type { FieldError } from './errors.ts'
+
+/** What a JSON Schema validator says of one value. */
+export interface SchemaError {
+  keyword: string
+  instancePath: string
+  params: Record<string, unknown>
+  message?: string | undefined
+}
+
+/** What is wrong, field by field, in words that never repeat the value. `formats`: what a value of each must be. */
+export function schemaErrors(errors: readonly SchemaError[], formats: Record<string, string> = {}): FieldError[] {
+  const found: FieldError[] = []
+  const seen = new Set<string>()
+  for (const error of errors) {
+    if (error.keyword === 'anyOf' || error.keyword === 'oneOf' || error.keyword === 'if') continue
+    const field = fieldError(error, formats)
+    const key = `${field.path} ${field.message}`
+    if (!seen.has(key)) found.push(field)
+    seen.add(key)
+  }
+  return found
+}
+
+function fieldError({ keyword, instancePath: path, params, message }: SchemaError, formats: Record<string, string>) {
+  const said = message ?? 'is not as expected'
+  switch (keyword) {
+    case 'additionalProperties':
+      return { path: `${path}/${pointer(params['additionalProperty'])}`, message: 'is not a known field' }
+    case 'unevaluatedProperties':
+      return { path: `${path}/${pointer(params['unevaluatedProperty'])}`, message: 'is not a known field' }
+    case 'required':
+      return { path: `${path}/${pointer(params['missingProperty'])}`, message: 'is required' }
+    case 'enum':
+      return { path, message: `must be one of ${(params['allowedValues'] as unknown[]).map(String).join(', ')}` }
+    case 'const':
+      return { path, message: `must be ${JSON.stringify(params['allowedValue'])}` }
+    case 'pattern':
+      return { path, message: `must match ${String(params['pattern'])}` }
+    case 'format':
+      return { path, message: formats[String(params['format'])] ?? said }
+    case 'type':
+      return { path, message: `must be ${[params['type']].flat().join(' or ')}` }
+    default:
+      return { path, message: said.replace(/^must NOT have/, 'must not have') }
+  }
+}
+
+/** A field's name as a part of a JSON pointer; long ones are cut, because they come from outside. */
+function pointer(name: unknown): string {
+  return String(name).slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it, type TestContext } from 'node:test'
+import { createManualClock } from '../../../../test/support/manual-clock.ts'
+import { silent } from '../../../../test/support/samples.ts'
+import { isPillarboxError } from '../model/errors.ts'
+import { createIdSource } from '../runtime/ids.ts'
+import { openSqlite } from '../store/sqlite/open.ts'
+import { importCatalogue, readCatalogue, readCatalogueDocument } from './catalogue.ts'
+
+const SHOP = {
+  name: 'shop',
+  entities: { order: 'orders' },
+  eventTypes: {
+    'order.paid': {
+      entity: 'order',
+      recipients: [{ phone: 'phone' }],
+      templates: [{ channel: 'sms', body: 'Paid.' }],
+    },
+  },
+}
+
+async function setup(t: TestContext) {
+  const clock = createManualClock()
+  const store = await openSqlite({ path: ':memory:', clock, logger: silent })
+  t.after(() => store.close())
+  await store.migrate()
+  await store.tenants.insert({ id: 'acme', name: 'Acme', defaultLocale: 'en', timeZone: 'UTC', settings: {} })
+  const ids = createIdSource(clock, () => 0.5)
+  const bring = (value: unknown, dryRun = false) =>
+    importCatalogue({ store, ids }, 'acme', readCatalogue(value), { actor: 'key:admin', dryRun })
+  return { store, bring }
+}
+
+describe('an import', () => {
+  it('that changes nothing makes no version, also when only edited templates differ', async (t) => {
+    const { store, bring } = await setup(t)
+    await bring(SHOP)
+    const [template] = await store.templates.ofEventType('acme', 'order.paid')
+    await store.templates.update('acme', template?.id ?? '', { body: 'Mine.' }, 'key:admin')
+
+    const { version, changes } = await bring(SHOP)
+
+    assert.deepEqual([version, changes.map(({ kind }) => kind)], [1, ['template_kept']])
+    assert.equal((await store.catalogue.versions('acme')).length, 1)
+  })
+
+  it('that changes only what is beside the event types is still one', async (t) => {
+    const { bring } = await setup(t)
+    await bring(SHOP)
+    const hasura = { paid: { eventType: 'order.paid', entityId: 'new.id' } }
+
+    const { version, changes } = await bring({ ...SHOP, sources: { hasura } })
+
+    assert.deepEqual([version, changes.map(({ text }) => text)], [2, ['changes sources']])
+    assert.equal((await bring({ ...SHOP, sources: { hasura } })).version, 2)
+  })
+
+  it('brings back a template that was removed', async (t) => {
+    const { store, bring } = await setup(t)
+    await bring(SHOP)
+    const [template] = await store.templates.ofEventType('acme', 'order.paid')
+    await store.templates.remove('acme', template?.id ?? '', 'key:admin')
+
+    const { version, changes } = await bring(SHOP)
+
+    assert.deepEqual([version, changes.map(({ kind }) => kind)], [2, ['template_added']])
+    assert.equal((await store.templates.ofEventType('acme', 'order.paid')).length, 1)
+  })
+
+  it('sees templates beyond the first page', async (t) => {
+    const { bring } = await setup(t)
+    const templates = Array.from({ length: 450 }, (_, i) => ({
+      channel: 'sms',
+      body: 'x',
+      scope: { type: 'listing', id: i },
+    }))
+    const many = { eventTypes: { a: { entity: 'x', recipients: [], scopes: { listing: 'id' }, templates } } }
+    await bring(many)
+
+    assert.deepEqual((await bring(many, true)).changes, [])
+  })
+})
+
+describe('a catalogue that is given', () => {
+  it('is refused with the place it was given at', () => {
+    assert.throws(
+      () => readCatalogue({ eventTypes: { a: { recipients: [], once: 'x' } } }, '/catalogue'),
+      (error) =>
+        isPillarboxError(error, 'invalid_catalogue') &&
+        error.details.errors?.[0]?.path === '/catalogue/eventTypes/a/once',
+    )
+  })
+
+  it('is right where the guide shows one', () => {
+    const guide = readFileSync(new URL('../../../../docs/guides/catalogue.md', import.meta.url), 'utf8')
+    const documents = [...guide.matchAll(/```yaml\n(name: [\s\S]*?)```/g)].map((match) => match[1] ?? '')
+
+    assert.equal(documents.length, 1)
+    for (const document of documents) assert.deepEqual(readCatalogueDocument(document).warnings, [])
+  })
+})
