@@ -1,75 +1,229 @@
-import { Liquid, type Template as Parsed } from 'liquidjs'
+import type { ProviderTemplate } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
+import { createCompiler, type Kind } from './compile.ts'
+import { explain } from './explain.ts'
+import { fieldsOf } from './fields.ts'
+import type { Rendering } from './filling.ts'
+import { createWork } from './limits.ts'
+import { createMissingKeys } from './missing-keys.ts'
+import { createPayload } from './payload.ts'
+import { type Placeholder, placeholdersIn, type UnknownPlaceholder, unknownAmong } from './placeholders.ts'
+import { liquidTextsOf, renderProviderTemplate } from './provider-template.ts'
+import type { DateFields } from './schema-paths.ts'
+import { coverSecrets, SECRET_COVER } from './secrets.ts'
+import { type Segments, segmentsOf } from './segments.ts'
 
-/** Turns a template's words and an event's payload into the words that are sent. */
+export type { UnknownPlaceholder } from './placeholders.ts'
+export type { Segments } from './segments.ts'
+
+/** Turns a template's words and an event's payload into the words that are sent. Never throws. */
 export interface Renderer {
-  /** What is wrong with a template's text; null when it can be read. */
+  /** What is wrong with a template's text, for whoever saves it; null when it can be rendered. */
   problem(template: Words): string | null
-  /** Never throws: a template that cannot be rendered is an answer. */
-  render(template: Words, channel: Channel, context: Record<string, unknown>): Rendered | { error: string }
+  /** A template that cannot be rendered is an answer. What could only be filled in partly is rendered, with warnings. */
+  render(
+    template: Words,
+    channel: Channel,
+    context: Record<string, unknown>,
+    options: RenderOptions,
+  ): Rendered | { error: string }
+  /** The same words as `render`, by the same code, with secrets covered and what an editor wants to know beside them. */
+  preview(
+    template: Words,
+    channel: Channel,
+    context: Record<string, unknown>,
+    options: PreviewOptions,
+  ): Preview | { error: string }
+  /** The keys a template takes from the payload, in the order it first names them; [] when it cannot be read. */
+  placeholdersOf(template: Words): string[]
+  /** Those that no known path answers to, each with the known path that was probably meant. */
+  unknownPlaceholders(template: Words, knownPaths: readonly string[] | null): UnknownPlaceholder[]
 }
 
 export interface Words {
   subject: string | null
   body: string
+  providerTemplate?: ProviderTemplate | null
+}
+
+export interface RenderOptions {
+  /** BCP 47, of the template that is rendered: names of months, order of dates, decimal signs. */
+  locale: string
+  /** IANA, the tenant's. */
+  timeZone: string
+  /** The tenant's: `short`, `medium`, `long`, `full`, or a pattern such as `dd-MMM-yyyy`. */
+  dateFormat: string
+  /** ISO 4217, of amounts that name none. */
+  currency?: string
+  /** What a key that the payload has not becomes: nothing, or `{{key}}` as it stands. */
+  missing: 'empty' | 'keep'
+  /** `dateFieldsOf(eventType.payload)`; null without a schema: then whatever has the form of a full date-time is one. */
+  dateFields: DateFields | null
+  /** Dot paths of the event type: `render` says whether one was used, `preview` shows none. */
+  secrets?: readonly string[]
+  /** Epoch milliseconds that `now` stands for in `{{ "now" | date: "%Y" }}`. */
+  now?: number
 }
 
 export interface Rendered {
   subject: string | null
   body: string
+  providerTemplate: ProviderTemplate | null
+  /** The body is HTML, and what was filled in is escaped. Any other body must be sent as plain text, whatever it holds. */
+  isHtml: boolean
+  /** A secret field stands in these words. */
+  hasSecrets: boolean
+  warnings: RenderWarning[]
+  /** Of an SMS. */
+  segments?: Segments
 }
 
-const LIMITS = { parseLimit: 100_000, renderLimit: 200, memoryLimit: 10_000_000 } as const
-const CACHED_TEMPLATES = 2_000
+/** Fits the store's `Warning`. */
+export interface RenderWarning {
+  code: 'missing_placeholder' | 'parameter_changed' | 'subject_shortened'
+  key?: string
+  message: string
+}
 
-/** Filters that evaluate an expression per item without looking at the time: seconds for a large list. */
-const UNBOUNDED = ['where_exp', 'reject_exp', 'group_by_exp', 'find_exp', 'find_index_exp', 'has_exp']
+export interface PreviewOptions extends RenderOptions {
+  /** `pathsOf(eventType.payload)`, against which placeholders are checked; null: any key may exist. */
+  knownPaths: readonly string[] | null
+}
 
-/** Liquid without file access, inherited properties or unknown filters. HTML mail bodies are escaped by default. */
+export interface Preview extends Omit<Rendered, 'hasSecrets'> {
+  /** Keys the context did not have. */
+  missing: string[]
+  unknown: UnknownPlaceholder[]
+}
+
+/** Liquid without file access, inherited properties, unknown filters, clock or chance. */
 export function createRenderer(): Renderer {
-  // An empty set of partials instead of the file system: otherwise include, render and layout read what they name.
-  const common = { templates: {}, ownPropertyOnly: true, strictFilters: true, relativeReference: false, ...LIMITS }
-  const plain = new Liquid(common)
-  const html = new Liquid({ ...common, outputEscape: 'escape' })
-  for (const engine of [plain, html]) for (const filter of UNBOUNDED) Reflect.deleteProperty(engine.filters, filter)
-  const parsed = { plain: new Map<string, Parsed[]>(), html: new Map<string, Parsed[]>() }
+  const { compile, render } = createCompiler()
 
-  function render(text: string, kind: 'plain' | 'html', context: Record<string, unknown>): string {
-    const engine = kind === 'html' ? html : plain
-    const cache = parsed[kind]
-    let template = cache.get(text)
-    if (!template) {
-      template = engine.parse(text)
-      if (cache.size >= CACHED_TEMPLATES) cache.delete(cache.keys().next().value ?? '')
-      cache.set(text, template)
+  function fill(
+    { subject, body, providerTemplate }: Words,
+    channel: Channel,
+    context: Record<string, unknown>,
+    options: RenderOptions,
+    sealedAs: string | null,
+  ): Rendered {
+    const warnings: RenderWarning[] = []
+    const missing = createMissingKeys(options.missing, (key, message) =>
+      warnings.push({ code: 'missing_placeholder', ...(key !== null && { key }), message }),
+    )
+    const work = createWork()
+    const payload = createPayload(context, {
+      fields: fieldsOf(options.dateFields, options.secrets),
+      guessesDates: options.dateFields === null,
+      dates: options,
+      work,
+      sealedAs,
+    })
+    const rendering: Rendering = { payload, settings: options, work, written: 0, missing }
+    const text = (template: string, kind: Kind): string => storable(render(compile(template, kind), rendering))
+
+    const isHtml = channel === 'email' && looksLikeHtml(body)
+    const line = subject === null ? null : singleLine(text(subject, 'plain'))
+    const words = text(body, isHtml ? 'html' : 'plain')
+    const provided =
+      providerTemplate &&
+      renderProviderTemplate(
+        providerTemplate,
+        channel,
+        (template) => text(template, 'plain'),
+        (key, message) => warnings.push({ code: 'parameter_changed', key, message: `${key}: ${message}` }),
+      )
+    if (line?.isShortened)
+      warnings.push({ code: 'subject_shortened', message: `the subject was longer than ${MAX_SUBJECT_BYTES} bytes` })
+    if (isNothing(channel, line?.text ?? '', words, Boolean(provided)))
+      throw new Error('the template renders to nothing')
+    missing.close()
+    return {
+      subject: line?.text ?? null,
+      body: words,
+      providerTemplate: provided ?? null,
+      isHtml,
+      hasSecrets: payload.hasSecrets,
+      warnings,
+      ...(channel === 'sms' && { segments: segmentsOf(words) }),
     }
-    return String(engine.renderSync(template, context))
   }
+
+  /** Text by text, because a variable of the subject is none in the body. */
+  function placeholders(template: Words): Placeholder[] {
+    try {
+      const all = textsOf(template).flatMap((text) => placeholdersIn(compile(text, 'plain').templates))
+      return [...new Map(all.map((placeholder) => [placeholder.key, placeholder])).values()]
+    } catch {
+      return []
+    }
+  }
+
+  const unknownPlaceholders = (template: Words, knownPaths: readonly string[] | null): UnknownPlaceholder[] =>
+    unknownAmong(placeholders(template), knownPaths)
 
   return {
-    problem({ subject, body }) {
+    problem(template) {
       try {
-        for (const text of [subject ?? '', body]) plain.parse(text)
+        for (const text of textsOf(template)) compile(text, 'plain')
         return null
       } catch (error) {
-        return error instanceof Error ? error.message : String(error)
+        return explain(error)
       }
     },
-    render({ subject, body }, channel, context) {
+    render(template, channel, context, options) {
       try {
-        return {
-          subject: subject === null ? null : render(subject, 'plain', context),
-          body: render(body, channel === 'email' && isHtml(body) ? 'html' : 'plain', context),
-        }
+        return fill(template, channel, context, options, null)
       } catch (error) {
-        return { error: error instanceof Error ? error.message : String(error) }
+        return { error: explain(error) }
       }
     },
+    preview(template, channel, context, options) {
+      try {
+        const covered = coverSecrets(context, options.secrets ?? [])
+        const { hasSecrets: _, ...rendered } = fill(template, channel, covered, options, SECRET_COVER)
+        const missing = rendered.warnings.flatMap(({ code, key }) =>
+          code === 'missing_placeholder' && key !== undefined ? [key] : [],
+        )
+        return { ...rendered, missing, unknown: unknownPlaceholders(template, options.knownPaths) }
+      } catch (error) {
+        return { error: explain(error) }
+      }
+    },
+    placeholdersOf: (template) => [...new Set(placeholders(template).map(({ path }) => path))],
+    unknownPlaceholders,
   }
+}
+
+function textsOf({ subject, body, providerTemplate }: Words): string[] {
+  return [...(subject === null ? [] : [subject]), body, ...liquidTextsOf(providerTemplate)]
 }
 
 /** Has a tag that ends. Two searches, because one pattern for both takes quadratic time on tags that do not end. */
-function isHtml(body: string): boolean {
+function looksLikeHtml(body: string): boolean {
   const start = body.search(/<[a-z]/i)
   return start >= 0 && body.lastIndexOf('>') > start
+}
+
+/** Without what no database takes: the null character, and half a character that a filter cut through. */
+function storable(text: string): string {
+  return (text.includes('\0') ? text.replaceAll('\0', '') : text).toWellFormed()
+}
+
+const MAX_SUBJECT_BYTES = 998
+
+/** A header of a mail is one line, and so is the title of a push message. */
+function singleLine(subject: string): { text: string; isShortened: boolean } {
+  const line = subject.replace(/[\r\n\v\f\u0085\u2028\u2029]+/g, ' ').trim()
+  if (line.length * 3 <= MAX_SUBJECT_BYTES || Buffer.byteLength(line) <= MAX_SUBJECT_BYTES)
+    return { text: line, isShortened: false }
+  const cut = Buffer.from(line).subarray(0, MAX_SUBJECT_BYTES).toString()
+  // A character that was cut through reads as U+FFFD, which takes as many bytes as are missing, or more.
+  return { text: line.startsWith(cut) ? cut : cut.replace(/\ufffd+$/, ''), isShortened: true }
+}
+
+/** A webhook may be empty; a provider's own template has its words elsewhere; a push message may be a title alone. */
+function isNothing(channel: Channel, subject: string, body: string, hasProviderTemplate: boolean): boolean {
+  if (channel === 'webhook' || hasProviderTemplate || body.trim() !== '') return false
+  return !((channel === 'push' || channel === 'in_app') && subject !== '')
 }

@@ -1,0 +1,57 @@
+import type { DateFields } from './schema-paths.ts'
+
+/** What is known beforehand of a payload's fields, as a tree that is walked along with the payload. */
+export interface Field {
+  isDate: boolean
+  /** Secret itself, or with a secret somewhere within. */
+  hasSecret: boolean
+  /** By name in small letters: whoever spells a secret's name in another way has a secret all the same. */
+  fields: Map<string, Field>
+  /** Of a list: what is known of each element. */
+  element: Field | null
+}
+
+const NOTHING: DateFields = new Set()
+const NONE: readonly string[] = []
+const trees = new WeakMap<DateFields, WeakMap<readonly string[], { tree: Field | null }>>()
+
+/** Null where nothing is known. Made once for the same sets. */
+export function fieldsOf(dateFields: DateFields | null, secrets: readonly string[] | undefined): Field | null {
+  const dates = dateFields ?? NOTHING
+  const hidden = secrets ?? NONE
+  if (dates.size === 0 && hidden.length === 0) return null
+  const bySecrets = trees.get(dates) ?? new WeakMap<readonly string[], { tree: Field | null }>()
+  trees.set(dates, bySecrets)
+  const known = bySecrets.get(hidden)
+  if (known) return known.tree
+  const tree = grow(dates, hidden)
+  bySecrets.set(hidden, { tree })
+  return tree
+}
+
+function grow(dates: DateFields, secrets: readonly string[]): Field {
+  const root = newField()
+  for (const path of dates) fieldAt(root, path).isDate = true
+  for (const path of secrets) fieldAt(root, path, (field) => (field.hasSecret = true))
+  return root
+}
+
+function fieldAt(root: Field, path: string, visit?: (field: Field) => void): Field {
+  let field = root
+  for (const step of path.replaceAll('[]', '.[]').split('.')) {
+    if (step === '') continue
+    if (step === '[]') field = field.element ??= newField()
+    else {
+      const name = step.toLowerCase()
+      const next = field.fields.get(name) ?? newField()
+      field.fields.set(name, next)
+      field = next
+    }
+    visit?.(field)
+  }
+  return field
+}
+
+function newField(): Field {
+  return { isDate: false, hasSecret: false, fields: new Map(), element: null }
+}
