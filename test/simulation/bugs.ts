@@ -111,6 +111,7 @@ export const PLANTED_BUGS: PlantedBug[] = [
                 channel: row.channel,
                 to: row.to,
                 content: row.content ?? { subject: null, body: '', data: {} },
+                policy: row.policy,
                 eventType: row.eventType,
                 entity: row.entity,
                 locale: row.locale,
@@ -218,13 +219,16 @@ export const PLANTED_BUGS: PlantedBug[] = [
         ...bound(store),
         plan: {
           ...bound(store.plan),
-          async events(limit, plan) {
+          async events(limit, { prepare, plan }) {
             const later: NewNotification[] = []
-            const planned = await store.plan.events(limit, (event) => {
-              const answer = plan(event)
-              if (answer.kind !== 'notifications') return answer
-              later.push(...answer.notifications)
-              return { ...answer, notifications: [] }
+            const planned = await store.plan.events(limit, {
+              prepare,
+              plan: (event) => {
+                const answer = plan(event)
+                if (answer.kind !== 'notifications') return answer
+                later.push(...answer.notifications)
+                return { ...answer, notifications: [] }
+              },
             })
             if (later.length) await store.notifications.insert(later)
             return planned
@@ -335,7 +339,10 @@ function completing(change: (completion: Completion) => Completion): (store: Sto
 function planning(change: (plan: EventPlan) => EventPlan): (store: Store) => Store {
   return (store) => ({
     ...bound(store),
-    plan: { ...bound(store.plan), events: (limit, plan) => store.plan.events(limit, (event) => change(plan(event))) },
+    plan: {
+      ...bound(store.plan),
+      events: (limit, { prepare, plan }) => store.plan.events(limit, { prepare, plan: (event) => change(plan(event)) }),
+    },
   })
 }
 

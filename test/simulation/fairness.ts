@@ -3,6 +3,7 @@ import { createEngine } from '../../packages/pillarbox/src/engine.ts'
 import { CHANNELS } from '../../packages/pillarbox/src/model/channel.ts'
 import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
+import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
 import { openSqlite } from '../../packages/pillarbox/src/store/sqlite/open.ts'
 import type { NewNotification, Store } from '../../packages/pillarbox/src/store/store.ts'
 import { sampleNotification } from '../support/samples.ts'
@@ -54,6 +55,7 @@ export async function simulateFairness(
     registry: () => provider,
     renderer: createRenderer(),
     openSecrets: () => ({}),
+    payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
     scrub: (text) => text,
     clock,
     random,

@@ -1,11 +1,12 @@
 import { createEngine, type Engine, type EngineSettings } from '../../packages/pillarbox/src/engine.ts'
-import { parseCatalogue } from '../../packages/pillarbox/src/model/catalogue.ts'
+import { parseCatalogue } from '../../packages/pillarbox/src/model/catalogue-parse.ts'
 import type { NewEvent } from '../../packages/pillarbox/src/model/event.ts'
 import type { Action } from '../../packages/pillarbox/src/model/notification.ts'
 import type { Logger } from '../../packages/pillarbox/src/model/ports.ts'
 import type { ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
 import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
+import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
 import type { NewNotification, Store } from '../../packages/pillarbox/src/store/store.ts'
 import { sampleNotification } from '../support/samples.ts'
 import type { PlantedBug } from './bugs.ts'
@@ -109,6 +110,7 @@ export const ENGINE_SETTINGS: EngineSettings = {
   pollMaxMs: 1_000,
   discoverEveryMs: 20,
   rescueEveryMs: 400,
+  scrubEveryMs: 1_000,
   workerTtlMs: TIMES.ttl,
   shutdownGraceMs: TIMES.grace,
   planRows: 4,
@@ -154,6 +156,7 @@ class Crew {
       registry: (channel) => (channel ? (bug?.provider?.(provider, ledger) ?? provider) : null),
       renderer,
       openSecrets: () => ({}),
+      payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
       scrub: (text) => text,
       clock,
       random,
@@ -249,7 +252,7 @@ export async function furnish(store: Store, plan: RunPlan, ids: () => string): P
   if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems))
   for (const id of TENANTS) {
     await store.tenants.insert({ id, name: id, defaultLocale: 'en', timeZone: 'UTC', settings: {} })
-    await store.catalogue.replace(id, parsed.catalogue, ids)
+    await store.catalogue.replace(id, parsed.catalogue, { document: '{}', actor: 'system', newId: ids })
   }
   for (const account of plan.accounts) {
     const id = ids()

@@ -4,12 +4,13 @@ import { createManualClock, type ManualClock } from '../../../test/support/manua
 import { recordingLogger, sampleEvent, silent, storedAccount } from '../../../test/support/samples.ts'
 import type { Provider, SendRequest } from './channels/channel.ts'
 import { callBudgetMs, createEngine, type Engine, type EngineSettings } from './engine.ts'
-import { parseCatalogue } from './model/catalogue.ts'
+import { parseCatalogue } from './model/catalogue-parse.ts'
 import { CHANNELS } from './model/channel.ts'
 import { PillarboxError } from './model/errors.ts'
 import type { Outcome } from './model/outcome.ts'
 import { createRenderer } from './render/render.ts'
 import { createIdSource } from './runtime/ids.ts'
+import { createPayloadSeal } from './security/payload-seal.ts'
 import { openSqlite } from './store/sqlite/open.ts'
 import type { Store } from './store/store.ts'
 
@@ -26,6 +27,7 @@ const SETTINGS: EngineSettings = {
   discoverEveryMs: 20,
   workerTtlMs: 30_000,
   rescueEveryMs: 1_000,
+  scrubEveryMs: 2_000,
   shutdownGraceMs: 2_000,
   planRows: 10,
   flushMs: 2,
@@ -73,7 +75,7 @@ async function setup(t: TestContext): Promise<Bench> {
     },
   })
   assert.ok('catalogue' in parsed)
-  await store.catalogue.replace('acme', parsed.catalogue, ids)
+  await store.catalogue.replace('acme', parsed.catalogue, { document: '{}', actor: 'system', newId: ids })
   await store.accounts.insert(storedAccount({ id: ids() }))
 
   return {
@@ -96,6 +98,7 @@ async function setup(t: TestContext): Promise<Bench> {
         registry: () => provider,
         renderer: createRenderer(),
         openSecrets: () => ({}),
+        payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
         scrub: (text) => text,
         clock,
         random,

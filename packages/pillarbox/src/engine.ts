@@ -6,13 +6,18 @@ import { createCustody } from './dispatch/custody.ts'
 import { createDispatcher, type DispatchSettings } from './dispatch/dispatcher.ts'
 import { createHeartbeat } from './dispatch/heartbeat.ts'
 import { createLaneGuard } from './dispatch/lane-guard.ts'
+import { listTargets } from './dispatch/list-targets.ts'
 import { runRescuer } from './dispatch/rescuer.ts'
 import type { Clock, IdSource, Logger, Random } from './model/ports.ts'
+import { runScrubber } from './operate/scrub.ts'
 import { createContextBook } from './plan/context-book.ts'
+import { createEventBook } from './plan/event-book.ts'
 import { nextInChain } from './plan/next-in-chain.ts'
-import { runPlanner } from './plan/planner.ts'
+import { createPlanner } from './plan/planner.ts'
+import type { ResolveHook } from './plan/resolve-hook.ts'
 import type { Renderer } from './render/render.ts'
 import { createHub, type Hub } from './runtime/hub.ts'
+import type { PayloadSeal } from './security/payload-seal.ts'
 import type { Store } from './store/store.ts'
 
 /**
@@ -35,6 +40,10 @@ export interface EngineDeps {
   registry: ProviderRegistry
   renderer: Renderer
   openSecrets: OpenSecrets
+  /** Secret payload fields and the contents made from them. */
+  payloadSeal: PayloadSeal
+  /** The host's, in embedded use: asked when an event is due. */
+  resolve?: ResolveHook | null
   scrub(text: string, secrets?: Iterable<string>): string
   clock: Clock
   random: Random
@@ -50,6 +59,8 @@ export interface EngineSettings extends DispatchSettings {
   workerTtlMs: number
   /** How often to look for dead workers. */
   rescueEveryMs: number
+  /** How often to remove secrets that are no longer needed. */
+  scrubEveryMs: number
   shutdownGraceMs: number
   planRows: number
   flushMs: number
@@ -60,9 +71,12 @@ export interface EngineSettings extends DispatchSettings {
 }
 
 export function createEngine(deps: EngineDeps): Engine {
-  const { store, clock, random, ids, logger, settings } = deps
+  const { store, renderer, clock, random, ids, logger, settings } = deps
   const hub = createHub(clock, store.wake)
   const contexts = createContextBook(store, clock, settings.configMaxAgeMs)
+  const resolve = deps.resolve ?? null
+  const sealing = deps.payloadSeal
+  const events = createEventBook({ store, contexts, sealing, resolve, clock })
   const accounts = createAccountBook({
     accounts: store.accounts,
     openSecrets: deps.openSecrets,
@@ -101,8 +115,10 @@ export function createEngine(deps: EngineDeps): Engine {
     mayStart: heartbeat.mayStart,
     holdMs: guard.holdMs,
     saw: guard.saw,
-    fallBack: (claim, chain) => nextInChain({ store, contexts, renderer: deps.renderer, ids }, claim, chain),
+    fallBack: (claim, chain) => nextInChain({ store, events, renderer, sealing, clock, ids }, claim, chain),
     scrub: deps.scrub,
+    openContent: deps.payloadSeal.openContent,
+    listTargets: (tenantId, list, channel) => listTargets(store.lists, tenantId, list, channel),
   }
   const dispatcher = createDispatcher({
     store,
@@ -117,6 +133,20 @@ export function createEngine(deps: EngineDeps): Engine {
     random,
     logger,
     settings,
+  })
+
+  const planner = createPlanner({
+    store,
+    contexts,
+    renderer,
+    sealing,
+    resolve,
+    hub,
+    clock,
+    random,
+    ids,
+    logger,
+    settings: { batchRows: settings.planRows, pollMaxMs: settings.pollMaxMs },
   })
 
   const stopping = new AbortController()
@@ -139,20 +169,7 @@ export function createEngine(deps: EngineDeps): Engine {
     const { signal } = stopping
     beating = heartbeat.run(left.signal)
     loops = [
-      runPlanner(
-        {
-          store,
-          contexts,
-          renderer: deps.renderer,
-          hub,
-          clock,
-          random,
-          ids,
-          logger,
-          settings: { batchRows: settings.planRows, pollMaxMs: settings.pollMaxMs },
-        },
-        signal,
-      ),
+      planner.run(signal),
       dispatcher.run(signal, abortCalls.signal),
       runRescuer(
         {
@@ -170,6 +187,7 @@ export function createEngine(deps: EngineDeps): Engine {
         },
         signal,
       ),
+      runScrubber({ store, clock, random, logger, everyMs: settings.scrubEveryMs }, signal),
     ]
   }
 

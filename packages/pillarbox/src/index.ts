@@ -1,2 +1,3 @@
 export { type Config, resolveConfig } from './config/config.ts'
-export { createPillarbox, type Parts, type Pillarbox, type Started } from './pillarbox.ts'
+export { createPillarbox, type Overrides, type Parts, type Pillarbox, type Started } from './pillarbox.ts'
+export type { ResolveAnswer, ResolveEvent, ResolveHook } from './plan/resolve-hook.ts'

@@ -24,13 +24,16 @@ function setup({ loadMs = 0 } = {}) {
       find: async (id: string) => {
         const { tenantName } = rows
         if (loadMs > 0) await clock.sleep(loadMs)
-        return id === 'acme' ? { id, name: tenantName } : null
+        return id === 'acme' ? { id, name: tenantName, defaultLocale: 'en', settings: { region: 'DE' } } : null
       },
     },
     catalogue: {
-      eventType: async (_tenantId: string, name: string) => (name === 'booking.confirmed' ? { name } : null),
-      templates: async () => rows.templates,
+      eventType: async (_tenantId: string, name: string) =>
+        name === 'booking.confirmed' ? { name, payload: null, secrets: [] } : null,
+      cancelledBy: async () => ['booking.reminder'],
+      current: async (tenantId: string) => (tenantId === 'acme' ? { defaultLocale: 'de-DE' } : null),
     },
+    templates: { ofEventType: async () => rows.templates },
     accounts: { list: async () => rows.accounts },
   } as unknown as Store
   return { clock, rows, book: createContextBook(store, clock, MAX_AGE_MS) }
@@ -57,6 +60,13 @@ it('loads active templates and accounts only, accounts in the order of the store
   )
 })
 
+it('knows what an event cancels, the last locale to try, the region and how words are rendered', async () => {
+  const { cancels, catalogueLocale, region, rendering } = await setup().book.load('acme', 'booking.confirmed')
+
+  assert.deepEqual([cancels, catalogueLocale, region], [['booking.reminder'], 'de-DE', 'DE'])
+  assert.equal(rendering?.missing, 'empty')
+})
+
 it('answers that a tenant or an event type does not exist, and remembers it', async () => {
   const { book } = setup()
 
@@ -64,7 +74,7 @@ it('answers that a tenant or an event type does not exist, and remembers it', as
 
   const context = book.peek('nobody', 'nothing')
   assert.ok(context)
-  assert.deepEqual([context.tenant, context.eventType], [null, null])
+  assert.deepEqual([context.tenant, context.eventType, context.rendering], [null, null, null])
 })
 
 it('keeps what it read for the given time, then wants it read again', async () => {

@@ -1,27 +1,42 @@
 import type { EventType } from '../model/catalogue.ts'
 import type { Clock } from '../model/ports.ts'
+import { regionOf } from '../operate/people.ts'
+import { renderOptions } from '../operate/templates.ts'
+import type { RenderOptions } from '../render/render.ts'
 import type { Store, StoredAccount, Template, Tenant } from '../store/store.ts'
 
 /** All that planning one event type of one tenant needs to know. */
 export interface PlanContext {
   tenant: Tenant | null
   eventType: EventType | null
+  /** Active ones. */
   templates: Template[]
   /** Active ones, the one to use first. */
   accounts: StoredAccount[]
+  /** Event types that an event of this one cancels for its entity. */
+  cancels: string[]
+  /** The last resort of the locale chain; null before the first import. */
+  catalogueLocale: string | null
+  /** Of telephone numbers without a country code. */
+  region: string | null
+  /** How words are rendered here, whatever their locale; null without a tenant. */
+  rendering: Omit<RenderOptions, 'locale'> | null
 }
 
 /**
  * What planning reads of tenants, catalogue, templates and accounts, kept for `maxAgeMs`: a change is felt everywhere
- * within that time. Planning itself is synchronous, inside the store's transaction; it only ever peeks.
+ * within that time.
  */
 export interface ContextBook {
   peek(tenantId: string, eventType: string): PlanContext | null
   load(tenantId: string, eventType: string): Promise<PlanContext>
 }
 
+/** More than these are forgotten, the oldest first: one process may see any number of tenants. */
+const MAX_KEPT = 10_000
+
 export function createContextBook(
-  store: Pick<Store, 'tenants' | 'catalogue' | 'accounts'>,
+  store: Pick<Store, 'tenants' | 'catalogue' | 'templates' | 'accounts'>,
   clock: Clock,
   maxAgeMs: number,
 ): ContextBook {
@@ -33,21 +48,39 @@ export function createContextBook(
       return entry && clock.monotonic() - entry.readAt < maxAgeMs ? entry.context : null
     },
     async load(tenantId, eventType) {
-      const [tenant, type, templates, accounts] = await Promise.all([
-        store.tenants.find(tenantId),
-        store.catalogue.eventType(tenantId, eventType),
-        store.catalogue.templates(tenantId, eventType),
-        store.accounts.list(tenantId),
-      ])
-      const context: PlanContext = {
-        tenant,
-        eventType: type,
-        templates: templates.filter((template) => template.isActive),
-        accounts: accounts.filter((account) => account.status === 'active'),
-      }
+      const context = await read(store, tenantId, eventType)
+      const place = key(tenantId, eventType)
+      known.delete(place)
       // From the answer on: counted from the question, a slow store's would be too old before planning could begin.
-      known.set(key(tenantId, eventType), { context, readAt: clock.monotonic() })
+      known.set(place, { context, readAt: clock.monotonic() })
+      if (known.size > MAX_KEPT) known.delete(known.keys().next().value ?? '')
       return context
     },
+  }
+}
+
+async function read(
+  store: Pick<Store, 'tenants' | 'catalogue' | 'templates' | 'accounts'>,
+  tenantId: string,
+  name: string,
+): Promise<PlanContext> {
+  const [tenant, eventType, templates, accounts, cancels, catalogue] = await Promise.all([
+    store.tenants.find(tenantId),
+    store.catalogue.eventType(tenantId, name),
+    store.templates.ofEventType(tenantId, name),
+    store.accounts.list(tenantId),
+    store.catalogue.cancelledBy(tenantId, name),
+    store.catalogue.current(tenantId),
+  ])
+  return {
+    tenant,
+    eventType,
+    templates: templates.filter((template) => template.isActive),
+    accounts: accounts.filter((account) => account.status === 'active'),
+    cancels,
+    catalogueLocale: catalogue?.defaultLocale ?? null,
+    region: regionOf(tenant),
+    // Made once for all events: it looks through the payload's whole schema.
+    rendering: tenant && renderOptions(tenant, eventType, tenant.defaultLocale),
   }
 }

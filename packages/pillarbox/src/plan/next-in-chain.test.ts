@@ -1,207 +1,226 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
-import { START } from '../../../../test/support/manual-clock.ts'
-import { sampleEvent, sampleNotification, sampleTemplate, storedAccount } from '../../../../test/support/samples.ts'
+import { describe, it, type TestContext } from 'node:test'
+import { sampleNotification } from '../../../../test/support/samples.ts'
 import type { Channel } from '../model/channel.ts'
-import type { StoredEvent } from '../model/event.ts'
-import { createRenderer } from '../render/render.ts'
-import type { NotificationView, Store, StoredAccount, Template } from '../store/store.ts'
-import type { PlanContext } from './context-book.ts'
+import type { NewEvent } from '../model/event.ts'
+import { isSealedContent } from '../security/payload-seal.ts'
+import type { NewNotification, NotificationView } from '../store/store.ts'
+import { type Bench, bodyOf, type Options, openPlanning } from './fixture.ts'
 import { nextInChain } from './next-in-chain.ts'
-import { replan } from './replan.ts'
 
-function view(changes: Partial<NotificationView> = {}): NotificationView {
-  const { parked: _parked, ...notification } = sampleNotification()
-  return {
-    ...notification,
-    to: { phone: '+15550100', email: 'ada@example.test' },
-    content: { subject: null, body: 'first words', data: {} },
-    eventId: 'event-1',
-    eventType: 'booking.confirmed',
-    status: 'sending',
-    reason: null,
-    lastError: null,
-    attemptCount: 1,
-    nextAttemptAt: null,
-    possibleDuplicate: false,
-    providerMessageId: null,
-    fallbackTo: null,
-    createdAt: START,
-    sentAt: null,
-    deliveredAt: null,
-    readAt: null,
-    ...changes,
-  }
+const templates = [
+  { channel: 'sms', locale: 'en', body: 'text {{name}}' },
+  { channel: 'sms', locale: 'de', body: 'SMS {{name}}' },
+  { channel: 'email', locale: 'en', subject: 'S {{name}}', body: 'mail {{name}}' },
+  { channel: 'email', locale: 'de', subject: 'B {{name}}', body: 'Post {{name}}' },
+  { channel: 'push', locale: 'en', body: 'push {{name}}' },
+]
+const type = (fields: Record<string, unknown> = {}) => ({
+  entity: 'booking',
+  recipients: [{ phone: 'phone', email: 'email', name: 'name', locale: 'locale', profileId: 'profileId' }],
+  delivery: { fallback: ['sms', 'email', 'push'] },
+  templates,
+  ...fields,
+})
+const catalogueOf = (fields: Record<string, unknown> = {}) => ({
+  entities: { booking: 'bookings' },
+  eventTypes: { 'booking.confirmed': type(fields) },
+})
+
+/** The first notification of an event, as planned, and who takes over from it. */
+async function setup(t: TestContext, options: Partial<Options> = {}, event: Partial<NewEvent> = {}) {
+  const bench = await openPlanning(t, { catalogue: catalogueOf(), accounts: ['sms', 'email'], ...options })
+  await bench.publish(event)
+  await bench.plan()
+  const [first] = await bench.notifications()
+  assert.ok(first)
+  return { bench, first, next: (...chain: Channel[]) => takeOver(bench, first, chain) }
 }
 
-interface Given {
-  view?: Partial<NotificationView> | null
-  event?: StoredEvent | null
-  templates?: Template[]
-  accounts?: StoredAccount[]
-}
-
-const mail = (changes: Partial<Template> = {}): Template =>
-  sampleTemplate({
-    id: 't-email',
-    channel: 'email',
-    subject: 'S {{name}}',
-    body: 'mail {{name}}',
-    version: 3,
-    ...changes,
-  })
-const account = (channel: Channel, changes: Partial<StoredAccount> = {}): StoredAccount =>
-  storedAccount({ id: `a-${channel}`, channel, provider: `p-${channel}`, ...changes })
-
-function setup(given: Given = {}) {
-  const found = given.view === null ? null : view(given.view)
-  const event = given.event === undefined ? sampleEvent() : given.event
-  const accounts = given.accounts ?? [account('email'), account('push')]
-  const context: PlanContext = {
-    tenant: { id: 'acme', name: 'Acme', defaultLocale: 'en', timeZone: 'UTC', settings: {}, createdAt: START },
-    eventType: null,
-    templates: given.templates ?? [mail()],
-    accounts: accounts.filter(({ status }) => status === 'active'),
-  }
-  const store = {
-    notifications: { find: async (tenantId: string) => (tenantId === 'acme' ? found : null) },
-    events: { find: async () => event },
-    accounts: {
-      list: async (_tenantId: string, channel: Channel) => accounts.filter((one) => one.channel === channel),
-    },
-  } as unknown as Store
-  const contexts = { peek: () => context, load: async () => context }
-  const deps = { store, contexts, renderer: createRenderer(), ids: () => 'new-id' }
-  return {
-    next: (...chain: Channel[]) => nextInChain(deps, { tenantId: 'acme', notificationId: 'notification-1' }, chain),
-    replan: () => replan(deps, view({ status: 'parked', content: null, accountId: null, ...given.view })),
-  }
+function takeOver(bench: Bench, first: NotificationView, chain: Channel[]): Promise<NewNotification | null> {
+  return nextInChain(bench.chain, { tenantId: first.tenantId, notificationId: first.id }, chain)
 }
 
 describe('who takes over', () => {
-  it('speaks its own template’s words, and carries everything else over', async () => {
-    const { next } = setup({
-      view: { correlationId: 'c-1', expiresAt: START + 9, triggeredBy: 'key:shop', site: 'north' },
-    })
+  it('speaks its own template’s words, and carries everything else over', async (t) => {
+    const { first, next } = await setup(
+      t,
+      { catalogue: catalogueOf({ expiresAfter: 'PT1H', onUndeliverable: 'fail', conversation: 'entity' }) },
+      { correlationId: 'c-1' },
+    )
 
     const taker = await next('email', 'push')
 
     assert.deepEqual(taker?.content, { subject: 'S Ada', body: 'mail Ada', data: {} })
-    assert.deepEqual([taker?.channel, taker?.accountId, taker?.provider], ['email', 'a-email', 'p-email'])
-    assert.deepEqual([taker?.templateId, taker?.templateVersion, taker?.locale], ['t-email', 3, 'en'])
-    assert.deepEqual(
-      [taker?.correlationId, taker?.expiresAt, taker?.triggeredBy, taker?.site],
-      ['c-1', START + 9, 'key:shop', 'north'],
-    )
-    assert.deepEqual(taker?.to, { phone: '+15550100', email: 'ada@example.test' })
-    assert.deepEqual([taker?.dueAt, taker?.parked], [null, null])
+    assert.deepEqual([taker.channel, taker.provider, taker.locale], ['email', 'vendor', 'en'])
+    assert.deepEqual([taker.correlationId, taker.expiresAt, taker.policy], ['c-1', first.expiresAt, first.policy])
+    assert.deepEqual([taker.contactId, taker.conversationId], [first.contactId, first.conversationId])
+    assert.ok(taker.contactId && taker.conversationId)
+    assert.deepEqual(taker.to, { phone: '+15550100', email: 'ada@example.test', name: 'Ada' })
+    assert.deepEqual([taker.dueAt, taker.parked], [null, null])
   })
 
-  it('is linked to the one that failed, and its key is the same however often the failure is reported (P2)', async () => {
-    const { next } = setup()
+  it('is linked to the one that failed, and its key is the same however often the failure is reported (P2)', async (t) => {
+    const { first, next } = await setup(t)
 
     const [once, again] = [await next('email'), await next('email')]
 
-    assert.equal(once?.fallbackOf, 'notification-1')
-    assert.equal(once?.correlationId, 'notification-1')
-    assert.equal(once?.idempotencyKey, again?.idempotencyKey)
-    assert.equal(once?.idempotencyKey, 'fallback:notification-1:email')
+    assert.equal(once?.fallbackOf, first.id)
+    assert.equal(once.correlationId, first.id)
+    assert.equal(once.idempotencyKey, again?.idempotencyKey)
+    assert.equal(once.idempotencyKey, `fallback:${first.id}:email`)
   })
 
-  it('carries the rest of the chain', async () => {
-    assert.deepEqual((await setup().next('email', 'push', 'in_app'))?.fallback, ['push', 'in_app'])
+  it('carries the rest of the chain', async (t) => {
+    const { next } = await setup(t)
+
+    assert.deepEqual((await next('email', 'push', 'in_app'))?.fallback, ['push', 'in_app'])
   })
 
-  it('is the first channel with an address, an account, a template and words', async () => {
-    const templates = [
-      mail(),
-      sampleTemplate({ id: 't-push', channel: 'push' }),
-      sampleTemplate({ id: 't-whatsapp', channel: 'whatsapp', body: '{{ name | no_such_filter }}' }),
-      sampleTemplate({ id: 't-sms', channel: 'sms' }),
-    ]
-    const accounts = [
-      account('email'),
-      account('push'),
-      account('whatsapp'),
-      account('sms', { status: 'suspended' }),
-      account('webhook'),
-    ]
-    const { next } = setup({ templates, accounts })
+  it('is the first channel with an address, an account, a template and words', async (t) => {
+    const broken = { channel: 'whatsapp', locale: 'en', body: '{{ name | no_such_filter }}' }
+    const { bench, next } = await setup(t, {
+      catalogue: catalogueOf({ templates: [...templates, broken] }),
+      accounts: ['sms', 'email', 'push', 'whatsapp', 'webhook'],
+    })
+    await bench.store.accounts.setStatus(bench.accountId('sms'), 'suspended', null, 'test')
+    await bench.clock.advance(1_000)
 
     const taker = await next('push', 'whatsapp', 'sms', 'webhook', 'email', 'in_app')
 
     assert.equal(taker?.channel, 'email')
-    assert.deepEqual(taker?.fallback, ['in_app'])
+    assert.deepEqual(taker.fallback, ['in_app'])
   })
 
-  it('speaks the language the first one spoke', async () => {
-    const templates = [mail(), mail({ id: 't-de', locale: 'de', body: 'Post {{name}}' })]
-    const { next } = setup({ templates, view: { locale: 'de' } })
+  it('speaks the language the first one spoke', async (t) => {
+    const payload = { phone: '+15550100', email: 'ada@example.test', name: 'Ada', locale: 'de-AT' }
+    const { next } = await setup(t, {}, { payload })
 
-    assert.equal((await next('email'))?.content?.body, 'Post Ada')
+    assert.equal(bodyOf((await next('email')) ?? undefined), 'Post Ada')
   })
 
-  it('repeats the words of a notification that came without an event', async () => {
-    const { next } = setup({ view: { eventId: null, eventType: null, templateId: 't-own' }, templates: [] })
+  it('uses the template of the same scope', async (t) => {
+    const scopes = { listing: 'listingId' }
+    const payload = { phone: '+15550100', email: 'ada@example.test', name: 'Ada', listingId: 10 }
+    const { bench, next } = await setup(t, { catalogue: catalogueOf({ scopes }) }, { payload })
+    await bench.store.templates.insert(
+      {
+        id: bench.ids(),
+        tenantId: 'acme',
+        eventType: 'booking.confirmed',
+        channel: 'email',
+        locale: 'en',
+        scope: { type: 'listing', id: '10' },
+        subject: 'L',
+        body: 'listing ten',
+        providerTemplate: null,
+        isActive: true,
+      },
+      'test',
+    )
+    await bench.clock.advance(1_000)
+
+    assert.equal(bodyOf((await next('email')) ?? undefined), 'listing ten')
+  })
+
+  it('reaches the recipient at an address that their contact has learnt since', async (t) => {
+    const { bench, first, next } = await setup(t, {}, { payload: { phone: '+15550100', name: 'Ada' } })
+    assert.equal(await next('email'), null)
+    const changed = { email: 'new@example.test' }
+    await bench.store.people.updateContact('acme', first.contactId ?? '', changed, 'test')
+    await bench.clock.advance(1_000)
+
+    assert.equal((await next('email'))?.to.email, 'new@example.test')
+  })
+
+  it('says what the list says of the recipient', async (t) => {
+    const seats = [
+      { phone: '+15550101', mail: 'a@example.test', seat: '1A' },
+      { phone: '+15550102', mail: 'b@example.test', seat: '1B' },
+    ]
+    const catalogue = catalogueOf({
+      recipients: [{ phone: 'seats[].phone', email: 'seats[].mail' }],
+      templates: [...templates.slice(0, 1), { channel: 'email', subject: 'S', body: 'seat {{recipient.seat}}' }],
+    })
+    const { bench } = await setup(t, { catalogue }, { payload: { seats, name: 'x' } })
+    const second = (await bench.notifications())[1]
+    assert.ok(second)
+
+    assert.equal(bodyOf((await takeOver(bench, second, ['email'])) ?? undefined), 'seat 1B')
+  })
+
+  it('seals words with secrets for itself', async (t) => {
+    const catalogue = catalogueOf({
+      secrets: ['token'],
+      templates: [...templates.slice(0, 1), { channel: 'email', subject: 'S', body: 'code {{token}}' }],
+    })
+    const payload = { phone: '+15550100', email: 'ada@example.test', token: 's3cret' }
+    const { bench, next } = await setup(t, { catalogue }, { payload })
 
     const taker = await next('email')
 
-    assert.equal(taker?.content?.body, 'first words')
-    assert.equal(taker?.templateId, 't-own')
+    assert.ok(taker?.content && isSealedContent(taker.content))
+    const opened = bench.seal.openContent(taker.content, { tenantId: 'acme', notificationId: taker.id })
+    assert.ok('content' in opened)
+    assert.equal(opened.content.body, 'code s3cret')
   })
 
-  it('is nobody when no channel is left, none reaches the recipient, or the notification is gone', async () => {
-    assert.equal(await setup().next(), null)
-    assert.equal(await setup({ view: { to: { phone: '+15550100' } } }).next('email', 'push'), null)
-    assert.equal(await setup({ accounts: [] }).next('email'), null)
-    assert.equal(await setup({ templates: [] }).next('email'), null)
-    assert.equal(await setup({ view: null }).next('email'), null)
-    assert.equal(
-      await setup({ view: { eventId: null }, accounts: [account('email', { status: 'paused' })] }).next('email'),
-      null,
-    )
+  it('is nobody when no channel is left, none reaches the recipient, or the notification is gone', async (t) => {
+    const { bench, next } = await setup(t)
+    const gone = { tenantId: 'acme', notificationId: bench.ids() }
+
+    assert.equal(await next(), null)
+    assert.equal(await next('push', 'in_app'), null)
+    assert.equal(await nextInChain(bench.chain, gone, ['email']), null)
+    await bench.store.accounts.setStatus(bench.accountId('email'), 'paused', null, 'test')
+    await bench.clock.advance(1_000)
+    assert.equal(await next('email'), null)
+  })
+
+  it('is nobody when the host has called it off by now', async (t) => {
+    let isOff = false
+    const resolve = () => (isOff ? { cancel: 'booking cancelled' } : undefined)
+    const { bench, next } = await setup(t, { resolve })
+    isOff = true
+    await bench.clock.advance(1_000)
+
+    assert.equal(await next('email'), null)
   })
 })
 
-describe('planning anew what was born parked', () => {
-  const parked = (reason: NotificationView['reason']): Partial<NotificationView> => ({
-    channel: 'email',
-    reason,
-    content: null,
+describe('who takes over from a notification without an event', () => {
+  async function direct(t: TestContext, contentOf: (bench: Bench, id: string) => NewNotification['content']) {
+    const bench = await openPlanning(t, { catalogue: catalogueOf() })
+    const id = bench.ids()
+    const to = { phone: '+15550100', email: 'ada@example.test' }
+    const content = contentOf(bench, id)
+    await bench.store.notifications.insert([sampleNotification({ id, accountId: bench.accountId('sms'), to, content })])
+    return { bench, taker: await nextInChain(bench.chain, { tenantId: 'acme', notificationId: id }, ['push', 'email']) }
+  }
+
+  it('repeats its words', async (t) => {
+    const { taker } = await direct(t, () => ({ subject: null, body: 'first words', data: {} }))
+
+    assert.equal(bodyOf(taker ?? undefined), 'first words')
+    assert.equal(taker?.channel, 'email')
   })
 
-  it('answers account, template and words as they are now', async () => {
-    const answer = await setup({ view: parked('no_templates_found') }).replan()
+  it('repeats words that were sealed for the first, sealed for itself', async (t) => {
+    const words = { subject: null, body: 'code 1234', data: {} }
 
-    assert.deepEqual(answer, {
-      replacement: {
-        accountId: 'a-email',
-        provider: 'p-email',
-        content: { subject: 'S Ada', body: 'mail Ada', data: {} },
-        templateId: 't-email',
-        templateVersion: 3,
-      },
-    })
-  })
-
-  it('answers what still stands in the way', async () => {
-    const reasonOf = async (given: Given): Promise<string> => {
-      const answer = await setup(given).replan()
-      return 'problem' in answer ? answer.problem.reason : 'none'
-    }
-
-    assert.equal(await reasonOf({ view: parked('no_templates_found'), templates: [] }), 'no_templates_found')
-    assert.equal(await reasonOf({ view: parked('no_active_channels'), accounts: [] }), 'no_active_channels')
-    assert.equal(
-      await reasonOf({ view: parked('render_failed'), templates: [mail({ body: '{{ x | no_such_filter }}' })] }),
-      'render_failed',
+    const { bench, taker } = await direct(t, ({ seal }, notificationId) =>
+      seal.sealContent(words, ['1234'], { tenantId: 'acme', notificationId }),
     )
+
+    assert.ok(taker?.content && isSealedContent(taker.content))
+    const opened = bench.seal.openContent(taker.content, { tenantId: 'acme', notificationId: taker.id })
+    assert.ok('content' in opened)
+    assert.equal(opened.content.body, 'code 1234')
   })
 
-  it('does not let a notification go that still has no address', async () => {
-    const answer = await setup({ view: { ...parked('no_recipient'), to: { phone: '+15550100' } } }).replan()
+  it('is nobody where its words cannot be opened', async (t) => {
+    const { taker } = await direct(t, () => ({ sealed: 'under another key' }))
 
-    assert.ok('problem' in answer)
-    assert.equal(answer.problem.reason, 'no_recipient')
+    assert.equal(taker, null)
   })
 })

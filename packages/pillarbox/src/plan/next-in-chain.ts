@@ -1,22 +1,22 @@
 import type { Channel } from '../model/channel.ts'
 import { fallbackKey } from '../model/idempotency.ts'
 import type { IdSource } from '../model/ports.ts'
-import { addressOf } from '../model/recipient.ts'
-import type { Renderer } from '../render/render.ts'
-import type { Content, NewNotification, NotificationView, Store, StoredAccount } from '../store/store.ts'
-import type { ContextBook, PlanContext } from './context-book.ts'
-import { renderFor, templateFor } from './plan-event.ts'
+import { isSealedContent, type PayloadSeal } from '../security/payload-seal.ts'
+import type { NewNotification, NotificationView, Store, StoredAccount } from '../store/store.ts'
+import type { EventBook } from './event-book.ts'
+import { targetOf, type Words, type WordsDeps, waysTo, wordsFor } from './words.ts'
 
-export interface ChainDeps {
-  store: Pick<Store, 'notifications' | 'events' | 'accounts'>
-  contexts: ContextBook
-  renderer: Renderer
+export interface ChainDeps extends WordsDeps {
+  store: Pick<Store, 'notifications' | 'accounts'>
+  events: EventBook
+  sealing: Pick<PayloadSeal, 'sealContent' | 'openContent'>
   ids: IdSource
 }
 
 /**
  * The notification that takes over from one that failed for good: the first channel of `chain` with an account and an
- * address, in its own template's words. Null when no channel is left that could reach the recipient.
+ * address, in its own template's words. Null when no channel is left that could reach the recipient, or when the host
+ * has called it off by now.
  */
 export async function nextInChain(
   deps: ChainDeps,
@@ -26,69 +26,98 @@ export async function nextInChain(
   if (chain.length === 0) return null
   const view = await deps.store.notifications.find(failed.tenantId, failed.notificationId)
   if (!view) return null
-  for (const [i, channel] of chain.entries()) {
-    if (addressOf(channel, view.to) === null) continue
-    const words = await wordsFor(deps, view, channel)
-    if (!words) continue
+  const id = deps.ids()
+  const taker = view.eventId === null ? await repeated(deps, view, chain, id) : await retold(deps, view, chain, id)
+  if (!taker) return null
+  const { channel, account, words, to } = taker
+  return {
+    ...carriedOver(view),
+    id,
+    idempotencyKey: fallbackKey(view.id, channel),
+    channel,
+    to,
+    accountId: account.id,
+    provider: account.provider,
+    content: words.content,
+    warnings: words.warnings,
+    templateId: taker.templateId,
+    templateVersion: taker.templateVersion,
+    locale: taker.locale,
+    correlationId: view.correlationId ?? view.id,
+    fallback: chain.slice(chain.indexOf(channel) + 1),
+    fallbackOf: view.id,
+    dueAt: null,
+    parked: null,
+  }
+}
+
+interface Taker extends Pick<NotificationView, 'channel' | 'to' | 'templateId' | 'templateVersion' | 'locale'> {
+  account: StoredAccount
+  words: Words
+}
+
+/** As planning would tell it on the first channel that works now. */
+async function retold(
+  deps: ChainDeps,
+  view: NotificationView,
+  chain: readonly Channel[],
+  id: string,
+): Promise<Taker | null> {
+  const due = await deps.events.open(view.tenantId, view.eventId ?? '')
+  if ('kind' in due) return null
+  const addressee = await deps.events.addresseeOf(due, view)
+  const ways = waysTo(due, addressee, { channels: chain })
+  if ('reason' in ways) return null
+  for (const { channel, template, account } of ways.usable) {
+    const words = wordsFor(deps, due, addressee, { channel, template }, id)
+    if ('error' in words) continue
     return {
-      ...carriedOver(view),
-      id: deps.ids(),
-      idempotencyKey: fallbackKey(view.id, channel),
       channel,
-      accountId: words.account.id,
-      provider: words.account.provider,
-      content: words.content,
-      templateId: words.templateId,
-      templateVersion: words.templateVersion,
-      locale: words.locale,
-      correlationId: view.correlationId ?? view.id,
-      fallback: chain.slice(i + 1),
-      fallbackOf: view.id,
-      dueAt: null,
-      parked: null,
+      account,
+      words,
+      to: addressee.address,
+      templateId: template.id,
+      templateVersion: template.version,
+      locale: template.locale,
     }
   }
   return null
 }
 
-interface WordsFor {
-  account: StoredAccount
-  content: Content
-  templateId: string | null
-  templateVersion: number | null
-  locale: string | null
+/** A notification that came without an event has no other words. */
+async function repeated(
+  deps: ChainDeps,
+  view: NotificationView,
+  chain: readonly Channel[],
+  id: string,
+): Promise<Taker | null> {
+  const { tenantId, to, templateId, templateVersion, locale } = view
+  for (const channel of chain) {
+    if (targetOf(channel, to) === null) continue
+    const account = (await deps.store.accounts.list(tenantId, channel)).find(({ status }) => status === 'active')
+    const content = account && contentFor(deps, view, id)
+    if (!account || !content) continue
+    return { channel, account, words: { content, warnings: [] }, to, templateId, templateVersion, locale }
+  }
+  return null
 }
 
-/** Account and content for a notification on a channel, as planning would choose them now; null when it could not. */
-export async function wordsFor(deps: ChainDeps, view: NotificationView, channel: Channel): Promise<WordsFor | null> {
-  const event = view.eventId === null ? null : await deps.store.events.find(view.tenantId, view.eventId)
-  if (!event) {
-    const account = (await deps.store.accounts.list(view.tenantId, channel)).find(({ status }) => status === 'active')
-    if (!account || !view.content) return null
-    return {
-      account,
-      content: view.content,
-      templateId: view.templateId,
-      templateVersion: view.templateVersion,
-      locale: view.locale,
-    }
-  }
-  const context: PlanContext = await deps.contexts.load(event.tenantId, event.type)
-  const account = context.accounts.find((candidate) => candidate.channel === channel)
-  const locales = [view.locale, event.locale, context.tenant?.defaultLocale].filter(
-    (locale) => typeof locale === 'string',
-  )
-  const template = templateFor(context.templates, channel, locales)
-  if (!account || !template) return null
-  const content = renderFor(deps.renderer, template, channel, event)
-  if ('error' in content) return null
-  return { account, content, templateId: template.id, templateVersion: template.version, locale: template.locale }
+/** Its content for another notification: what is sealed opens only for the one it was sealed for. */
+function contentFor({ sealing }: ChainDeps, view: NotificationView, id: string): NotificationView['content'] {
+  const { tenantId, content } = view
+  if (!content || !isSealedContent(content)) return content
+  const opened = sealing.openContent(content, { tenantId, notificationId: view.id })
+  return 'error' in opened
+    ? null
+    : sealing.sealContent(opened.content, opened.secrets, { tenantId, notificationId: id })
 }
 
 function carriedOver(view: NotificationView) {
   const {
     tenantId,
-    to,
+    contactId,
+    conversationId,
+    policy,
     eventId,
     eventType,
     scheduleId,
@@ -101,7 +130,9 @@ function carriedOver(view: NotificationView) {
   } = view
   return {
     tenantId,
-    to,
+    contactId,
+    conversationId,
+    policy,
     eventId,
     eventType,
     scheduleId,
@@ -111,6 +142,5 @@ function carriedOver(view: NotificationView) {
     site,
     triggeredBy,
     expiresAt,
-    warnings: [],
   }
 }

@@ -4,11 +4,16 @@ import { START } from '../../../../test/support/manual-clock.ts'
 import { sampleEvent, sampleTemplate, storedAccount } from '../../../../test/support/samples.ts'
 import type { Delivery, EventType } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
-import type { StoredEvent } from '../model/event.ts'
+import type { EventRecipient, StoredEvent } from '../model/event.ts'
+import { renderOptions } from '../operate/templates.ts'
 import { createRenderer } from '../render/render.ts'
-import type { NewNotification, StoredAccount, Template } from '../store/store.ts'
+import { createPayloadSeal, isSealedContent } from '../security/payload-seal.ts'
+import type { Contact, Content, NewNotification, StoredAccount, Template, Tenant } from '../store/store.ts'
 import type { PlanContext } from './context-book.ts'
-import { dueAt, planNotifications, templateFor } from './plan-event.ts'
+import { openEvent } from './due-event.ts'
+import { BEGINNING, takePart } from './part.ts'
+import { introduced } from './people.ts'
+import { type Assignment, nobodyFound, planNotifications } from './plan-event.ts'
 
 const PATHS = { phone: 'phone', email: 'email', name: 'name', locale: 'locale' }
 
@@ -20,39 +25,73 @@ interface Given {
   templates?: (Channel | Template)[]
   /** Channels that have an account. */
   accounts?: (Channel | StoredAccount)[]
-  defaultLocale?: string
+  tenant?: Partial<Tenant>
+  catalogueLocale?: string | null
+  /** The contact that all recipients turn out to be. */
+  contact?: Partial<Contact>
+  assignment?: Partial<Assignment>
 }
 
-function plan({
-  event,
-  type,
-  delivery,
-  templates = [],
-  accounts = [],
-  defaultLocale = 'en',
-}: Given): NewNotification[] {
-  const eventType: EventType = {
+const seal = createPayloadSeal(Buffer.alloc(32, 7))
+
+function plan(given: Given): NewNotification[] {
+  const { templates = [], accounts = [], catalogueLocale = null } = given
+  const type: EventType = {
     name: 'booking.confirmed',
+    description: null,
     entity: 'booking',
     once: 'per-entity',
+    payload: null,
     recipients: [PATHS],
-    delivery: delivery ?? { kind: 'all' },
-    afterMs: 0,
-    ...type,
+    delivery: given.delivery ?? { kind: 'all' },
+    timing: { offsetMs: 0, field: null, at: null, ifPast: 'send' },
+    replaces: false,
+    cancelledBy: [],
+    approval: false,
+    secrets: [],
+    scopes: [],
+    conversation: null,
+    expiresAfterMs: null,
+    retry: null,
+    onUndeliverable: null,
+    ...given.type,
+  }
+  const tenant: Tenant = {
+    id: 'acme',
+    name: 'Acme',
+    defaultLocale: 'en',
+    timeZone: 'UTC',
+    settings: {},
+    createdAt: START,
+    ...given.tenant,
   }
   const context: PlanContext = {
-    tenant: { id: 'acme', name: 'Acme', defaultLocale, timeZone: 'UTC', settings: {}, createdAt: START },
-    eventType,
-    templates: templates.map((given) =>
-      typeof given === 'string' ? sampleTemplate({ id: `t-${given}`, channel: given }) : given,
+    tenant,
+    eventType: type,
+    templates: templates.map((one) =>
+      typeof one === 'string' ? sampleTemplate({ id: `t-${one}`, channel: one }) : one,
     ),
-    accounts: accounts.map((given) =>
-      typeof given === 'string' ? storedAccount({ id: `a-${given}`, channel: given }) : given,
-    ),
+    accounts: accounts.map((one) => (typeof one === 'string' ? storedAccount({ id: `a-${one}`, channel: one }) : one)),
+    cancels: [],
+    catalogueLocale,
+    region: null,
+    rendering: renderOptions(tenant, type, 'en'),
   }
+  const due = openEvent(seal, sampleEvent(given.event), { context, tenant, type })
+  assert.ok(!('problem' in due))
   let made = 0
-  const tools = { ids: () => `id-${++made}`, renderer: createRenderer() }
-  return planNotifications(sampleEvent(event), eventType, context, 'schedule-1', tools)
+  const tools = { ids: () => `id-${++made}`, renderer: createRenderer(), sealing: seal, clock: { now: () => START } }
+  const assignment = { due, scheduleId: 'schedule-1', dueAt: START, manual: null, tools, ...given.assignment }
+  const part = takePart(due, BEGINNING, 1_000, null as never)
+  assert.ok(!(part instanceof Promise))
+  const contact = given.contact && contactOf(given.contact)
+  const addressees = part.recipients.map((one) => introduced(one, contact ? { contact, conversationId: 'v-1' } : null))
+  return addressees.length > 0 ? planNotifications(assignment, { addressees, stopped: [] }) : [nobodyFound(assignment)]
+}
+
+function contactOf(changes: Partial<Contact>): Contact {
+  const blank = { profileId: null, userId: null, name: null, phone: null, email: null, locale: null }
+  return { id: 'c-1', tenantId: 'acme', ...blank, createdAt: START, updatedAt: START, ...changes }
 }
 
 /** What became of an event, in short: `channel→account`, `parked reason`. */
@@ -65,6 +104,11 @@ function brief(planned: readonly NewNotification[]): string[] {
 function only(planned: readonly NewNotification[]): NewNotification {
   assert.equal(planned.length, 1)
   return planned[0] as NewNotification
+}
+
+function contentOf({ content }: NewNotification): Content {
+  assert.ok(content && !isSealedContent(content))
+  return content
 }
 
 const BOTH: Pick<Given, 'templates' | 'accounts'> = { templates: ['sms', 'email'], accounts: ['sms', 'email'] }
@@ -82,6 +126,9 @@ describe('a notification', () => {
       provider: 'vendor',
       to: { name: 'Ada', email: 'ada@example.test', phone: '+15550100' },
       content: { subject: null, body: 'Hello Ada', data: {} },
+      contactId: null,
+      conversationId: null,
+      policy: null,
       eventId: 'event-1',
       eventType: 'booking.confirmed',
       scheduleId: 'schedule-1',
@@ -107,6 +154,53 @@ describe('a notification', () => {
     const accounts = [storedAccount({ id: 'first' }), storedAccount({ id: 'second' })]
 
     assert.deepEqual(brief(plan({ templates: ['sms'], accounts })), ['sms→first'])
+  })
+
+  it('carries what its event type says in place of the account', () => {
+    const retry = { maxAttempts: 2, fixed: 'PT1M' }
+    const policyOf = (type: Partial<EventType>) => only(plan({ templates: ['sms'], accounts: ['sms'], type })).policy
+
+    assert.deepEqual(policyOf({ retry, onUndeliverable: 'fail' }), { retry, onUndeliverable: 'fail' })
+    assert.deepEqual(policyOf({ onUndeliverable: 'park' }), { onUndeliverable: 'park' })
+  })
+
+  it('expires as long after it was due as its event type says', () => {
+    const planned = plan({ templates: ['sms'], accounts: ['sms'], type: { expiresAfterMs: 1_000 } })
+
+    assert.equal(only(planned).expiresAt, START + 1_000)
+  })
+
+  it('carries the provider’s own template, rendered', () => {
+    const providerTemplate = { dltTemplateId: '1107', dltEntityId: '1101' }
+    const planned = plan({ templates: [sampleTemplate({ providerTemplate })], accounts: ['sms'] })
+
+    assert.deepEqual(contentOf(only(planned)).providerTemplate, providerTemplate)
+  })
+
+  it('may say to whom it speaks, and what the list says of them', () => {
+    const template = sampleTemplate({ body: '{{recipient.name}}, seat {{recipient.seat}} of {{seats.size}}' })
+    const seats = [
+      { phone: '+15550101', who: 'Ada', seat: '1A' },
+      { phone: '+15550102', who: 'Bo', seat: '1B' },
+    ]
+    const type = { recipients: [{ phone: 'seats[].phone', name: 'seats[].who' }] }
+
+    const planned = plan({ templates: [template], accounts: ['sms'], event: { payload: { seats } }, type })
+
+    assert.deepEqual(
+      planned.map((one) => contentOf(one).body),
+      ['Ada, seat 1A of 2', 'Bo, seat 1B of 2'],
+    )
+  })
+
+  it('leaves a payload’s own field of that name alone', () => {
+    const template = sampleTemplate({ body: '{{recipient}}' })
+    const payload = { phone: '+15550100', recipient: 'the owner' }
+
+    assert.equal(
+      contentOf(only(plan({ templates: [template], accounts: ['sms'], event: { payload } }))).body,
+      'the owner',
+    )
   })
 })
 
@@ -143,6 +237,14 @@ describe('delivery', () => {
     assert.deepEqual(first.fallback, ['email'])
   })
 
+  it('as a chain of which nothing can be used is parked once', () => {
+    const delivery: Delivery = { kind: 'fallback', channels: ['sms', 'email'] }
+
+    const planned = plan({ ...BOTH, delivery, event: { payload: { phone: 'none', email: 'none' } } })
+
+    assert.deepEqual(brief(planned), ['parked invalid_recipient'])
+  })
+
   it('is the event’s own choice where it names channels: all of them, and no chain', () => {
     const delivery: Delivery = { kind: 'fallback', channels: ['whatsapp', 'sms'] }
 
@@ -154,6 +256,21 @@ describe('delivery', () => {
       [[], []],
     )
   })
+
+  it('to a list is one email to all of it', () => {
+    const planned = only(plan({ ...BOTH, type: { recipients: [{ list: 'ops-team' }] } }))
+
+    assert.deepEqual([planned.channel, planned.to, planned.parked], ['email', { list: 'ops-team' }, null])
+  })
+
+  it('to a list on other channels is parked, and says what to do', () => {
+    const given = { templates: ['sms' as const], accounts: ['sms' as const] }
+
+    const planned = only(plan({ ...given, type: { recipients: [{ list: 'ops-team' }] } }))
+
+    assert.equal(planned.parked?.reason, 'no_recipient')
+    assert.match(planned.parked?.error ?? '', /expand: true/)
+  })
 })
 
 describe('words', () => {
@@ -161,15 +278,25 @@ describe('words', () => {
     locales.map((locale) => sampleTemplate({ id: `t-${locale}`, locale, body: `${locale} {{name}}` }))
   const localeOf = (given: Given): string | null => only(plan({ accounts: ['sms'], ...given })).locale
 
-  it('are in the recipient’s language, else the event’s, else the tenant’s, else whatever there is', () => {
+  it('are in the recipient’s language, else the event’s, the tenant’s, the catalogue’s, else whatever there is', () => {
     const payload = { phone: '+15550100', locale: 'fr' }
-    const templates = (...locales: string[]) => inLocales(...locales)
-    const given = { event: { payload, locale: 'de' }, defaultLocale: 'es' }
+    const given = { event: { payload, locale: 'de' }, tenant: { defaultLocale: 'es' }, catalogueLocale: 'pt' }
 
-    assert.equal(localeOf({ ...given, templates: templates('en', 'es', 'de', 'fr') }), 'fr')
-    assert.equal(localeOf({ ...given, templates: templates('en', 'es', 'de') }), 'de')
-    assert.equal(localeOf({ ...given, templates: templates('en', 'es') }), 'es')
-    assert.equal(localeOf({ ...given, templates: templates('en') }), 'en')
+    assert.equal(localeOf({ ...given, templates: inLocales('en', 'pt', 'es', 'de', 'fr') }), 'fr')
+    assert.equal(localeOf({ ...given, templates: inLocales('en', 'pt', 'es', 'de') }), 'de')
+    assert.equal(localeOf({ ...given, templates: inLocales('en', 'pt', 'es') }), 'es')
+    assert.equal(localeOf({ ...given, templates: inLocales('en', 'pt') }), 'pt')
+    assert.equal(localeOf({ ...given, templates: inLocales('it', 'en') }), 'en')
+  })
+
+  it('are in another form of the language before they are in another language', () => {
+    const payload = { phone: '+15550100', locale: 'de-AT' }
+
+    assert.equal(localeOf({ event: { payload }, templates: inLocales('en', 'de-DE') }), 'de-DE')
+  })
+
+  it('are in the contact’s language where the event does not say', () => {
+    assert.equal(localeOf({ contact: { locale: 'fr' }, templates: inLocales('en', 'fr') }), 'fr')
   })
 
   it('are chosen for each recipient', () => {
@@ -180,9 +307,39 @@ describe('words', () => {
     })
 
     assert.deepEqual(
-      planned.map(({ content }) => content?.body),
+      planned.map((one) => contentOf(one).body),
       ['fr Ada', 'en Ada'],
     )
+  })
+
+  it('are those of the narrowest scope that fits, whatever the locale', () => {
+    const scoped = (id: string, scope: Template['scope'], locale = 'en'): Template =>
+      sampleTemplate({ id, scope, locale })
+    const templates = [
+      scoped('everybody', null),
+      scoped('listing-10', { type: 'listing', id: '10' }, 'de'),
+      scoped('listing-11', { type: 'listing', id: '11' }),
+      scoped('owner-7', { type: 'owner', id: '7' }),
+    ]
+    const scopes = [
+      { type: 'listing', path: 'listingId' },
+      { type: 'owner', path: 'owner.id' },
+    ]
+    const templateOf = (fields: Record<string, unknown>): string | null =>
+      only(
+        plan({ accounts: ['sms'], templates, type: { scopes }, event: { payload: { phone: '+15550100', ...fields } } }),
+      ).templateId
+
+    assert.equal(templateOf({ listingId: 10, owner: { id: '7' } }), 'listing-10')
+    assert.equal(templateOf({ listingId: 12, owner: { id: '7' } }), 'owner-7')
+    assert.equal(templateOf({ listingId: 12 }), 'everybody')
+    assert.equal(templateOf({}), 'everybody')
+  })
+
+  it('of a scope that does not fit are none', () => {
+    const templates = [sampleTemplate({ scope: { type: 'listing', id: '10' } })]
+
+    assert.deepEqual(brief(plan({ accounts: ['sms'], templates })), ['parked no_templates_found'])
   })
 
   it('are not sent to an address that has not the form its channel needs; the other channels are', () => {
@@ -204,6 +361,90 @@ describe('words', () => {
     assert.deepEqual(brief(planned), ['parked render_failed', 'email→a-email'])
     assert.match(planned[0]?.parked?.error ?? '', /no_such_filter/)
     assert.deepEqual([planned[0]?.content, planned[0]?.accountId, planned[0]?.templateId], [null, 'a-sms', 't-broken'])
+  })
+
+  it('that are HTML are marked as such', () => {
+    const html = sampleTemplate({ channel: 'email', subject: 'S', body: '<p>{{name}}</p>' })
+
+    assert.equal(contentOf(only(plan({ accounts: ['email'], templates: [html] }))).isHtml, true)
+    assert.equal(contentOf(only(plan({ accounts: ['sms'], templates: ['sms'] }))).isHtml, undefined)
+  })
+})
+
+describe('secrets', () => {
+  const type = { secrets: ['token'] }
+  const template = sampleTemplate({ body: 'Your code is {{token}}' })
+  const given = { templates: [template], accounts: ['sms'] as Channel[], type }
+  const phone = '+15550100'
+
+  it('are opened for the words, which are sealed for their notification alone', () => {
+    const payload = seal.sealFields({ tenantId: 'acme', id: 'event-1', payload: { phone, token: 's3cret' } }, ['token'])
+
+    const { id, tenantId, content, warnings } = only(plan({ ...given, event: { payload } }))
+
+    assert.ok(content && isSealedContent(content))
+    assert.equal(JSON.stringify(content).includes('s3cret'), false)
+    const opened = seal.openContent(content, { tenantId, notificationId: id })
+    assert.ok('content' in opened)
+    assert.equal(opened.content.body, 'Your code is s3cret')
+    assert.deepEqual(opened.secrets, ['s3cret'])
+    assert.ok('error' in seal.openContent(content, { tenantId, notificationId: 'another' }))
+    assert.deepEqual(warnings, [])
+  })
+
+  it('in clear are warned about, and sealed all the same', () => {
+    const { content, warnings } = only(plan({ ...given, event: { payload: { phone, token: 's3cret' } } }))
+
+    assert.ok(content && isSealedContent(content))
+    assert.deepEqual(
+      warnings.map(({ code, key }) => [code, key]),
+      [['secret_in_clear', '/token']],
+    )
+    assert.equal(JSON.stringify(warnings).includes('s3cret'), false)
+  })
+
+  it('seal the words of an event whose type names none, where the host sealed something', () => {
+    const payload = seal.sealFields({ tenantId: 'acme', id: 'event-1', payload: { phone, token: 's3cret' } }, ['token'])
+
+    const { content } = only(plan({ ...given, type: {}, event: { payload } }))
+
+    assert.ok(content && isSealedContent(content))
+  })
+})
+
+describe('contacts', () => {
+  it('fill in the addresses that the event does not name', () => {
+    const planned = plan({
+      ...BOTH,
+      event: { payload: { phone: '+15550100' } },
+      contact: { email: 'ada@example.test', phone: '+15550999', name: 'Ada L.' },
+    })
+
+    assert.deepEqual(brief(planned), ['sms→a-sms', 'email→a-email'])
+    assert.deepEqual(planned[0]?.to, { phone: '+15550100', email: 'ada@example.test', name: 'Ada L.' })
+    assert.deepEqual([planned[0]?.contactId, planned[0]?.conversationId], ['c-1', 'v-1'])
+  })
+
+  it('named twice, by phone and by email, are told once at each address', () => {
+    const recipients = [{ phone: '+15550100' }, { email: 'ada@example.test' }]
+
+    const planned = plan({ ...BOTH, event: { recipients }, contact: { phone: '+15550100', email: 'ada@example.test' } })
+
+    assert.deepEqual(brief(planned), ['sms→a-sms', 'email→a-email'])
+  })
+
+  it('with a second address of their own are told there, too', () => {
+    const recipients = [
+      { phone: '+15550100', email: 'a@example.test' },
+      { phone: '+15550100', email: 'b@example.test' },
+    ]
+
+    const planned = plan({ ...BOTH, event: { recipients }, contact: { phone: '+15550100' } })
+
+    assert.deepEqual(
+      planned.map(({ channel, to }) => (channel === 'sms' ? to.phone : to.email)),
+      ['+15550100', 'a@example.test', 'b@example.test'],
+    )
   })
 })
 
@@ -255,6 +496,12 @@ describe('what cannot be sent is parked and says why (P1)', () => {
 
     assert.deepEqual([empty.channel, all.channel], ['email', 'email'])
   })
+
+  it('with the locale of whoever should have got it', () => {
+    const payload = { email: 'ada@example.test', locale: 'fr' }
+
+    assert.equal(only(plan({ event: { payload } })).locale, 'fr')
+  })
 })
 
 describe('idempotency keys (P2)', () => {
@@ -273,7 +520,7 @@ describe('idempotency keys (P2)', () => {
   })
 
   it('name the recipient where there are several, and only then', () => {
-    const recipients = [{ phone: '+12025550101' }, { phone: '+12025550102', profileId: 'p2' }]
+    const recipients: EventRecipient[] = [{ phone: '+12025550101' }, { phone: '+12025550102', profileId: 'p2' }]
 
     assert.deepEqual(keys({ event: { recipients, channels: ['sms'] } }), [
       'B-42:booking.confirmed:sms:t-sms:+12025550101',
@@ -282,6 +529,12 @@ describe('idempotency keys (P2)', () => {
     assert.deepEqual(keys({ event: { recipients: [{ phone: '+12025550101' }], channels: ['sms'] } }), [
       'B-42:booking.confirmed:sms:t-sms',
     ])
+  })
+
+  it('are those of one, where the same person is named twice', () => {
+    const recipients: EventRecipient[] = [{ email: 'Ada@example.test' }, { email: 'ada@EXAMPLE.test' }]
+
+    assert.deepEqual(keys({ event: { recipients } }), ['B-42:booking.confirmed:email:t-email:ada@example.test'])
   })
 
   it('are all different within one event', () => {
@@ -296,32 +549,13 @@ describe('idempotency keys (P2)', () => {
   it('of what is parked name the reason, so that it does not stand in the way of what is sent later', () => {
     assert.deepEqual(keys({ templates: [] }), ['B-42:booking.confirmed:email:no_templates_found'])
   })
-})
 
-describe('an event is due', () => {
-  const type = { afterMs: 60_000 } as EventType
+  it('of a resend by hand are new for every request', () => {
+    const manual = { requestId: 'r-1', actor: 'console:test' }
 
-  it('at its own time, else the catalogue’s delay after it happened, else after it was written', () => {
-    assert.equal(dueAt(sampleEvent({ dueAt: START + 5, occurredAt: START }), type), START + 5)
-    assert.equal(dueAt(sampleEvent({ occurredAt: START - 1_000 }), type), START + 59_000)
-    assert.equal(dueAt(sampleEvent(), type), START + 60_000)
-  })
-})
+    const planned = plan({ ...BOTH, assignment: { manual, wish: { channels: ['sms'] } }, type: { expiresAfterMs: 1 } })
 
-describe('the template for a channel', () => {
-  const templates = [
-    sampleTemplate({ id: 'sms-en', locale: 'en' }),
-    sampleTemplate({ id: 'mail-de', channel: 'email', locale: 'de' }),
-    sampleTemplate({ id: 'sms-de', locale: 'de' }),
-  ]
-
-  it('is never one of another channel', () => {
-    assert.equal(templateFor(templates, 'email', ['en'])?.id, 'mail-de')
-    assert.equal(templateFor(templates, 'push', ['en']), null)
-  })
-
-  it('follows the locales in their order', () => {
-    assert.equal(templateFor(templates, 'sms', ['fr', 'de', 'en'])?.id, 'sms-de')
-    assert.equal(templateFor(templates, 'sms', [])?.id, 'sms-en')
+    assert.equal(only(planned).idempotencyKey, 'manual:B-42:sms:t-sms:r-1')
+    assert.deepEqual([planned[0]?.triggeredBy, planned[0]?.expiresAt], ['console:test', null])
   })
 })

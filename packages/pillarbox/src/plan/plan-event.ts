@@ -1,175 +1,200 @@
-import { isDeliverable } from '../model/address.ts'
-import type { EventType } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
-import type { StoredEvent } from '../model/event.ts'
-import { perEntityKey, perEventKey } from '../model/idempotency.ts'
+import { manualKey, perEntityKey, perEventKey } from '../model/idempotency.ts'
 import type { IdSource } from '../model/ports.ts'
-import type { Reason } from '../model/reason.ts'
-import { addressOf } from '../model/recipient.ts'
-import type { Renderer } from '../render/render.ts'
-import type { Content, NewNotification, StoredAccount, Template } from '../store/store.ts'
-import type { PlanContext } from './context-book.ts'
-import { type Recipient, recipientsOf } from './recipients.ts'
+import type { NewNotification, NotificationPolicy } from '../store/store.ts'
+import type { DueEvent } from './due-event.ts'
+import type { Addressee } from './people.ts'
+import type { Recipient } from './recipients.ts'
+import {
+  channelsFor,
+  isChain,
+  type Obstacle,
+  targetOf,
+  type Way,
+  type Wish,
+  type Words,
+  type WordsDeps,
+  waysTo,
+  wordsFor,
+} from './words.ts'
 
-export interface PlanTools {
+export interface PlanTools extends WordsDeps {
   ids: IdSource
-  renderer: Renderer
 }
 
-/** When the event's notifications are due: its own time, or the catalogue's delay after it happened. */
-export function dueAt(event: StoredEvent, type: EventType): number {
-  return event.dueAt ?? (event.occurredAt ?? event.createdAt) + type.afterMs
+/** What planning an event's notifications is about, beside the event itself. */
+export interface Assignment {
+  due: DueEvent
+  scheduleId: string | null
+  /** When it was to be told, from which its expiry counts. */
+  dueAt: number
+  /** A resend by hand; null for what the event itself leads to. */
+  manual: { requestId: string; actor: string } | null
+  wish?: Wish
+  tools: PlanTools
+}
+
+/** Whom a part of an event is for, and what of it cannot be told to anybody. */
+export interface Crowd {
+  addressees: readonly Addressee[]
+  stopped: readonly Stopped[]
+}
+
+/** A recipient list that is missing or empty. */
+export interface Stopped extends Obstacle {
+  recipient: Recipient
 }
 
 /**
- * An event that is due, as notifications: recipients × channels × templates, rendered. Pure but for new ids.
- * What cannot be sent becomes a parked notification that says why, so that nothing vanishes.
+ * An event that is due, as notifications: people × channels × templates, rendered. Pure but for new ids. What cannot be
+ * sent becomes a parked notification that says why, so that nothing vanishes.
  */
-export function planNotifications(
-  event: StoredEvent,
-  type: EventType,
-  context: PlanContext,
-  scheduleId: string,
-  tools: PlanTools,
-): NewNotification[] {
-  const planned: NewNotification[] = []
-  const recipients = recipientsOf(event.payload, type.recipients, event.recipients)
-  const base = { event, type, context, scheduleId, tools, several: recipients.length > 1 }
-  if (recipients.length === 0)
-    return [parkedFor(base, null, 'no_recipient', 'the event names no recipient with an address')]
-  for (const recipient of recipients) planned.push(...planRecipient(base, recipient))
+export function planNotifications(assignment: Assignment, { addressees, stopped }: Crowd): NewNotification[] {
+  const planned = stopped.map(({ recipient, ...obstacle }) => parkedFor(assignment, asAddressee(recipient), obstacle))
+  const told = createToldBook()
+  for (const addressee of addressees)
+    if (told.isNew(addressee)) planned.push(...planAddressee(assignment, addressee, told))
   return planned
 }
 
-interface Base {
-  event: StoredEvent
-  type: EventType
-  context: PlanContext
-  scheduleId: string
-  tools: PlanTools
-  several: boolean
+/** For an event that turned out to be for nobody. */
+export function nobodyFound(assignment: Assignment): NewNotification {
+  return parkedFor(assignment, null, {
+    reason: 'no_recipient',
+    error: 'the event names no recipient with an address',
+  })
 }
 
-function planRecipient(base: Base, recipient: Recipient): NewNotification[] {
-  const { event, type, context } = base
-  const chain = event.channels ?? (type.delivery.kind === 'all' ? null : type.delivery.channels)
-  const locales = localesOf(base, recipient)
-  const withTemplate = (chain ?? channelsOf(context.templates)).flatMap((channel) => {
-    const template = templateFor(context.templates, channel, locales)
-    return template ? [{ channel, template }] : []
-  })
-  if (withTemplate.length === 0)
+function planAddressee(assignment: Assignment, addressee: Addressee, told: ToldBook): NewNotification[] {
+  const { due, wish } = assignment
+  const ways = waysTo(due, addressee, wish)
+  if ('reason' in ways) return [parkedFor(assignment, addressee, ways)]
+  const { usable, unusable } = ways
+  const wrong = (channel: Channel): NewNotification => parkedFor(assignment, addressee, wrongForm(channel), channel)
+  if (!isChain(due))
     return [
-      parkedFor(
-        base,
-        recipient,
-        'no_templates_found',
-        `no active template for ${event.type} on ${chain?.join(', ') ?? 'any channel'}`,
-      ),
+      ...usable
+        .filter(({ channel }) => told.firstTime(addressee, channel))
+        .map((way) => tell(assignment, addressee, way)),
+      ...unusable.map(wrong),
     ]
-
-  const withAccount = withTemplate.flatMap((option) => {
-    const account = context.accounts.find((candidate) => candidate.channel === option.channel)
-    return account ? [{ ...option, account }] : []
-  })
-  if (withAccount.length === 0)
-    return [
-      parkedFor(
-        base,
-        recipient,
-        'no_active_channels',
-        `no active account for ${withTemplate.map((o) => o.channel).join(', ')}`,
-      ),
-    ]
-
-  const reachable = withAccount.filter(({ channel }) => addressOf(channel, recipient.address) !== null)
-  if (reachable.length === 0)
-    return [
-      parkedFor(base, recipient, 'no_recipient', `no address for ${withAccount.map((o) => o.channel).join(', ')}`),
-    ]
-
-  // A chain starts with its first channel that can be used and carries the rest; otherwise every channel is sent.
-  const isChain = type.delivery.kind === 'fallback' && !event.channels
-  const usable = reachable.filter(({ channel }) => isDeliverable(channel, addressOf(channel, recipient.address) ?? ''))
-  const unusable = isChain && usable.length > 0 ? [] : reachable.filter((option) => !usable.includes(option))
-  const starts = isChain ? usable.slice(0, 1) : usable
-  const rest = isChain ? usable.slice(1).map(({ channel }) => channel) : []
+  // A chain starts with its first channel that can be used and carries the rest.
+  const [start, ...rest] = usable
+  if (!start) return unusable.slice(0, 1).map(wrong)
+  if (!told.firstTime(addressee, start.channel)) return []
   return [
-    ...starts.map((option) => notificationFor(base, recipient, option, rest)),
-    ...unusable.map(({ channel }) =>
-      parkedFor(
-        base,
-        recipient,
-        'invalid_recipient',
-        `the recipient's address for ${channel} has not the form it needs`,
-        channel,
-      ),
+    tell(
+      assignment,
+      addressee,
+      start,
+      rest.map(({ channel }) => channel),
     ),
   ]
 }
 
-interface Option {
-  channel: Channel
-  template: Template
-  account: StoredAccount
+/** Whom an event has been told to so far, in one part of it. */
+interface ToldBook {
+  /** False for a recipient that was named before. */
+  isNew(addressee: Addressee): boolean
+  /**
+   * False where the same person has it at the same address: named twice, by phone and by email, each is completed by the
+   * other. Two people who share an address are told each.
+   */
+  firstTime(addressee: Addressee, channel: Channel): boolean
 }
 
-function notificationFor(base: Base, recipient: Recipient, option: Option, fallback: Channel[]): NewNotification {
-  const { channel, template, account } = option
-  const content = renderFor(base.tools.renderer, template, channel, base.event)
+function createToldBook(): ToldBook {
+  const keys = new Set<string>()
+  const targets = new Set<string>()
   return {
-    ...shared(base, recipient, channel, template.id),
+    isNew: ({ key }) => isAdded(keys, key),
+    firstTime: ({ contactId, address }, channel) =>
+      contactId === null || isAdded(targets, `${contactId} ${channel} ${targetOf(channel, address)}`),
+  }
+}
+
+function isAdded(set: Set<string>, value: string): boolean {
+  const size = set.size
+  return set.add(value).size > size
+}
+
+/** One notification on one channel; born parked where its template cannot be rendered. */
+export function tell(
+  assignment: Assignment,
+  addressee: Addressee,
+  way: Way,
+  fallback: Channel[] = [],
+): NewNotification {
+  const id = assignment.tools.ids()
+  const words = wordsFor(assignment.tools, assignment.due, addressee, way, id)
+  return notificationOf(assignment, { id, addressee, way, words, fallback })
+}
+
+/** A notification from words that were found for it. */
+function notificationOf(
+  assignment: Assignment,
+  told: { id: string; addressee: Addressee; way: Way; words: Words | { error: string }; fallback: Channel[] },
+): NewNotification {
+  const { id, addressee, way, words, fallback } = told
+  const { channel, template, account } = way
+  const isFailed = 'error' in words
+  return {
+    ...shared(assignment, addressee, channel, template.id),
+    id,
     accountId: account.id,
     provider: account.provider,
-    content: 'error' in content ? null : content,
+    content: isFailed ? null : words.content,
     templateId: template.id,
     templateVersion: template.version,
     locale: template.locale,
     fallback,
-    parked: 'error' in content ? { reason: 'render_failed', error: content.error } : null,
+    warnings: isFailed ? [...assignment.due.warnings] : words.warnings,
+    parked: isFailed ? { reason: 'render_failed', error: words.error } : null,
   }
 }
 
+/** Born stopped. `locale` is then the one the recipient prefers: planning anew finds it there. */
 function parkedFor(
-  base: Base,
-  recipient: Recipient | null,
-  reason: Reason,
-  error: string,
+  assignment: Assignment,
+  addressee: Addressee | null,
+  { reason, error }: Obstacle,
   on?: Channel,
 ): NewNotification {
-  const { type, event } = base
-  const channel =
-    on ?? event.channels?.[0] ?? (type.delivery.kind === 'all' ? undefined : type.delivery.channels[0]) ?? 'email'
+  const channel = on ?? (addressee?.address.list === undefined ? channelsFor(assignment.due)[0] : undefined) ?? 'email'
   return {
-    ...shared(base, recipient, channel, reason),
+    ...shared(assignment, addressee, channel, reason),
+    id: assignment.tools.ids(),
     accountId: null,
     provider: null,
     content: null,
     templateId: null,
     templateVersion: null,
-    locale: null,
+    locale: addressee?.locale ?? null,
     fallback: [],
+    warnings: [...assignment.due.warnings],
     parked: { reason, error },
   }
 }
 
-function shared(base: Base, recipient: Recipient | null, channel: Channel, templateId: string) {
-  const { event, type, scheduleId, tools } = base
-  const parts = {
-    channel,
-    templateId,
-    eventType: event.type,
-    ...(base.several && recipient ? { recipient: recipient.key } : {}),
-  }
+export function wrongForm(channel: Channel): Obstacle {
+  return { reason: 'invalid_recipient', error: `the recipient's address for ${channel} has not the form it needs` }
+}
+
+function asAddressee(recipient: Recipient): Addressee {
+  return { ...recipient, contactId: null, conversationId: null }
+}
+
+function shared(assignment: Assignment, addressee: Addressee | null, channel: Channel, templateId: string) {
+  const { due, scheduleId, dueAt, manual } = assignment
+  const { event, type } = due
   return {
-    id: tools.ids(),
     tenantId: event.tenantId,
-    idempotencyKey:
-      type.once === 'per-entity'
-        ? perEntityKey({ ...parts, entityId: event.entity.id })
-        : perEventKey({ ...parts, eventId: event.id }),
+    idempotencyKey: keyFor(assignment, addressee, channel, templateId),
     channel,
-    to: recipient?.address ?? {},
+    to: addressee?.address ?? {},
+    contactId: addressee?.contactId ?? null,
+    conversationId: addressee?.conversationId ?? null,
+    policy: policyOf(type),
     eventId: event.id,
     eventType: event.type,
     scheduleId,
@@ -178,43 +203,38 @@ function shared(base: Base, recipient: Recipient | null, channel: Channel, templ
     executionId: null,
     parentExecutionId: null,
     site: null,
-    triggeredBy: 'system',
+    triggeredBy: manual?.actor ?? 'system',
     fallbackOf: null,
-    warnings: [],
     dueAt: null,
-    expiresAt: null,
+    // Somebody who sends it again by hand wants it sent.
+    expiresAt: manual || type.expiresAfterMs === null ? null : dueAt + type.expiresAfterMs,
   }
 }
 
-/** The words of a template for an event. */
-export function renderFor(
-  renderer: Renderer,
-  template: Template,
+/** One row per key (P2): the entity or the event, the channel, the template and, where there are several, who. */
+function keyFor(
+  { due, manual }: Pick<Assignment, 'due' | 'manual'>,
+  addressee: Pick<Recipient, 'key'> | null,
   channel: Channel,
-  event: StoredEvent,
-): Content | { error: string } {
-  const rendered = renderer.render(template, channel, event.payload)
-  return 'error' in rendered ? rendered : { ...rendered, data: {} }
-}
-
-/** The first locale of the chain that has a template wins; failing that, whatever the channel has. */
-export function templateFor(
-  templates: readonly Template[],
-  channel: Channel,
-  locales: readonly string[],
-): Template | null {
-  const candidates = templates.filter((template) => template.channel === channel)
-  for (const locale of locales) {
-    const match = candidates.find((template) => template.locale === locale)
-    if (match) return match
+  templateId: string,
+): string {
+  const { event, type, audience } = due
+  const parts = {
+    channel,
+    templateId,
+    eventType: event.type,
+    ...(audience.isSeveral && addressee ? { recipient: addressee.key } : {}),
   }
-  return candidates[0] ?? null
+  if (manual) return manualKey({ ...parts, entityId: event.entity.id, requestId: manual.requestId })
+  return type.once === 'per-entity'
+    ? perEntityKey({ ...parts, entityId: event.entity.id })
+    : perEventKey({ ...parts, eventId: event.id })
 }
 
-function localesOf({ event, context }: Base, recipient: Recipient): string[] {
-  return [recipient.locale, event.locale, context.tenant?.defaultLocale].filter((locale) => typeof locale === 'string')
-}
-
-function channelsOf(templates: readonly Template[]): Channel[] {
-  return [...new Set(templates.map((template) => template.channel))]
+function policyOf({ retry, onUndeliverable }: DueEvent['type']): NotificationPolicy | null {
+  if ((retry === null || retry === undefined) && onUndeliverable === null) return null
+  return {
+    ...(retry !== null && retry !== undefined && { retry }),
+    ...(onUndeliverable !== null && { onUndeliverable }),
+  }
 }

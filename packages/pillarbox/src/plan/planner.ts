@@ -1,25 +1,33 @@
-import { CHANNELS, isChannel } from '../model/channel.ts'
 import { isPillarboxError } from '../model/errors.ts'
 import type { StoredEvent } from '../model/event.ts'
 import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
-import type { Reason } from '../model/reason.ts'
 import { type RetryPolicy, retryDelay } from '../model/retry.ts'
 import type { Renderer } from '../render/render.ts'
 import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
-import type { EventPlan, Planned, SchedulePlan, Store, StoredSchedule } from '../store/store.ts'
-import type { ContextBook, PlanContext } from './context-book.ts'
-import { dueAt, planNotifications } from './plan-event.ts'
+import type { PayloadSeal } from '../security/payload-seal.ts'
+import type { Cancels, EventPlan, NewNotification, Planned, SchedulePlan, Store } from '../store/store.ts'
+import type { ContextBook } from './context-book.ts'
+import type { Stop } from './judge.ts'
+import { progressOf } from './part.ts'
+import { createPeopleBook, type PeopleBook } from './people.ts'
+import { type Assignment, nobodyFound, planNotifications } from './plan-event.ts'
+import { type Brief, createPreparation, type Preparation, type Row } from './prepare.ts'
+import type { ResolveHook } from './resolve-hook.ts'
+import { createTemplateUses, type TemplateUses } from './template-uses.ts'
 
 /**
  * The planning loop: pending events become schedules, due ones at once notifications; due schedules become
- * notifications. A batch is one transaction. When a batch is refused, its rows go one by one, and the row that is at
- * fault is set back alone, up to five times, then failed: it cannot take the batch with it.
+ * notifications. A batch is prepared, then planned in one transaction. When it is refused, its rows go one by one, and
+ * the row that is at fault is set back alone, up to five times, then failed: it cannot take the batch with it.
  */
 export interface PlannerDeps {
-  store: Pick<Store, 'plan'>
+  store: Pick<Store, 'plan' | 'people' | 'lists' | 'templates'>
   contexts: ContextBook
   renderer: Renderer
+  sealing: Pick<PayloadSeal, 'openPayload' | 'sealContent'>
+  /** The host's, in embedded use. */
+  resolve: ResolveHook | null
   hub: Hub
   clock: Clock
   random: Random
@@ -28,78 +36,127 @@ export interface PlannerDeps {
   settings: { batchRows: number; pollMaxMs: number }
 }
 
-/** Planning that a store refuses is tried again after 1, 2, 4, 8 minutes, then fails. */
+export interface Planner {
+  /** One batch of events and one of schedules. Answers how many rows reached a decision. */
+  round(): Promise<number>
+  /** Rounds until `stop`, as soon as there is something to plan. */
+  run(stop: AbortSignal): Promise<void>
+}
+
+/** Planning that fails is tried again after 1, 2, 4, 8 minutes, then given up. */
 const RETRY: RetryPolicy = { kind: 'list', delaysMs: [60_000, 120_000, 240_000, 480_000] }
 
-export async function runPlanner(deps: PlannerDeps, stop: AbortSignal): Promise<void> {
-  const poll = createPoll(deps.random, deps.settings.pollMaxMs)
-  while (!stop.aborted) {
-    let decided = 0
-    try {
-      decided = await planRound(deps)
-    } catch (error) {
-      deps.logger.warn({ error: String(error) }, 'planning failed; trying again')
-    }
-    if (decided > 0) poll.found()
-    else await deps.hub.events.wait(poll.nextMs(), stop)
+export function createPlanner(deps: PlannerDeps): Planner {
+  const { store, clock, ids, logger } = deps
+  const parts: Parts = {
+    ...deps,
+    people: createPeopleBook({ people: store.people, clock, ids }),
+    uses: createTemplateUses(store.templates, logger),
+  }
+  const round = async (): Promise<number> =>
+    (await planBatch(parts, eventRows)) + (await planBatch(parts, scheduleRows))
+  return {
+    round,
+    async run(stop) {
+      const poll = createPoll(deps.random, deps.settings.pollMaxMs)
+      while (!stop.aborted) {
+        let decided = 0
+        try {
+          decided = await round()
+        } catch (error) {
+          logger.warn({ error: String(error) }, 'planning failed; trying again')
+        }
+        if (decided > 0) poll.found()
+        else await deps.hub.events.wait(poll.nextMs(), stop)
+      }
+    },
   }
 }
 
-/** One batch of events and one of schedules. Answers how many rows reached a decision. */
-export async function planRound(deps: PlannerDeps): Promise<number> {
-  return (await planBatch(deps, eventSource(deps))) + (await planBatch(deps, scheduleSource(deps)))
+/** The planner's parts; what it remembers from batch to batch is in `people`, `uses` and `contexts`. */
+interface Parts extends PlannerDeps {
+  people: PeopleBook
+  uses: TemplateUses
 }
 
-/** Events and schedules are planned alike; only how they are taken and set back differs. */
+/** Events and schedules are planned alike; only how they are taken, answered for and set back differs. */
 interface Source {
-  take(limit: number): Promise<Planned>
-  /** The row that the last take asked about last; null when it got to none. */
-  last(): { tenantId: string; id: string; attemptCount: number } | null
-  defer(error: string, delayMs: number | null): Promise<void>
-  needs: Needs
+  take(parts: Parts, limit: number, batch: Batch): Promise<Planned>
+  defer(parts: Parts, row: Row, error: string, delayMs: number | null): Promise<void>
 }
 
-/** What planning a batch needs to know and does not yet, and what was loaded for it. */
-interface Needs {
-  missing: Map<string, { tenantId: string; eventType: string }>
-  /** Good for this batch, however long reading it takes: otherwise large rows could outlast their contexts for ever. */
-  loaded: Map<string, PlanContext>
+interface Batch {
+  preparation: Preparation
+  /** The row that was asked about last; null when it got to none. */
+  last: Row | null
 }
 
-async function planBatch(deps: PlannerDeps, source: Source): Promise<number> {
-  let decided = 0
-  const { missing, loaded } = source.needs
-  for (let again = true; again; ) {
-    missing.clear()
-    const planned = await take(deps, source, deps.settings.batchRows)
-    decided += planned.decided
-    if (planned.lanes.length > 0) deps.hub.nudge('dispatch', planned.lanes)
-    loaded.clear()
-    await Promise.all(
-      [...missing].map(async ([key, { tenantId, eventType }]) =>
-        loaded.set(key, await deps.contexts.load(tenantId, eventType)),
-      ),
-    )
-    again = missing.size > 0
-  }
-  return decided
+const eventRows: Source = {
+  take(parts, limit, batch) {
+    const rowOf = (event: StoredEvent): Row => ({ event, schedule: null })
+    return parts.store.plan.events(limit, {
+      prepare: (events) => prepare(parts, batch, events.map(rowOf)),
+      plan: (event) => {
+        batch.last = rowOf(event)
+        return eventPlan(parts, batch, batch.last)
+      },
+    })
+  },
+  async defer({ store }, { event: { tenantId, id } }, error, delayMs) {
+    await store.plan.deferEvent({ tenantId, id }, error, delayMs)
+  },
 }
 
-async function take(deps: PlannerDeps, source: Source, limit: number): Promise<Planned> {
+const scheduleRows: Source = {
+  take(parts, limit, batch) {
+    return parts.store.plan.schedules(limit, {
+      prepare: (due) => prepare(parts, batch, due),
+      plan: (due) => {
+        batch.last = due
+        return schedulePlan(parts, batch, due)
+      },
+    })
+  },
+  async defer({ store }, { schedule }, error, delayMs) {
+    if (schedule) await store.plan.deferSchedule({ tenantId: schedule.tenantId, id: schedule.id }, error, delayMs)
+  },
+}
+
+function prepare(parts: Parts, batch: Batch, rows: readonly Row[]): Promise<void> | void {
+  // A batch of one that cannot be prepared is that row's fault; of several it is not known whose.
+  batch.last = rows.length === 1 ? (rows[0] ?? null) : null
+  // A store may take rows a second time where a first take came to nothing.
+  batch.preparation = createPreparation(parts)
+  return batch.preparation.prepare(rows)
+}
+
+async function planBatch(parts: Parts, source: Source): Promise<number> {
+  const planned = await take(parts, source, parts.settings.batchRows)
+  if (planned.lanes.length > 0) parts.hub.nudge('dispatch', planned.lanes)
+  await parts.uses.flush()
+  return planned.decided
+}
+
+async function take(parts: Parts, source: Source, limit: number): Promise<Planned> {
+  const batch: Batch = { preparation: createPreparation(parts), last: null }
   try {
-    return await source.take(limit)
+    const planned = await source.take(parts, limit, batch)
+    const deferrals = batch.preparation.deferrals()
+    for (const { row, error } of deferrals) await setBack(parts, source, row, error)
+    return { ...planned, decided: planned.decided + deferrals.length }
   } catch (error) {
     if (isPillarboxError(error, 'store_unavailable')) throw error
-    if (limit > 1) return oneByOne(deps, source, limit)
-    await setBack(deps, source, error)
+    if (limit > 1) return oneByOne(parts, source, limit)
+    if (!batch.last) throw error
+    await setBack(parts, source, batch.last, error instanceof Error ? error.message : String(error))
     return { taken: 1, decided: 1, inserted: 0, lanes: [] }
   }
 }
 
-async function oneByOne(deps: PlannerDeps, source: Source, limit: number): Promise<Planned> {
+async function oneByOne(parts: Parts, source: Source, limit: number): Promise<Planned> {
   const sum: Planned = { taken: 0, decided: 0, inserted: 0, lanes: [] }
   for (let i = 0; i < limit; i++) {
-    const planned = await take(deps, source, 1)
+    const planned = await take(parts, source, 1)
     if (planned.taken === 0) break
     sum.taken += planned.taken
     sum.decided += planned.decided
@@ -110,105 +167,77 @@ async function oneByOne(deps: PlannerDeps, source: Source, limit: number): Promi
   return sum
 }
 
-async function setBack(deps: PlannerDeps, source: Source, error: unknown): Promise<void> {
-  const row = source.last()
-  if (!row) throw error
-  const delayMs = retryDelay(RETRY, row.attemptCount + 1, deps.random())
-  deps.logger.error(
-    { id: row.id, tenantId: row.tenantId, error: String(error), delayMs },
-    'a row cannot be planned; it waits alone',
-  )
-  await source.defer(error instanceof Error ? error.message : String(error), delayMs)
+async function setBack(parts: Parts, source: Source, row: Row, error: string): Promise<void> {
+  const { tenantId, id, attemptCount } = row.schedule ?? row.event
+  const delayMs = retryDelay(RETRY, attemptCount + 1, parts.random())
+  parts.logger.error({ id, tenantId, error, delayMs }, 'a row cannot be planned; it waits alone')
+  await source.defer(parts, row, error, delayMs)
 }
 
-function eventSource(deps: PlannerDeps): Source {
-  let last: StoredEvent | null = null
-  const needs: Needs = { missing: new Map(), loaded: new Map() }
-  return {
-    needs,
-    last: () => last,
-    take: (limit) => {
-      last = null
-      return deps.store.plan.events(limit, (event) => {
-        last = event
-        return planEvent(deps, event, needs)
-      })
-    },
-    async defer(error, delayMs) {
-      if (last) await deps.store.plan.deferEvent({ tenantId: last.tenantId, id: last.id }, error, delayMs)
-    },
+function eventPlan(parts: Parts, { preparation }: Batch, row: Row): EventPlan {
+  const { event } = row
+  const brief = preparation.brief(row)
+  const context = preparation.context(event)
+  if (brief.kind === 'later' || !context) return { kind: 'later' }
+  if (brief.kind === 'failed') return failed(parts, event, brief)
+  const scheduleId = parts.ids()
+  const replaces = context.eventType?.replaces ?? false
+  const cancels: Cancels | null =
+    replaces || context.cancels.length > 0 ? { eventTypes: context.cancels, replaces } : null
+  switch (brief.kind) {
+    case 'wait':
+      return { kind: 'schedule', scheduleId, dueAt: brief.dueAt, needsApproval: brief.needsApproval, cancels }
+    case 'cancelled':
+      return { kind: 'cancelled', scheduleId, reason: brief.reason, error: brief.error, cancels }
+    case 'silent':
+      return { kind: 'notifications', scheduleId, notifications: [], cancels }
+    case 'tell':
+      return { kind: 'notifications', scheduleId, notifications: told(parts, brief, scheduleId), cancels }
   }
 }
 
-function scheduleSource(deps: PlannerDeps): Source {
-  let last: StoredSchedule | null = null
-  const needs: Needs = { missing: new Map(), loaded: new Map() }
-  return {
-    needs,
-    last: () => last,
-    take: (limit) => {
-      last = null
-      return deps.store.plan.schedules(limit, (schedule, event) => {
-        last = schedule
-        return planSchedule(deps, schedule, event, needs)
-      })
-    },
-    async defer(error, delayMs) {
-      if (last) await deps.store.plan.deferSchedule({ tenantId: last.tenantId, id: last.id }, error, delayMs)
-    },
+function schedulePlan(parts: Parts, { preparation }: Batch, row: Row): SchedulePlan {
+  const { event, schedule } = row
+  const brief = preparation.brief(row)
+  if (!schedule) return { kind: 'later' }
+  switch (brief.kind) {
+    case 'later':
+    case 'wait':
+      return { kind: 'later' }
+    case 'failed':
+      return failed(parts, event, brief)
+    case 'cancelled':
+      return { kind: 'cancelled', reason: brief.reason, error: brief.error }
+    case 'silent':
+      return { kind: 'notifications', notifications: [] }
+    case 'tell': {
+      const notifications = told(parts, brief, schedule.id)
+      const { part } = brief
+      // The last part, too, is written as a part, so that the progress ends where it should; then it is completed.
+      const isWhole = schedule.progress === null ? part.isLast : part.isLast && part.taken === 0
+      return isWhole
+        ? { kind: 'notifications', notifications }
+        : { kind: 'part', notifications, progress: progressOf(schedule.progress, part) }
+    }
   }
 }
 
-function planEvent(deps: PlannerDeps, event: StoredEvent, needs: Needs): EventPlan {
-  const context = contextOf(deps, event, needs)
-  if (!context) return { kind: 'later' }
-  const wrong = malformed(event)
-  if (wrong) return failed(deps, event, 'invalid_event', wrong)
-  if (!context.tenant) return failed(deps, event, 'invalid_event', `no tenant "${event.tenantId}"`)
-  if (!context.eventType)
-    return failed(deps, event, 'unknown_event_type', `the catalogue has no event type "${event.type}"`)
-  const due = dueAt(event, context.eventType)
-  const scheduleId = deps.ids()
-  if (due > deps.clock.now()) return { kind: 'schedule', scheduleId, dueAt: due }
-  const notifications = planNotifications(event, context.eventType, context, scheduleId, deps)
-  return { kind: 'notifications', scheduleId, notifications }
-}
-
-function planSchedule(deps: PlannerDeps, schedule: StoredSchedule, event: StoredEvent, needs: Needs): SchedulePlan {
-  const context = contextOf(deps, event, needs)
-  if (!context) return { kind: 'later' }
-  if (!context.eventType)
-    return failed(deps, event, 'unknown_event_type', `the catalogue has no event type "${event.type}"`)
-  return {
-    kind: 'notifications',
-    notifications: planNotifications(event, context.eventType, context, schedule.id, deps),
-  }
+function told(parts: Parts, brief: Brief & { kind: 'tell' }, scheduleId: string): NewNotification[] {
+  const { due, dueAt, part, addressees } = brief
+  const assignment: Assignment = { due, dueAt, scheduleId, manual: null, tools: parts }
+  const notifications =
+    part.isLast && part.next.found === 0
+      ? [nobodyFound(assignment)]
+      : planNotifications(assignment, { addressees, stopped: part.stopped })
+  parts.uses.saw(notifications)
+  return notifications
 }
 
 /** Committed by its host and never to be delivered as it is: somebody should hear of it. It can be replayed. */
-function failed(deps: PlannerDeps, { tenantId, id, type }: StoredEvent, reason: Reason, error: string) {
-  deps.logger.warn(
+function failed({ logger }: Parts, { tenantId, id, type }: StoredEvent, { reason, error }: Stop) {
+  logger.warn(
     { tenantId, eventId: id, eventType: type, reason, error },
     'an event failed; replay it once that is mended',
   )
   return { kind: 'failed', reason, error } as const
-}
-
-/** What planning this event needs to know; noted as missing where it has to be loaded first. */
-function contextOf(deps: PlannerDeps, { tenantId, type: eventType }: StoredEvent, needs: Needs): PlanContext | null {
-  const key = `${tenantId}\n${eventType}`
-  const context = needs.loaded.get(key) ?? deps.contexts.peek(tenantId, eventType)
-  if (!context) needs.missing.set(key, { tenantId, eventType })
-  return context
-}
-
-/** What a row written past the client may hold in place of what it should; null when it can be planned. */
-function malformed({ payload, recipients, channels }: StoredEvent): string | null {
-  const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
-  if (!isRecord(payload)) return 'the payload is not an object'
-  if (recipients !== null && !(Array.isArray(recipients) && recipients.every(isRecord)))
-    return 'recipients is not a list of objects'
-  if (channels !== null && !(Array.isArray(channels) && channels.every(isChannel)))
-    return `channels is not a list of ${CHANNELS.join(', ')}`
-  return null
 }

@@ -1,19 +1,38 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { RecipientPaths } from '../model/catalogue.ts'
 import type { EventRecipient } from '../model/event.ts'
-import { recipientsOf } from './recipients.ts'
+import { type Audience, audienceOf, type Entry, type Recipient, recipientOfMember } from './recipients.ts'
 
 const PATHS = [{ phone: 'guest.phone', email: 'guest.email', name: 'guest.name', locale: 'guest.locale' }]
+
+function entries(audience: Audience): Entry[] {
+  return Array.from({ length: audience.size }, (_, place) => audience.at(place)).filter((entry) => entry !== null)
+}
+
+function people(
+  payload: unknown,
+  paths: readonly RecipientPaths[],
+  named: readonly EventRecipient[] | null = null,
+  region: string | null = null,
+): Recipient[] {
+  const audience = audienceOf(payload as Record<string, unknown>, paths, named, region)
+  return entries(audience).flatMap((entry) => ('recipient' in entry ? [entry.recipient] : []))
+}
+
+const keys = (found: readonly Recipient[]): string[] => found.map(({ key }) => key)
 
 describe('recipients in the payload', () => {
   it('are found along the catalogue’s paths, with every address there is', () => {
     const payload = { guest: { phone: '+15550100', email: 'ada@example.test', name: 'Ada', locale: 'de', secret: 'x' } }
 
-    assert.deepEqual(recipientsOf(payload, PATHS, null), [
+    assert.deepEqual(people(payload, PATHS), [
       {
         address: { name: 'Ada', email: 'ada@example.test', phone: '+15550100' },
         locale: 'de',
         key: 'ada@example.test',
+        identity: { phone: '+15550100', email: 'ada@example.test', name: 'Ada', locale: 'de' },
+        element: null,
       },
     ])
   })
@@ -21,23 +40,18 @@ describe('recipients in the payload', () => {
   it('are as many as there are sets of paths', () => {
     const payload = { guest: { email: 'guest@example.test' }, host: { email: 'host@example.test' } }
 
-    const found = recipientsOf(payload, [{ email: 'guest.email' }, { email: 'host.email' }], null)
-
-    assert.deepEqual(
-      found.map(({ key }) => key),
-      ['guest@example.test', 'host@example.test'],
-    )
+    assert.deepEqual(keys(people(payload, [{ email: 'guest.email' }, { email: 'host.email' }])), [
+      'guest@example.test',
+      'host@example.test',
+    ])
   })
 
   it('are left out when the payload has no address for them', () => {
     const paths = [{ email: 'guest.email', name: 'guest.name' }, { email: 'host.email' }]
 
-    const found = recipientsOf({ guest: { name: 'Ada' }, host: { email: 'host@example.test' } }, paths, null)
-
-    assert.deepEqual(
-      found.map(({ key }) => key),
-      ['host@example.test'],
-    )
+    assert.deepEqual(keys(people({ guest: { name: 'Ada' }, host: { email: 'host@example.test' } }, paths)), [
+      'host@example.test',
+    ])
   })
 
   it('are read from own properties only', () => {
@@ -45,23 +59,112 @@ describe('recipients in the payload', () => {
     payload['guest'] = {}
 
     for (const path of ['email', 'constructor.name', 'guest.constructor.name', '__proto__.email', 'toString.name'])
-      assert.deepEqual(recipientsOf(payload, [{ email: path }], null), [], path)
+      assert.deepEqual(people(payload, [{ email: path }]), [], path)
   })
 
   it('are none where a path leads through something that is no object', () => {
-    for (const guest of [null, 'Ada', 7, true, undefined, []])
-      assert.deepEqual(recipientsOf({ guest }, PATHS, null), [])
+    for (const guest of [null, 'Ada', 7, true, undefined, []]) assert.deepEqual(people({ guest }, PATHS), [])
   })
 
   it('are none where the payload is no object', () => {
-    for (const payload of [null, 'text', 7, []])
-      assert.deepEqual(recipientsOf(payload as unknown as Record<string, unknown>, PATHS, null), [])
+    for (const payload of [null, 'text', 7, []]) assert.deepEqual(people(payload, PATHS), [])
+  })
+})
+
+describe('a path through a list', () => {
+  const passengers = [
+    { name: 'Ada', phone: '+15550101', seat: '1A' },
+    { name: 'Bo', phone: '+15550102', seat: '1B' },
+  ]
+
+  it('gives one recipient per element, its fields paired', () => {
+    const paths = [{ phone: 'passengers[].phone', name: 'passengers[].name', locale: 'locale' }]
+
+    assert.deepEqual(
+      people({ passengers, locale: 'de' }, paths).map(({ address, locale, key }) => [address, locale, key]),
+      [
+        [{ name: 'Ada', phone: '+15550101' }, 'de', '+15550101'],
+        [{ name: 'Bo', phone: '+15550102' }, 'de', '+15550102'],
+      ],
+    )
+  })
+
+  it('gives the element along, for the words', () => {
+    const found = people({ passengers }, [{ phone: 'passengers[].phone' }])
+
+    assert.deepEqual(
+      found.map(({ element }) => element?.['seat']),
+      ['1A', '1B'],
+    )
+  })
+
+  it('may lead below the element, and to the list over other fields', () => {
+    const payload = { trip: { seats: [{ who: { mail: 'a@example.test' } }, { who: { mail: 'b@example.test' } }] } }
+
+    assert.deepEqual(keys(people(payload, [{ email: 'trip.seats[].who.mail' }])), ['a@example.test', 'b@example.test'])
+  })
+
+  it('may end at the element itself', () => {
+    assert.deepEqual(keys(people({ emails: ['a@example.test', 'b@example.test'] }, [{ email: 'emails[]' }])), [
+      'a@example.test',
+      'b@example.test',
+    ])
+  })
+
+  it('may go through a list within a list; what stands outside is paired with each inside', () => {
+    const groups = [
+      { locale: 'de', members: [{ phone: '+15550101' }, { phone: '+15550102' }] },
+      { locale: 'fr', members: [{ phone: '+15550103' }] },
+      { locale: 'it', members: null },
+    ]
+
+    assert.deepEqual(
+      people({ groups }, [{ phone: 'groups[].members[].phone', locale: 'groups[].locale' }]).map(
+        ({ key, locale }) => `${key} ${locale}`,
+      ),
+      ['+15550101 de', '+15550102 de', '+15550103 fr'],
+    )
+  })
+
+  it('cannot be paired with a path through another list', () => {
+    const payload = { phones: [{ phone: '+15550101' }], names: [{ name: 'Ada' }] }
+
+    assert.deepEqual(
+      people(payload, [{ phone: 'phones[].phone', name: 'names[].name' }]).map(({ address }) => address),
+      [{ phone: '+15550101' }],
+    )
+  })
+
+  it('finds nobody where there is no list', () => {
+    for (const list of [undefined, null, 'text', {}, 7])
+      assert.deepEqual(people({ list }, [{ phone: 'list[].phone' }]), [])
+  })
+
+  it('leaves elements without an address out, and keeps the places of the others', () => {
+    const audience = audienceOf({ list: [{}, { phone: '+15550101' }, null] }, [{ phone: 'list[].phone' }], null, null)
+
+    assert.equal(audience.size, 3)
+    assert.deepEqual(
+      [0, 1, 2, 3].map((place) => audience.at(place) !== null),
+      [false, true, false, false],
+    )
+  })
+
+  it('reads only what is asked for', () => {
+    let reads = 0
+    const element = (): Record<string, unknown> =>
+      Object.defineProperty({}, 'phone', { enumerable: true, get: () => `+1555010${++reads}` })
+    const list = Array.from({ length: 1_000 }, element)
+
+    audienceOf({ list }, [{ phone: 'list[].phone' }], null, null).at(500)
+
+    assert.equal(reads, 1)
   })
 })
 
 describe('what stands in a field', () => {
   const emailOf = (value: unknown): string | undefined =>
-    recipientsOf({ value, id: 'p1' }, [{ email: 'value', profileId: 'id' }], null)[0]?.address.email
+    people({ value, id: 'p1' }, [{ email: 'value', profileId: 'id' }])[0]?.address.email
 
   it('is trimmed', () => {
     assert.equal(emailOf('  ada@example.test\n'), 'ada@example.test')
@@ -73,7 +176,7 @@ describe('what stands in a field', () => {
   })
 
   it('may be a number', () => {
-    const [found] = recipientsOf({ phone: 4915112345678, user: 0 }, [{ phone: 'phone', userId: 'user' }], null)
+    const [found] = people({ phone: 4915112345678, user: 0 }, [{ phone: 'phone', userId: 'user' }])
 
     assert.deepEqual(found?.address, { phone: '4915112345678', userId: '0' })
   })
@@ -82,12 +185,45 @@ describe('what stands in a field', () => {
     for (const value of [null, undefined, true, {}, ['ada@example.test'], () => 'ada@example.test'])
       assert.equal(emailOf(value), undefined)
   })
+
+  it('is a telephone number of the tenant’s region, in E.164', () => {
+    const [found] = people({ phone: '0151 23456789' }, [{ phone: 'phone' }], null, 'DE')
+
+    assert.deepEqual([found?.address.phone, found?.identity?.phone, found?.key], Array(3).fill('+4915123456789'))
+  })
+
+  it('is sent to unmodified where it is E.164 already (A13)', () => {
+    assert.equal(
+      people({ phone: '+919876543210' }, [{ phone: 'phone' }], null, 'DE')[0]?.address.phone,
+      '+919876543210',
+    )
+  })
+
+  it('stays as it is where it is no number or address, and identifies nobody', () => {
+    const [found] = people({ phone: 'ask at the desk', email: 'nowhere' }, [{ phone: 'phone', email: 'email' }])
+
+    assert.deepEqual(found?.address, { phone: 'ask at the desk', email: 'nowhere' })
+    assert.equal(found.identity, null)
+  })
+
+  it('is an email folded safely: sent to as written, told apart without regard to case', () => {
+    const [found] = people({ email: ' Ada@EXAMPLE.test' }, [{ email: 'email' }])
+
+    assert.deepEqual([found?.address.email, found?.key], ['Ada@example.test', 'ada@example.test'])
+  })
+
+  it('is a platform only where we know it', () => {
+    const platformOf = (platform: unknown) =>
+      people({ token: 't', platform }, [{ deviceToken: 'token', platform: 'platform' }])[0]?.address.platform
+
+    assert.deepEqual([platformOf('FCM'), platformOf('wns'), platformOf('apple')], ['fcm', 'wns', undefined])
+  })
 })
 
 describe('the key that tells recipients apart', () => {
   const keyOf = (fields: Record<string, string>): string | undefined => {
     const paths = Object.fromEntries(Object.keys(fields).map((field) => [field, field]))
-    return recipientsOf(fields, [paths], null)[0]?.key
+    return people(fields, [paths])[0]?.key
   }
 
   it('is the profile, else the user, else the first address', () => {
@@ -110,15 +246,62 @@ describe('recipients the event names itself', () => {
   it('take the place of those in the payload', () => {
     const named: EventRecipient[] = [{ email: ' eve@example.test ', locale: 'fr', name: 'Eve' }, { phone: '+15550101' }]
 
-    const found = recipientsOf({ guest: { email: 'ada@example.test' } }, PATHS, named)
+    const found = people({ guest: { email: 'ada@example.test' } }, PATHS, named)
 
-    assert.deepEqual(found, [
-      { address: { name: 'Eve', email: 'eve@example.test' }, locale: 'fr', key: 'eve@example.test' },
-      { address: { phone: '+15550101' }, locale: null, key: '+15550101' },
-    ])
+    assert.deepEqual(
+      found.map(({ address, locale, key }) => ({ address, locale, key })),
+      [
+        { address: { name: 'Eve', email: 'eve@example.test' }, locale: 'fr', key: 'eve@example.test' },
+        { address: { phone: '+15550101' }, locale: null, key: '+15550101' },
+      ],
+    )
   })
 
   it('are those of the payload when the event’s list is empty', () => {
-    assert.equal(recipientsOf({ guest: { email: 'ada@example.test' } }, PATHS, []).length, 1)
+    assert.equal(people({ guest: { email: 'ada@example.test' } }, PATHS, []).length, 1)
+  })
+
+  it('may be a contact that is known', () => {
+    const [found] = people({}, [], [{ contactId: 'c-1' }])
+
+    assert.deepEqual(found?.identity, { contactId: 'c-1' })
+    assert.equal(found.key, 'contact:c-1')
+  })
+})
+
+describe('a recipient list', () => {
+  const listsOf = (
+    payload: Record<string, unknown>,
+    paths: RecipientPaths[],
+    named: EventRecipient[] | null = null,
+  ): Entry[] => entries(audienceOf(payload, paths, named, null))
+
+  it('is named by the catalogue', () => {
+    assert.deepEqual(listsOf({}, [{ list: 'ops-team' }]), [{ list: 'ops-team', isExpanded: false }])
+  })
+
+  it('or by the field of the payload that the catalogue names', () => {
+    assert.deepEqual(listsOf({ alarm: { list: 'night shift' } }, [{ list: 'alarm.list', expand: true }]), [
+      { list: 'night shift', isExpanded: true },
+    ])
+  })
+
+  it('or by the event itself', () => {
+    assert.deepEqual(listsOf({}, [], [{ list: 'ops-team', expand: true }]), [{ list: 'ops-team', isExpanded: true }])
+  })
+
+  it('that is expanded is several people, whoever else there is', () => {
+    const audience = (paths: RecipientPaths[]) => audienceOf({}, paths, null, null)
+
+    assert.equal(audience([{ list: 'a' }]).isSeveral, false)
+    assert.equal(audience([{ list: 'a', expand: true }]).isSeveral, true)
+    assert.equal(audience([{ list: 'a' }, { list: 'b' }]).isSeveral, true)
+  })
+
+  it('has members that are recipients like any other', () => {
+    const member = { name: 'Ada', email: 'Ada@example.test', phone: null }
+
+    assert.equal(recipientOfMember(member, null)?.key, 'ada@example.test')
+    assert.equal(recipientOfMember({ name: 'Nobody', email: null, phone: null }, null), null)
   })
 })

@@ -1,6 +1,10 @@
 import type { RecipientPaths } from '../model/catalogue.ts'
 import type { EventRecipient } from '../model/event.ts'
+import { textOf, valueAt } from '../model/path.ts'
 import type { Address } from '../model/recipient.ts'
+import { emailIdentity, foldEmail } from '../people/email.ts'
+import { toE164 } from '../people/phone.ts'
+import type { ListMember, PersonRequest } from '../store/store.ts'
 
 /** One person an event is for, with every address known: a fallback may need another one. */
 export interface Recipient {
@@ -8,59 +12,207 @@ export interface Recipient {
   locale: string | null
   /** Tells recipients of one event apart in idempotency keys. */
   key: string
+  /** By what they can be recognised; null where there is nothing of the kind. */
+  identity: Identity | null
+  /** The element of the payload's list that they were found in, for templates. */
+  element: Record<string, unknown> | null
+}
+
+export type Identity = Omit<PersonRequest, 'tenantId' | 'conversation'>
+
+/** Somebody, or a recipient list: one message to all of it, or with `isExpanded` one to each of its members. */
+export type Entry = { recipient: Recipient } | { list: string; isExpanded: boolean }
+
+/**
+ * Whom an event is for, in an order that never changes, so that planning can stop anywhere and go on there. Only what
+ * is asked for is read: a payload may name a hundred thousand.
+ */
+export interface Audience {
+  /** How many places there are; some may turn out to be empty. */
+  readonly size: number
+  /** Whether recipients must be told apart: more than one place, or an expanded list. */
+  readonly isSeveral: boolean
+  readonly hasExpandedList: boolean
+  /** Null where nobody is found at that place. */
+  at(place: number): Entry | null
 }
 
 /** The event's own recipients where it names some, else those the catalogue's paths find in the payload. */
-export function recipientsOf(
+export function audienceOf(
   payload: Record<string, unknown>,
   paths: readonly RecipientPaths[],
   named: readonly EventRecipient[] | null,
-): Recipient[] {
-  const found = named?.length ? named.map(fromEvent) : paths.map((path) => fromPayload(payload, path))
-  return found.filter((recipient) => recipient.key !== '')
+  region: string | null,
+): Audience {
+  const rows: Row[] = named?.length
+    ? [{ count: named.length, read: (i) => entryOf(fieldsOf(named[i]), region) }]
+    : paths.map((entry) => rowOf(payload, entry, region))
+  const size = rows.reduce((sum, { count }) => sum + count, 0)
+  const hasExpandedList = named?.length
+    ? named.some((one) => fieldsOf(one)('list') && fieldsOf(one)('expand') === true)
+    : paths.some(({ list, expand }) => list !== undefined && expand === true)
+  return {
+    size,
+    hasExpandedList,
+    isSeveral: size > 1 || hasExpandedList,
+    at(place) {
+      let rest = place
+      for (const row of rows) {
+        if (rest < row.count) return row.read(rest)
+        rest -= row.count
+      }
+      return null
+    },
+  }
 }
 
-function fromEvent(recipient: EventRecipient): Recipient {
-  return recipientFrom((field) => (recipient as Record<string, unknown>)[field])
+/** A member of a recipient list, as one of an event's recipients. */
+export function recipientOfMember(member: ListMember, region: string | null): Recipient | null {
+  return recipientFrom((field) => (member as unknown as Record<string, unknown>)[field], null, region)
 }
 
-function fromPayload(payload: Record<string, unknown>, paths: RecipientPaths): Recipient {
-  return recipientFrom((field) => {
-    const path = (paths as Record<string, string | undefined>)[field]
-    return path === undefined ? undefined : at(payload, path)
-  })
+/** Reads one field of somebody, wherever it stands. */
+type Fields = (field: string) => unknown
+
+/** One entry of the catalogue's recipients, or all that an event names itself. */
+interface Row {
+  count: number
+  read(index: number): Entry | null
+}
+
+function fieldsOf(recipient: EventRecipient | undefined): Fields {
+  return (field) => (recipient as Record<string, unknown> | undefined)?.[field]
+}
+
+function entryOf(fields: Fields, region: string | null): Entry | null {
+  const list = textOf(fields('list'))
+  if (list !== null) return { list, isExpanded: fields('expand') === true }
+  const recipient = recipientFrom(fields, null, region)
+  return recipient && { recipient }
+}
+
+function rowOf(payload: Record<string, unknown>, paths: RecipientPaths, region: string | null): Row {
+  const { list, expand } = paths
+  // A field of the payload that names the list, or the list's own name.
+  if (list !== undefined)
+    return { count: 1, read: () => ({ list: textOf(valueAt(payload, list)) ?? list, isExpanded: expand === true }) }
+  const parsed = Object.entries(paths).flatMap(([field, path]) =>
+    typeof path === 'string' ? [[field, stepsOf(path)] as const] : [],
+  )
+  const deepest = parsed.reduce<string[]>(
+    (lists, [, steps]) => (steps.lists.length > lists.length ? steps.lists : lists),
+    [],
+  )
+  const byField = new Map(parsed)
+  const trails = trailsOf(payload, deepest)
+  return {
+    count: trails.count,
+    read(index) {
+      const trail = trails.at(index)
+      const read: Fields = (field) => {
+        const steps = byField.get(field)
+        // A path through another list cannot be paired with this one's elements.
+        if (!steps || steps.lists.some((list, depth) => list !== deepest[depth])) return undefined
+        const from = trail[steps.lists.length]
+        return steps.rest === '' ? from : valueAt(from, steps.rest)
+      }
+      const element = trail.length > 1 ? recordOf(trail.at(-1)) : null
+      const recipient = recipientFrom(read, element, region)
+      return recipient && { recipient }
+    },
+  }
+}
+
+interface Steps {
+  /** The lists a path goes through, each from the one before. */
+  lists: string[]
+  /** From the innermost element to the value; empty where the element itself is it. */
+  rest: string
+}
+
+/** `groups[].members[].phone` → lists groups, members; rest phone. */
+function stepsOf(path: string): Steps {
+  const parts = path.split('[]')
+  const rest = parts.pop() ?? ''
+  return { lists: parts.map((part) => part.replace(/^\./, '')), rest: rest.replace(/^\./, '') }
+}
+
+/** The ways through the lists: each is the payload, then an element of each list. Just the payload where there are none. */
+interface Trails {
+  count: number
+  at(index: number): unknown[]
+}
+
+function trailsOf(payload: Record<string, unknown>, lists: readonly string[]): Trails {
+  const [list, ...inner] = lists
+  if (list === undefined) return { count: 1, at: () => [payload] }
+  const elements = elementsAt(payload, list)
+  // Commonly there is one list, which may be long: its elements are not copied.
+  if (inner.length === 0) return { count: elements.length, at: (index) => [payload, elements[index]] }
+  let trails = elements.map((element) => [payload, element])
+  for (const next of inner)
+    trails = trails.flatMap((trail) => elementsAt(trail.at(-1), next).map((element) => [...trail, element]))
+  return { count: trails.length, at: (index) => trails[index] ?? [payload] }
+}
+
+function elementsAt(from: unknown, list: string): unknown[] {
+  const elements = valueAt(from, list)
+  return Array.isArray(elements) ? elements : []
 }
 
 const ADDRESS_FIELDS = ['name', 'email', 'phone', 'deviceToken', 'userId', 'url'] as const
 
-function recipientFrom(read: (field: string) => unknown): Recipient {
-  const text = (field: string): string | null => {
-    const value = read(field)
-    return typeof value === 'string' && value.trim() !== ''
-      ? value.trim()
-      : typeof value === 'number'
-        ? String(value)
-        : null
-  }
+/** Null where there is neither an address nor anything that leads to one. */
+function recipientFrom(read: Fields, element: Record<string, unknown> | null, region: string | null): Recipient | null {
   const address: Address = {}
   for (const field of ADDRESS_FIELDS) {
-    const value = text(field)
+    const value = textOf(read(field))
     if (value !== null) address[field] = value
   }
-  const { email, phone, deviceToken, userId, url } = address
+  const [phone, email] = [toPhone(address, region), toEmail(address)]
+  const platform = textOf(read('platform'))?.toLowerCase()
+  if (platform === 'fcm' || platform === 'wns') address.platform = platform
+  const [contactId, profileId, locale] = [textOf(read('contactId')), textOf(read('profileId')), textOf(read('locale'))]
+  const { name, userId, deviceToken, url } = address
+  const identifies = contactId ?? profileId ?? userId ?? email ?? phone
+  const mailbox = email === null ? address.email : emailIdentity(email)
+  const key =
+    profileId ?? userId ?? mailbox ?? address.phone ?? deviceToken ?? url ?? (contactId && `contact:${contactId}`)
+  if (!key) return null
   return {
     address,
-    locale: text('locale'),
-    key: text('profileId') ?? userId ?? email ?? phone ?? deviceToken ?? url ?? '',
+    locale,
+    key,
+    element,
+    identity: identifies
+      ? {
+          ...(contactId && { contactId }),
+          ...(profileId && { profileId }),
+          ...(userId && { userId }),
+          ...(phone && { phone }),
+          ...(email && { email }),
+          ...(name && { name }),
+          ...(locale && { locale }),
+        }
+      : null,
   }
 }
 
-/** A dot path's value; own properties only. */
-function at(payload: Record<string, unknown>, path: string): unknown {
-  let value: unknown = payload
-  for (const step of path.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
-    value = (value as Record<string, unknown>)[step]
-  }
-  return value
+/** The number in the form it is sent to, if it has one. What has none stays as it is, so that somebody sees it. */
+function toPhone(address: Address, region: string | null): string | null {
+  const e164 = address.phone === undefined ? null : toE164(address.phone, region)
+  if (e164 !== null) address.phone = e164
+  return e164
+}
+
+function toEmail(address: Address): string | null {
+  const folded = address.email === undefined ? null : foldEmail(address.email)
+  if (folded !== null) address.email = folded
+  return folded
+}
+
+function recordOf(value: unknown): Record<string, unknown> | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : null
 }

@@ -1,23 +1,131 @@
-import { addressOf } from '../model/recipient.ts'
+import type { Channel } from '../model/channel.ts'
+import type { Reason, StoredReason } from '../model/reason.ts'
 import type { ReplanAnswer } from '../operate/act.ts'
-import type { NotificationView } from '../store/store.ts'
-import { type ChainDeps, wordsFor } from './next-in-chain.ts'
+import type { NewNotification, NotificationView, Store } from '../store/store.ts'
+import { conversationOf, type DueEvent } from './due-event.ts'
+import type { EventBook } from './event-book.ts'
+import { BEGINNING, PART_RECIPIENTS, takePart } from './part.ts'
+import type { Addressee, PeopleBook } from './people.ts'
+import { type Assignment, type PlanTools, planNotifications, tell, wrongForm } from './plan-event.ts'
+import { isChain, type Obstacle, type Wish, waysTo, wordsFor } from './words.ts'
+
+export interface ReplanDeps extends PlanTools {
+  store: Pick<Store, 'notifications' | 'lists'>
+  events: EventBook
+  people: PeopleBook
+}
+
+/** Those that stopped a recipient altogether; any other is of one channel, and the rest may have gone out. */
+const OF_ALL_CHANNELS: readonly (StoredReason | null)[] = [
+  'no_templates_found',
+  'no_active_channels',
+  'no_recipient',
+  'list_not_found',
+  'list_empty',
+] satisfies Reason[]
 
 /**
- * Plans a notification anew that was born parked: account, template and words as they are now. Answers what still
- * stands in the way where it cannot be sent yet.
+ * Plans a notification anew that was born parked: recipient, channel, account, template and words as they are now, with
+ * every channel its event type allows. Where it turns out to be several notifications by now, the others are written
+ * here, under the keys planning would give them. Answers what still stands in the way where it cannot be sent yet.
  */
-export async function replan(deps: ChainDeps, notification: NotificationView): Promise<ReplanAnswer> {
-  const { channel, to, reason: stopped } = notification
-  if (addressOf(channel, to) === null)
-    return { problem: { reason: 'no_recipient', error: `There is no address for ${channel}.` } }
-  const words = await wordsFor(deps, notification, channel)
-  if (!words) {
-    const reason = stopped === 'no_active_channels' || stopped === 'render_failed' ? stopped : 'no_templates_found'
-    return {
-      problem: { reason, error: `${channel} still lacks an active account or a template that can be rendered.` },
+export async function replan(deps: ReplanDeps, notification: NotificationView): Promise<ReplanAnswer> {
+  const { tenantId, eventId, isScrubbed, reason, channel, scheduleId, createdAt } = notification
+  if (isScrubbed) return problem('content_scrubbed', 'its content held secrets and was removed when it was final')
+  if (eventId === null) return problem('invalid_event', 'it has neither words nor an event to make them from')
+  const due = await deps.events.open(tenantId, eventId)
+  if ('kind' in due) return problem(due.reason, due.error)
+  const wish: Wish = isChain(due) || OF_ALL_CHANNELS.includes(reason) ? {} : { channels: [channel] }
+  const crowd = await crowdOf(deps, due, notification)
+  if ('reason' in crowd) return problem(crowd.reason, crowd.error)
+
+  const assignment: Assignment = { due, dueAt: createdAt, scheduleId, manual: null, wish, tools: deps }
+  const others: NewNotification[] = []
+  let replacement: Replacement | null = null
+  let obstacle: Obstacle = { reason: 'no_recipient', error: 'the event names no recipient with an address' }
+  for (const addressee of crowd.addressees) {
+    if (replacement) {
+      others.push(...planNotifications(assignment, { addressees: [addressee], stopped: [] }))
+      continue
+    }
+    const found = replace(assignment, addressee, notification.id)
+    if ('reason' in found) obstacle = found
+    else {
+      replacement = found.replacement
+      others.push(...found.others)
     }
   }
-  const { account, content, templateId, templateVersion } = words
-  return { replacement: { accountId: account.id, provider: account.provider, content, templateId, templateVersion } }
+  if (!replacement) return problem(obstacle.reason, obstacle.error)
+  const { expiresAt } = notification
+  if (others.length > 0) await deps.store.notifications.insert(others.map((other) => ({ ...other, expiresAt })))
+  return { replacement }
+}
+
+type Replacement = Extract<ReplanAnswer, { replacement: unknown }>['replacement']
+
+function problem(reason: Reason, error: string): ReplanAnswer {
+  return { problem: { reason, error } }
+}
+
+/** Whom it is for: whoever it names, or where it names nobody, whomever the event names now. */
+async function crowdOf(
+  { store, events, people }: ReplanDeps,
+  due: DueEvent,
+  notification: NotificationView,
+): Promise<{ addressees: Addressee[] } | Obstacle> {
+  const { to, tenantId, reason } = notification
+  const isForList = reason === 'list_not_found' || reason === 'list_empty'
+  const namesSomebody = Object.keys(to).some((field) => field !== 'name')
+  if (namesSomebody && !isForList) return { addressees: [await events.addresseeOf(due, notification)] }
+  const part = await takePart(due, BEGINNING, PART_RECIPIENTS, store.lists)
+  const [stopped] = part.stopped
+  if (stopped) return { reason: stopped.reason, error: stopped.error }
+  if (!part.isLast)
+    return {
+      reason: 'no_recipient',
+      error: `the event has ${part.total} recipients by now, too many to be planned here; publish it again`,
+    }
+  const conversation = conversationOf(due)
+  return {
+    addressees: await people.recognise(part.recipients.map((recipient) => ({ tenantId, recipient, conversation }))),
+  }
+}
+
+/** The first way that has words becomes the notification itself; the others are told beside it, or are its chain. */
+function replace(
+  assignment: Assignment,
+  addressee: Addressee,
+  notificationId: string,
+): { replacement: Replacement; others: NewNotification[] } | Obstacle {
+  const { due, wish, tools } = assignment
+  const ways = waysTo(due, addressee, wish)
+  if ('reason' in ways) return ways
+  const [firstUnusable] = ways.unusable
+  let obstacle: Obstacle | null = firstUnusable === undefined ? null : wrongForm(firstUnusable)
+  for (const [i, way] of ways.usable.entries()) {
+    const words = wordsFor(tools, due, addressee, way, notificationId)
+    if ('error' in words) {
+      obstacle = { reason: 'render_failed', error: `${way.channel}: ${words.error}` }
+      continue
+    }
+    const { channel, template, account } = way
+    const rest = ways.usable.slice(i + 1)
+    const fallback: Channel[] = isChain(due) ? rest.map((next) => next.channel) : []
+    return {
+      replacement: {
+        channel,
+        accountId: account.id,
+        provider: account.provider,
+        to: addressee.address,
+        content: words.content,
+        warnings: words.warnings,
+        templateId: template.id,
+        templateVersion: template.version,
+        locale: template.locale,
+        fallback,
+      },
+      others: isChain(due) ? [] : rest.map((next) => tell(assignment, addressee, next)),
+    }
+  }
+  return obstacle ?? { reason: 'no_recipient', error: 'there is no address to send to' }
 }

@@ -1,0 +1,108 @@
+import type { Clock } from '../model/ports.ts'
+import type { Reason } from '../model/reason.ts'
+import type { PayloadSeal } from '../security/payload-seal.ts'
+import type { NotificationView, Store } from '../store/store.ts'
+import type { ContextBook } from './context-book.ts'
+import { type DueEvent, withAnswer } from './due-event.ts'
+import { open, type Stop } from './judge.ts'
+import { type Addressee, introduced } from './people.ts'
+import type { Recipient } from './recipients.ts'
+import { askHook, type ResolveHook } from './resolve-hook.ts'
+
+/** Events that were planned before and are looked at again: another channel, a retry, a resend. */
+export interface EventBook {
+  /** The event as planning would see it now, the host's hook included; or why it would not. Rejects when the store does. */
+  open(tenantId: string, eventId: string): Promise<DueEvent | Stop>
+  /** Whom a notification of it is for, with what their contact knows by now. */
+  addresseeOf(due: DueEvent, notification: NotificationView): Promise<Addressee>
+}
+
+export interface EventBookDeps {
+  store: Pick<Store, 'events' | 'people'>
+  contexts: ContextBook
+  sealing: Pick<PayloadSeal, 'openPayload'>
+  resolve: ResolveHook | null
+  clock: Clock
+}
+
+/** When a mass send falls back, thousands of its notifications ask for the same large event within a second. */
+const MAX_KEPT = 8
+const MAX_AGE_MS = 1_000
+/** Among more than these nobody is looked for: what the notification itself knows has to do. */
+const MAX_SEARCHED = 1_000
+
+export function createEventBook(deps: EventBookDeps): EventBook {
+  const { store, contexts, clock } = deps
+  const known = new Map<string, { due: DueEvent; readAt: number }>()
+
+  async function read(tenantId: string, eventId: string): Promise<DueEvent | Stop> {
+    const event = await store.events.find(tenantId, eventId)
+    if (!event) return stop('failed', 'invalid_event', `the event ${eventId} is gone`)
+    if (isScrubbed(event.payload))
+      return stop('failed', 'content_scrubbed', 'the event held secrets, which were removed when it was final')
+    const context = contexts.peek(tenantId, event.type) ?? (await contexts.load(tenantId, event.type))
+    const due = open(deps.sealing, event, context)
+    if ('kind' in due) return due
+    if (due.type.delivery.kind === 'none')
+      return stop('cancelled', 'no_templates_found', `${event.type} says nothing to anybody: its delivery is none`)
+    const answer = (await askHook(deps, [event]))?.[0]
+    if (answer === undefined) return due
+    if ('cancel' in answer) return stop('cancelled', 'cancelled_by_host', answer.cancel)
+    if ('failed' in answer) return stop('failed', 'planning_failed', answer.failed)
+    return 'unasked' in answer ? due : withAnswer(due, answer)
+  }
+
+  return {
+    async open(tenantId, eventId) {
+      const key = `${tenantId}\n${eventId}`
+      const entry = known.get(key)
+      if (entry && clock.monotonic() - entry.readAt < MAX_AGE_MS) return entry.due
+      known.delete(key)
+      const due = await read(tenantId, eventId)
+      // Secrets are opened for one use, not kept.
+      if ('kind' in due || due.isSecret) return due
+      known.set(key, { due, readAt: clock.monotonic() })
+      if (known.size > MAX_KEPT) known.delete(known.keys().next().value ?? '')
+      return due
+    },
+    async addresseeOf(due, { tenantId, to, contactId, conversationId, locale }) {
+      const found = findAgain(due, to)
+      const contact = contactId === null ? null : await store.people.findContact(tenantId, contactId)
+      const recipient: Recipient = found
+        ? { ...found, address: { ...to, ...found.address }, locale: locale ?? found.locale }
+        : { address: to, locale, key: '', identity: null, element: null }
+      return { ...introduced(recipient, { contact, conversationId }), contactId }
+    },
+  }
+}
+
+function stop(kind: Stop['kind'], reason: Reason, error: string): Stop {
+  return { kind, reason, error }
+}
+
+/** The recipient that a notification's address was made from: all they said themselves is in it. */
+function findAgain({ audience }: DueEvent, to: NotificationView['to']): Recipient | null {
+  if (audience.hasExpandedList || audience.size > MAX_SEARCHED) return null
+  let only: Recipient | null = null
+  for (let place = 0; place < audience.size; place++) {
+    const entry = audience.at(place)
+    if (!entry || 'list' in entry) continue
+    const { recipient } = entry
+    const said = Object.entries(recipient.address)
+    if (said.length > 0 && said.every(([field, value]) => to[field as keyof typeof to] === value)) return recipient
+    only = audience.size === 1 ? recipient : null
+  }
+  // The only one there is, though a path or the payload's reading has changed since.
+  return to.list === undefined ? only : null
+}
+
+/** Whether a sealed field was removed. Without recursion: a payload may be as deep as it likes. */
+function isScrubbed(payload: Record<string, unknown>): boolean {
+  const waiting: unknown[] = [payload]
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    if (typeof value !== 'object' || value === null) continue
+    if ((value as Record<string, unknown>)['$scrubbed'] === true) return true
+    for (const field of Object.values(value)) if (typeof field === 'object' && field !== null) waiting.push(field)
+  }
+  return false
+}

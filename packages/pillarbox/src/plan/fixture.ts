@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { ENGINES } from '../../../../test/support/engines.ts'
+import { createManualClock, type ManualClock } from '../../../../test/support/manual-clock.ts'
+import { recordingLogger, sampleEvent, silent, storedAccount } from '../../../../test/support/samples.ts'
+import { parseCatalogue } from '../model/catalogue-parse.ts'
+import type { Channel } from '../model/channel.ts'
+import type { NewEvent, StoredEvent } from '../model/event.ts'
+import type { Clock } from '../model/ports.ts'
+import { createRenderer } from '../render/render.ts'
+import { createHub, type Hub } from '../runtime/hub.ts'
+import { createIdSource } from '../runtime/ids.ts'
+import { createPayloadSeal, isSealedContent } from '../security/payload-seal.ts'
+import type { Content, NotificationView, Store, StoredSchedule, Tenant } from '../store/store.ts'
+import { systemClock } from '../system.ts'
+import { createContextBook } from './context-book.ts'
+import { createEventBook } from './event-book.ts'
+import type { ChainDeps } from './next-in-chain.ts'
+import { createPeopleBook } from './people.ts'
+import { createPlanner, type Planner, type PlannerDeps } from './planner.ts'
+import type { ReplanDeps } from './replan.ts'
+import type { ResolveHook } from './resolve-hook.ts'
+
+export interface Options {
+  /** Parsed YAML or JSON. */
+  catalogue: { eventTypes: Record<string, unknown> } & Record<string, unknown>
+  /** Channels with an active account, of each tenant. */
+  accounts?: readonly Channel[]
+  tenant?: Partial<Tenant>
+  engine?: Store['engine']
+  /** What the planner has in place of parts of the store. */
+  plant?: (base: Store) => Partial<Store>
+  resolve?: ResolveHook
+  batchRows?: number
+}
+
+/** A planner over a real store, one round at a time. */
+export interface Bench {
+  /** On PostgreSQL the database's time counts: this one is then the real one, and stands still for `advance`. */
+  clock: ManualClock
+  store: Store
+  logger: ReturnType<typeof recordingLogger>
+  hub: Hub
+  deps: PlannerDeps
+  chain: ChainDeps & ReplanDeps
+  seal: ReturnType<typeof createPayloadSeal>
+  /** Contexts that were read, as `tenant type`. */
+  loads: string[]
+  ids: () => string
+  /** Another process that plans the same store. */
+  planner(changes?: Partial<PlannerDeps>): Planner
+  round(): Promise<number>
+  /** Rounds until there is nothing left to decide. */
+  plan(): Promise<void>
+  publish(changes?: Partial<NewEvent>): Promise<string>
+  event(id: string, tenantId?: string): Promise<StoredEvent>
+  schedules(): Promise<StoredSchedule[]>
+  schedule(): Promise<StoredSchedule>
+  /** In the order they were made; at most 200. */
+  notifications(): Promise<NotificationView[]>
+  accountId(channel: Channel, tenantId?: string): string
+  /** Replaces acme's catalogue. */
+  import(catalogue: Options['catalogue']): Promise<void>
+}
+
+const TENANTS = ['acme', 'other'] as const
+
+export async function openPlanning(t: TestContext, options: Options): Promise<Bench> {
+  const { engine = 'sqlite', accounts = ['sms', 'email'], batchRows = 10, resolve = null } = options
+  const manual = createManualClock()
+  const clock: ManualClock = engine === 'sqlite' ? manual : { ...manual, ...systemClock }
+  const logger = recordingLogger()
+  const random = () => 0.5
+  const ids = createIdSource(clock, random)
+  const base = await openStore(t, engine, clock)
+  await base.migrate()
+  const accountIds = new Map<string, string>()
+  const imported = async (tenantId: string, catalogue: Options['catalogue']): Promise<void> => {
+    const parsed = parseCatalogue(catalogue)
+    assert.ok('catalogue' in parsed, JSON.stringify(parsed))
+    await base.catalogue.replace(tenantId, parsed.catalogue, { document: '{}', actor: 'test', newId: ids })
+  }
+  for (const id of TENANTS) {
+    await base.tenants.insert({ id, name: id, defaultLocale: 'en', timeZone: 'UTC', settings: {}, ...options.tenant })
+    await imported(id, options.catalogue)
+    for (const channel of accounts) {
+      const accountId = ids()
+      accountIds.set(`${id} ${channel}`, accountId)
+      await base.accounts.insert(storedAccount({ id: accountId, tenantId: id, channel }))
+    }
+  }
+  const store: Store = { ...base, ...options.plant?.(base) }
+  const hub = createHub(clock, base.wake)
+  const loads: string[] = []
+  const book = createContextBook(base, clock, 1_000)
+  const contexts: typeof book = {
+    peek: book.peek,
+    load: (tenantId, eventType) => {
+      loads.push(`${tenantId} ${eventType}`)
+      return book.load(tenantId, eventType)
+    },
+  }
+  const seal = createPayloadSeal(Buffer.alloc(32, 7))
+  const common = { store, renderer: createRenderer(), sealing: seal, clock, random, ids, logger }
+  const settings = { batchRows, pollMaxMs: 200 }
+  const deps: PlannerDeps = { ...common, contexts, resolve, hub, settings }
+  const planner = createPlanner(deps)
+  let published = 0
+  const bench: Bench = {
+    clock,
+    store: base,
+    logger,
+    hub,
+    deps,
+    chain: {
+      ...common,
+      events: createEventBook({ store, contexts, sealing: seal, resolve, clock }),
+      people: createPeopleBook({ people: store.people, clock, ids }),
+    },
+    seal,
+    loads,
+    ids,
+    planner: (changes = {}) => createPlanner({ ...deps, ...changes }),
+    round: planner.round,
+    async plan() {
+      while ((await planner.round()) > 0);
+    },
+    async publish(changes = {}) {
+      const id = changes.id ?? `event-${++published}`
+      const {
+        status: _s,
+        attemptCount: _a,
+        nextAttemptAt: _n,
+        lastError: _l,
+        createdAt: _c,
+        publishedAt: _p,
+        ...event
+      } = sampleEvent()
+      await base.events.insert([{ ...event, entity: { type: 'booking', id }, ...changes, id }])
+      return id
+    },
+    async event(id, tenantId = 'acme') {
+      const event = await base.events.find(tenantId, id)
+      assert.ok(event)
+      return event
+    },
+    schedules: async () => (await base.schedules.list({}, { limit: 100 })).items.toReversed(),
+    async schedule() {
+      const all = await bench.schedules()
+      assert.equal(all.length, 1)
+      return all[0] as StoredSchedule
+    },
+    notifications: async () => (await base.notifications.list({}, { limit: 200 })).items.toReversed(),
+    accountId: (channel, tenantId = 'acme') => accountIds.get(`${tenantId} ${channel}`) ?? '',
+    import: (catalogue) => imported('acme', catalogue),
+  }
+  return bench
+}
+
+async function openStore(t: TestContext, engine: Store['engine'], clock: Clock): Promise<Store> {
+  const open = ENGINES.find((one) => one.engine === engine)?.open
+  assert.ok(open)
+  const store = await open({ clock, logger: silent })
+  t.after(() => store.close())
+  return store
+}
+
+/** The words of a notification that holds no secrets. */
+function contentOf(notification: Pick<NotificationView, 'content'> | undefined): Content {
+  const content = notification?.content
+  assert.ok(content && !isSealedContent(content))
+  return content
+}
+
+export function bodyOf(notification: Pick<NotificationView, 'content'> | undefined): string {
+  return contentOf(notification).body
+}

@@ -1,0 +1,122 @@
+import { checkPayload } from '../catalogue/payload.ts'
+import { CHANNELS, isChannel } from '../model/channel.ts'
+import type { StoredEvent } from '../model/event.ts'
+import type { Reason } from '../model/reason.ts'
+import { dueAt } from '../model/timing.ts'
+import type { PayloadSeal } from '../security/payload-seal.ts'
+import type { StoredSchedule } from '../store/store.ts'
+import type { PlanContext } from './context-book.ts'
+import { type DueEvent, eventTime, openEvent } from './due-event.ts'
+
+/** What an event or a schedule comes to before anybody is asked about it. */
+export type Judgement = Stop | Wait | Silent | Ready
+
+/** It ends here, with its reason. */
+export interface Stop {
+  kind: 'failed' | 'cancelled'
+  reason: Reason
+  error: string
+}
+
+/** Not due yet, or somebody has to say yes first. */
+export interface Wait {
+  kind: 'wait'
+  dueAt: number
+  needsApproval: boolean
+}
+
+/** Its type says nothing to anybody. */
+export interface Silent {
+  kind: 'silent'
+}
+
+/** Due. `dueAt`: since when. */
+export interface Ready {
+  kind: 'ready'
+  due: DueEvent
+  dueAt: number
+}
+
+export interface JudgeDeps {
+  sealing: Pick<PayloadSeal, 'openPayload'>
+  now: number
+}
+
+/** An event that is seen for the first time: whether it can be told at all, and when. */
+export function judgeEvent({ sealing, now }: JudgeDeps, event: StoredEvent, context: PlanContext): Judgement {
+  const wrong = malformed(event)
+  if (wrong) return failed('invalid_event', wrong)
+  const opened = open(sealing, event, context)
+  if ('kind' in opened) return opened
+  const { payload, tenant, type } = opened
+  const faults = checkPayload(type, payload)
+  if (faults.length > 0) return failed('invalid_event', inWords(faults))
+  if (type.delivery.kind === 'none') return { kind: 'silent' }
+
+  const at = happenedAt(event, now)
+  const moment = { eventAt: at, payload, timeZone: tenant.timeZone, now }
+  const due = event.dueAt === null ? dueAt(type.timing, moment) : { dueAt: event.dueAt }
+  if ('problem' in due) return failed('invalid_event', due.problem)
+  if ('expired' in due) return { kind: 'cancelled', reason: 'expired', error: due.expired }
+  if (type.approval || due.dueAt > now) return { kind: 'wait', dueAt: due.dueAt, needsApproval: type.approval }
+  return { kind: 'ready', due: opened, dueAt: Math.max(due.dueAt, at) }
+}
+
+/** A schedule whose time has come. Whatever it needs is as it is now, not as it was when the event was written. */
+export function judgeSchedule(
+  { sealing, now }: JudgeDeps,
+  { event, schedule }: { event: StoredEvent; schedule: StoredSchedule },
+  context: PlanContext,
+): Judgement {
+  const opened = open(sealing, event, context)
+  if ('kind' in opened) return opened
+  if (opened.type.delivery.kind === 'none') return { kind: 'silent' }
+  // What was due before it happened, or before it was approved, was not late until then.
+  const since = Math.max(schedule.dueAt, happenedAt(event, now), schedule.approvedAt ?? 0)
+  return { kind: 'ready', due: opened, dueAt: since }
+}
+
+/** For an event that was told before: the same event, opened. */
+export function open(
+  sealing: Pick<PayloadSeal, 'openPayload'>,
+  event: StoredEvent,
+  context: PlanContext,
+): DueEvent | Stop {
+  const { tenant, eventType: type } = context
+  if (!tenant) return failed('invalid_event', `no tenant "${event.tenantId}"`)
+  if (!type) return failed('unknown_event_type', `the catalogue has no event type "${event.type}"`)
+  const opened = openEvent(sealing, event, { context, tenant, type })
+  return 'problem' in opened ? failed('invalid_event', opened.problem) : opened
+}
+
+/** Clocks are never quite equal. */
+const SKEW_MS = 60_000
+
+/** When it happened. What claims to be a moment from now comes from a clock that is ahead of ours, and is not put off. */
+function happenedAt(event: StoredEvent, now: number): number {
+  const at = eventTime(event)
+  return at > now && at <= now + SKEW_MS ? now : at
+}
+
+function failed(reason: Reason, error: string): Stop {
+  return { kind: 'failed', reason, error }
+}
+
+const MAX_FAULTS = 10
+
+function inWords(faults: ReturnType<typeof checkPayload>): string {
+  const said = faults.slice(0, MAX_FAULTS).map(({ path, message }) => `${path || 'it'} ${message}`)
+  const more = faults.length > MAX_FAULTS ? `; and ${faults.length - MAX_FAULTS} more` : ''
+  return `the payload is not as its schema says: ${said.join('; ')}${more}`
+}
+
+/** What a row written past the client may hold in place of what it should; null when it can be planned. */
+function malformed({ payload, recipients, channels }: StoredEvent): string | null {
+  const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isRecord(payload)) return 'the payload is not an object'
+  if (recipients !== null && !(Array.isArray(recipients) && recipients.every(isRecord)))
+    return 'recipients is not a list of objects'
+  if (channels !== null && !(Array.isArray(channels) && channels.every(isChannel)))
+    return `channels is not a list of ${CHANNELS.join(', ')}`
+  return null
+}

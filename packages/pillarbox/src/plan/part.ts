@@ -1,0 +1,139 @@
+import type { Progress, Store } from '../store/store.ts'
+import type { DueEvent } from './due-event.ts'
+import type { Stopped } from './plan-event.ts'
+import { type Recipient, recipientOfMember } from './recipients.ts'
+import { channelsFor, isChain } from './words.ts'
+
+/** How many recipients are planned in one transaction at most, and how many notifications. */
+export const PART_RECIPIENTS = 1_000
+export const BATCH_NOTIFICATIONS = 2_000
+
+/** Where the planning of an event's recipients stands. */
+export interface Position {
+  /** Of the audience. */
+  place: number
+  /** The last member of the recipient list at that place that was planned; null: none yet. */
+  after: string | null
+  /** How many people were found so far. */
+  found: number
+}
+
+export const BEGINNING: Position = { place: 0, after: null, found: 0 }
+
+/** The next recipients of an event. */
+export interface Part {
+  recipients: Recipient[]
+  stopped: Stopped[]
+  /** How many places and list members these are, and where to go on; null at the end. */
+  taken: number
+  next: Position
+  isLast: boolean
+  /** All of them, as far as is known. */
+  total: number
+}
+
+/** How many of an event's recipients make one part: so many that a part is no more notifications than a batch. */
+export function partLimit(due: DueEvent): number {
+  return Math.max(1, Math.min(PART_RECIPIENTS, Math.floor(BATCH_NOTIFICATIONS / channelCount(due))))
+}
+
+/** How many notifications one recipient is at most. */
+export function channelCount(due: DueEvent): number {
+  return isChain(due) ? 1 : Math.max(1, channelsFor(due).length)
+}
+
+/** The part from `from` on. At once where no recipient list has to be read. */
+export function takePart(due: DueEvent, from: Position, limit: number, lists: Store['lists']): Part | Promise<Part> {
+  return due.audience.hasExpandedList ? takeWithLists(due, from, limit, lists) : takePlaces(due, from, limit)
+}
+
+function takePlaces({ audience }: DueEvent, from: Position, limit: number): Part {
+  const end = Math.min(audience.size, from.place + limit)
+  const recipients: Recipient[] = []
+  for (let place = from.place; place < end; place++) {
+    const entry = audience.at(place)
+    if (entry) recipients.push('list' in entry ? listRecipient(entry.list) : entry.recipient)
+  }
+  return {
+    recipients,
+    stopped: [],
+    taken: end - from.place,
+    next: { place: end, after: null, found: from.found + recipients.length },
+    isLast: end === audience.size,
+    total: audience.size,
+  }
+}
+
+async function takeWithLists(due: DueEvent, from: Position, limit: number, lists: Store['lists']): Promise<Part> {
+  const { audience, event, context } = due
+  const recipients: Recipient[] = []
+  const stopped: Stopped[] = []
+  const position = { ...from }
+  let taken = 0
+  let total = 0
+  for (let place = 0; place < audience.size; place++) {
+    const entry = audience.at(place)
+    if (!entry || 'recipient' in entry || !entry.isExpanded) {
+      total += 1
+      if (place !== position.place || taken >= limit) continue
+      if (entry) recipients.push('list' in entry ? listRecipient(entry.list) : entry.recipient)
+      taken += 1
+      position.place += 1
+      continue
+    }
+    const list = await lists.findByName(event.tenantId, entry.list)
+    total += list?.memberCount ?? 0
+    if (place !== position.place || taken >= limit) continue
+    if (!list) {
+      const recipient = listRecipient(entry.list)
+      stopped.push({ recipient, reason: 'list_not_found', error: `there is no recipient list "${entry.list}"` })
+      position.place += 1
+      continue
+    }
+    const page = await lists.members(event.tenantId, list.id, position.after, limit - taken)
+    for (const member of page.members) {
+      const recipient = recipientOfMember(member, context.region)
+      if (recipient) recipients.push(recipient)
+    }
+    if (page.members.length === 0 && position.after === null)
+      stopped.push({
+        recipient: listRecipient(entry.list),
+        reason: 'list_empty',
+        error: `the recipient list "${entry.list}" has no members`,
+      })
+    taken += page.members.length
+    position.after = page.next
+    if (page.next === null) position.place += 1
+  }
+  position.found += recipients.length + stopped.length
+  return { recipients, stopped, taken, next: position, isLast: position.place >= audience.size, total }
+}
+
+/** One message to all of a list: who that is, is found out when it is sent. */
+function listRecipient(list: string): Recipient {
+  return { address: { list }, locale: null, key: `list:${list}`, identity: null, element: null }
+}
+
+/** Where a schedule that is planned in parts goes on. One that cannot be read begins anew: its keys are taken. */
+export function positionOf(progress: Progress | null): Position {
+  if (!progress) return BEGINNING
+  const [place, after, found] = readCursor(progress.cursor)
+  const isPlace = typeof place === 'number' && Number.isSafeInteger(place) && place >= 0
+  if (!isPlace || typeof found !== 'number' || (after !== null && typeof after !== 'string')) return BEGINNING
+  return { place, after, found }
+}
+
+function readCursor(cursor: string): unknown[] {
+  try {
+    const read: unknown = JSON.parse(cursor)
+    return Array.isArray(read) ? read : []
+  } catch {
+    return []
+  }
+}
+
+export function progressOf(before: Progress | null, part: Part): Progress {
+  const { place, after, found } = part.next
+  const planned = (before?.planned ?? 0) + part.taken
+  return { cursor: JSON.stringify([place, after, found]), planned, total: Math.max(planned, part.total) }
+}
