@@ -1,4 +1,5 @@
 import type { Account } from '../model/account.ts'
+import type { ProviderTemplate } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
 import type { FieldError } from '../model/errors.ts'
 import type { Outcome } from '../model/outcome.ts'
@@ -12,15 +13,37 @@ export interface Provider {
   /** The name accounts use, e.g. `sandbox`. */
   readonly name: string
   readonly channels: readonly Channel[]
-  /** What is wrong with an account's settings, told when they are saved; none when they can be used. */
+  /** What an account of this provider is made of, for its check, its errors and the reference page. */
+  readonly fields?: ProviderFields
+  /** What else is wrong with an account's settings, told when they are saved; none when they can be used. */
   checkSettings?(settings: Record<string, unknown>): FieldError[]
   /** What may be done when the outcome of a call is unknown. */
   readonly capability: (account: Account) => Capability
   /** One call. Must settle soon after `signal` aborts; whatever it then answers is believed. */
   send(request: SendRequest): Promise<Outcome>
+  /** A real question to the vendor whether the credentials are good, with its words where they are not. */
+  verify?(account: Account, signal: AbortSignal): Promise<Verification>
+  /** Ends what it keeps open, such as connections. */
+  close?(): void
   /** For `lookup`: what became of an earlier call with this key; null when the vendor has never seen it. */
   lookup?(request: SendRequest): Promise<Outcome | null>
 }
+
+export interface ProviderFields {
+  settings: Readonly<Record<string, Field>>
+  secrets: Readonly<Record<string, Field>>
+}
+
+/** One setting or secret of an account. */
+export interface Field {
+  /** What it is, in a sentence. */
+  words: string
+  isRequired?: boolean
+  /** What is wrong with a value; null: nothing. Default: any text. */
+  problem?(value: unknown): string | null
+}
+
+export type Verification = { isGood: true; detail: string } | { isGood: false; error: string }
 
 /**
  * `key`: the vendor honours our idempotency key, so the same call may be made again.
@@ -35,12 +58,34 @@ export interface SendRequest {
   key: string
   notificationId: string
   attempt: number
-  to: Address
-  content: { subject: string | null; body: string; data: Record<string, unknown> }
+  to: Target
+  content: ProviderContent
+  /** The language of the words, where it is known. */
+  locale: string | null
   correlationId: string | null
   /** Aborts at the deadline or when shutdown can wait no longer. */
   signal: AbortSignal
 }
+
+/** What the provider sends. Opened for this one call where it holds secrets: it must not be logged or kept. */
+export interface ProviderContent {
+  subject: string | null
+  body: string
+  data: Record<string, unknown>
+  /** The body is HTML; any other is plain text, whatever it looks like. */
+  isHtml?: boolean
+  /** An approved WhatsApp template, DLT ids: already rendered. */
+  providerTemplate?: ProviderTemplate
+}
+
+/** Where one call goes: an address, or in place of a recipient list everybody on it. */
+export interface Target extends Address {
+  /** One message to all of these, none of whom sees the others. */
+  bcc?: readonly string[]
+}
+
+/** The most addresses one message may name. A larger list is sent with `expand`: one notification per member. */
+export const MAX_BCC = 1_000
 
 /** Providers by channel and name. A new provider is one file and one line where this is made. */
 export type ProviderRegistry = (channel: Channel, name: string) => Provider | null

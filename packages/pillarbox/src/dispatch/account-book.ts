@@ -65,7 +65,8 @@ export function createAccountBook(deps: {
   }
 }
 
-function openAccount(stored: StoredAccount, secrets: Record<string, string> | null): Account {
+/** An account as providers are given it. Without its secrets it cannot send: it is then paused. */
+export function openAccount(stored: StoredAccount, secrets: Record<string, string> | null): Account {
   const { policy, warning } = storedRetry(stored.retry)
   const { sealedSecrets: _sealed, secretNames: _names, ...rest } = stored
   return {

@@ -7,8 +7,10 @@ import type { Account } from '../model/account.ts'
 import { CHANNELS } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { Outcome } from '../model/outcome.ts'
-import type { Claim, NewNotification } from '../store/store.ts'
+import { createPayloadSeal } from '../security/payload-seal.ts'
+import type { Claim, Content, NewNotification } from '../store/store.ts'
 import { type AttemptDeps, attempt, settleLost } from './attempt.ts'
+import type { ListTargets } from './list-targets.ts'
 
 const ACCEPTED: Outcome = { kind: 'accepted', providerMessageId: 'm1' }
 const REFUSED: Outcome = {
@@ -31,7 +33,10 @@ interface Given {
   provider?: null
   mayStart?: boolean
   fallBack?: () => Promise<NewNotification | null>
+  list?: () => Promise<ListTargets>
 }
+
+const seal = createPayloadSeal(Buffer.alloc(32, 7))
 
 function setup(given: Given = {}) {
   const clock = createManualClock()
@@ -71,6 +76,8 @@ function setup(given: Given = {}) {
       for (const secret of secrets) clean = clean.replaceAll(secret, '…')
       return clean
     },
+    openContent: seal.openContent,
+    listTargets: given.list ?? (() => assert.fail('no list is addressed')),
   }
   const claim = sampleClaim(given.claim)
   const account = given.account === null ? null : sampleAccount(given.account)
@@ -128,6 +135,7 @@ describe('an ordinary attempt', () => {
       code: null,
       error: null,
       providerMessageId: 'm1',
+      resolvedTargets: null,
       ageMs: 120,
       durationMs: 120,
       to: 'sent',
@@ -468,6 +476,166 @@ describe('secrets (P10)', () => {
     await run()
 
     assert.deepEqual(seen, [{ ...leaky, error: '…: hunter2, key …' }])
+  })
+})
+
+describe('sealed content (P10)', () => {
+  const content: Content = { subject: 'Invited', body: 'https://x.test/rsvp-canary', data: {} }
+  const place = { tenantId: 'acme', notificationId: 'notification-1' }
+  const sealed = seal.sealContent(content, ['rsvp-canary'], place)
+
+  it('is opened for the provider call', async () => {
+    const { run, sent } = setup({ claim: { content: sealed } })
+
+    assert.equal((await run())?.to, 'sent')
+    assert.deepEqual(sent[0]?.content, content)
+  })
+
+  it('is scrubbed out of what the provider says about it', async () => {
+    const echo: Outcome = { ...REFUSED, code: 'bad rsvp-canary', error: 'no: https://x.test/rsvp-canary' }
+    const { run, seen } = setup({ send: async () => echo, claim: { content: sealed } })
+
+    const completion = await run()
+
+    assert.deepEqual([completion?.code, completion?.error], ['bad …', 'no: https://x.test/…'])
+    assert.ok(!JSON.stringify(seen).includes('canary'))
+  })
+
+  it('that was sealed under another master key is parked unsent, and names that key', async () => {
+    const other = createPayloadSeal(Buffer.alloc(32, 8)).sealContent(content, [], place)
+    const [, keyId = ''] = other.sealed.split('.')
+    const { run, sent, seen } = setup({ claim: { content: other, fallback: ['email'] } })
+
+    const completion = await run()
+
+    assert.equal(sent.length + seen.length, 0)
+    assert.deepEqual(
+      [completion?.to, completion?.reason, completion?.outcome, completion?.spent],
+      ['parked', 'content_unreadable', null, 0],
+    )
+    assert.match(completion?.error ?? '', new RegExp(`master key ${keyId}`))
+  })
+
+  it('that was scrubbed meanwhile is not sent', async () => {
+    const { run, sent } = setup({ claim: { content: null as never } })
+
+    assert.equal((await run())?.reason, 'content_scrubbed')
+    assert.equal(sent.length, 0)
+  })
+})
+
+describe('a recipient list', () => {
+  const toList: Partial<Claim> = { channel: 'email', to: { list: 'ops-team' } }
+  const members = ['a@example.com', 'b@example.com']
+
+  it('is one message to all who are on it now, and says who that was', async () => {
+    const { run, sent } = setup({ claim: toList, list: async () => ({ targets: members }) })
+
+    const completion = await run()
+
+    assert.deepEqual(sent[0]?.to, { list: 'ops-team', bcc: members })
+    assert.deepEqual([completion?.to, completion?.resolvedTargets], ['sent', members])
+  })
+
+  it('says who was addressed when the call failed, too', async () => {
+    const { run } = setup({
+      claim: toList,
+      list: async () => ({ targets: members }),
+      send: async () => ({ kind: 'transient', code: '503', error: 'away' }),
+    })
+
+    const completion = await run()
+
+    assert.deepEqual([completion?.to, completion?.resolvedTargets], ['retrying', members])
+  })
+
+  it('that cannot be addressed is parked without a call', async () => {
+    for (const reason of ['list_not_found', 'list_empty', 'list_too_large'] as const) {
+      const { run, sent } = setup({ claim: toList, list: async () => ({ reason, error: 'because' }) })
+
+      const completion = await run()
+
+      assert.equal(sent.length, 0)
+      assert.deepEqual([completion?.to, completion?.reason, completion?.error], ['parked', reason, 'because'])
+    }
+  })
+
+  it('that cannot be read now is tried again, and the provider is not to blame', async () => {
+    const { run, sent, seen } = setup({
+      claim: toList,
+      list: async () => {
+        throw new PillarboxError('store_unavailable', 'connection reset')
+      },
+    })
+
+    const completion = await run()
+
+    assert.equal(sent.length + seen.length, 0)
+    assert.deepEqual([completion?.to, completion?.code], ['retrying', 'list_unavailable'])
+  })
+
+  it('is not sent to by a worker whose lease ran out while it was read', async () => {
+    const { run, sent } = setup({ claim: toList, list: async () => ({ targets: members }), mayStart: false })
+
+    assert.equal(await run(), null)
+    assert.equal(sent.length, 0)
+  })
+})
+
+describe('the policy of the notification', () => {
+  const away: Outcome = { kind: 'transient', code: '503', error: 'away' }
+
+  it('goes before the account’s retry policy', async () => {
+    const { run } = setup({ send: async () => away, claim: { policy: { retry: { delays: ['PT7S'] } } } })
+    const last = setup({ send: async () => away, claim: { spent: 1, policy: { retry: { delays: ['PT7S'] } } } })
+
+    assert.equal((await run())?.delayMs, 7_000)
+    assert.equal((await last.run())?.reason, 'attempts_exhausted')
+  })
+
+  it('that makes no sense is clamped: ten attempts, a minute apart', async () => {
+    const { run } = setup({ send: async () => away, claim: { spent: 5, policy: { retry: { base: 'never' } } } })
+
+    const completion = await run()
+
+    assert.deepEqual([completion?.to, completion?.delayMs], ['retrying', 60_000])
+  })
+
+  it('leaves the account’s in place where it says nothing', async () => {
+    for (const policy of [null, {}, { retry: null }]) {
+      const { run } = setup({ send: async () => away, claim: { policy } })
+
+      assert.equal((await run())?.delayMs, 1_000)
+    }
+  })
+
+  it('ends an address that is no good as failed, for the event type or for the account, where no channel is left', async () => {
+    const byType = setup({ send: async () => REFUSED, claim: { policy: { onUndeliverable: 'fail' } } })
+    const byAccount = setup({ send: async () => REFUSED, account: { settings: { onUndeliverable: 'fail' } } })
+
+    for (const { run } of [byType, byAccount]) {
+      const completion = await run()
+      assert.deepEqual([completion?.to, completion?.reason, completion?.next], ['failed', 'invalid_recipient', null])
+    }
+  })
+
+  it('of the event type wins over the account', async () => {
+    const { run } = setup({
+      send: async () => REFUSED,
+      account: { settings: { onUndeliverable: 'fail' } },
+      claim: { policy: { onUndeliverable: 'park' } },
+    })
+
+    assert.equal((await run())?.to, 'parked')
+  })
+
+  it('still lets the next channel take over', async () => {
+    const { run } = setup({
+      send: async () => REFUSED,
+      claim: { policy: { onUndeliverable: 'fail' }, fallback: ['email'] },
+    })
+
+    assert.equal((await run())?.reason, 'fallback_triggered:email')
   })
 })
 

@@ -5,13 +5,17 @@ import { isPillarboxError } from '../model/errors.ts'
 import { ATTEMPT_OUTCOMES, type Outcome } from '../model/outcome.ts'
 import type { Clock, Random } from '../model/ports.ts'
 import type { Reason } from '../model/reason.ts'
-import type { Claim, Completion, NewNotification } from '../store/store.ts'
-import { decide, nextChannel, type Verdict } from './decide.ts'
+import { storedRetry } from '../model/retry.ts'
+import { isSealedContent, type OpenedContent, type PayloadSeal } from '../security/payload-seal.ts'
+import type { Claim, Completion, Content, NewNotification } from '../store/store.ts'
+import { decide, nextChannel, type Question, type Verdict } from './decide.ts'
+import type { ListTargets } from './list-targets.ts'
 
 /**
  * One attempt, from a committed claim to the result that is to be written:
  *
- *   refuse what must not be sent ─▶ ask about a call in doubt ─▶ call the provider ─▶ decide ─▶ fall back
+ *   refuse what must not be sent ─▶ open its content, resolve its list ─▶ ask about a call in doubt
+ *     ─▶ call the provider ─▶ decide ─▶ fall back
  *
  * Answers null when the claim must go back unsent: nothing has left this process.
  */
@@ -27,8 +31,12 @@ export interface AttemptDeps {
   saw(account: Account, outcome: Outcome): Promise<void>
   /** The notification that takes over on `channel`, or null when that channel cannot reach the recipient either. */
   fallBack(claim: Claim, chain: readonly Channel[]): Promise<NewNotification | null>
-  /** Error texts may hold secrets; `secrets` are those of the account in use. */
+  /** Error texts may hold secrets; `secrets` are those of the account in use and of the content. */
   scrub(text: string, secrets?: Iterable<string>): string
+  /** Opens content that holds secrets, for this call only. */
+  openContent: PayloadSeal['openContent']
+  /** Whom a recipient list stands for now. */
+  listTargets(tenantId: string, list: string, channel: Channel): Promise<ListTargets>
 }
 
 /** When a call must end. Calls that start together share one. */
@@ -49,13 +57,22 @@ export async function attempt(
   if (refusal) return refused(deps, claim, account, refusal)
   const provider = deps.registry(claim.channel, account?.provider ?? '')
   if (!account || !provider) throw new Error('unreachable: refused above')
-  if (account.status === 'paused' || !deps.mayStart()) return null
+  if (account.status === 'paused') return null
 
-  const request = requestOf(claim, account, deadline.signal)
+  const opened = open(deps, claim)
+  if ('error' in opened) return refused(deps, claim, account, { to: 'parked', ...opened })
+  const listed = await resolveList(deps, claim)
   const startedAt = deps.clock.monotonic()
+  // The store failed, not the provider: breaker and hold stay as they are.
+  if ('outcome' in listed) return settle(quiet(deps), { claim, account, provider }, listed.outcome, startedAt)
+  if ('error' in listed) return refused(deps, claim, account, { to: 'parked', ...listed })
+  if (!deps.mayStart()) return null
+
+  const call: Call = { claim, account, provider, secrets: opened.secrets, targets: listed.targets }
+  const request = requestOf(call, opened.content, deadline.signal)
   const found = claim.possibleDuplicate ? await lookUp(provider, request, deadline) : null
-  const outcome = found ?? (await Promise.race([call(provider, request), deadline.givenUp]))
-  const completion = await settle(deps, claim, account, provider, outcome, startedAt)
+  const outcome = found ?? (await Promise.race([send(provider, request), deadline.givenUp]))
+  const completion = await settle(deps, call, outcome, startedAt)
   // Found by asking after a single call: there is only the one message.
   return found?.kind === 'accepted' && claim.attempt === 2 ? { ...completion, possibleDuplicate: false } : completion
 }
@@ -70,8 +87,7 @@ export async function settleLost(deps: AttemptDeps, claim: Claim, account: Accou
     error: 'the worker that made this call died before it could report',
   }
   // A worker's death says nothing about the provider: breaker and hold stay as they are.
-  const quiet: AttemptDeps = { ...deps, saw: async () => {} }
-  if (account && provider) return settle(quiet, claim, account, provider, outcome, deps.clock.monotonic())
+  if (account && provider) return settle(quiet(deps), { claim, account, provider }, outcome, deps.clock.monotonic())
   const error = 'the account or its provider is gone'
   const stopped = await refused(deps, claim, account, { reason: 'provider_missing', error, to: 'parked' })
   // The call may have been made all the same: whoever retries it by hand must know.
@@ -95,6 +111,29 @@ function refuse(deps: AttemptDeps, claim: Claim, account: Account | null): Refus
   return null
 }
 
+/** The words to send. Sealed under a key this process has not got, they wait, parked, for one that has. */
+function open(deps: AttemptDeps, claim: Claim): Exclude<OpenedContent, { error: string }> | Omit<Refusal, 'to'> {
+  const { content, tenantId, notificationId } = claim
+  if (!content) return { reason: 'content_scrubbed', error: 'its content held secrets and was removed' }
+  if (!isSealedContent(content)) return { content, secrets: [] }
+  const opened = deps.openContent(content, { tenantId, notificationId })
+  return 'error' in opened ? { reason: 'content_unreadable', error: opened.error } : opened
+}
+
+/** Null targets: the notification is not addressed to a list. */
+async function resolveList(
+  deps: AttemptDeps,
+  { to, tenantId, channel }: Claim,
+): Promise<{ targets: string[] | null } | Omit<Refusal, 'to'> | { outcome: Outcome }> {
+  if (to.list === undefined) return { targets: null }
+  try {
+    return await deps.listTargets(tenantId, to.list, channel)
+  } catch (error) {
+    const text = `the recipient list could not be read: ${String(error)}`
+    return { outcome: { kind: 'transient', code: 'list_unavailable', error: text } }
+  }
+}
+
 /** Stopped without a provider call. A suspended account's rows move on to the next channel of their chain. */
 async function refused(
   deps: AttemptDeps,
@@ -110,6 +149,7 @@ async function refused(
     code: null,
     error: refusal.error,
     providerMessageId: null,
+    resolvedTargets: null,
     ageMs: 0,
     durationMs: 0,
     to: next ? 'failed' : refusal.to,
@@ -141,7 +181,7 @@ async function lookUp(provider: Provider, request: SendRequest, deadline: CallDe
 }
 
 /** One provider call as data. A provider that throws has a bug; what it did before is unknown. */
-async function call(provider: Provider, request: SendRequest): Promise<Outcome> {
+async function send(provider: Provider, request: SendRequest): Promise<Outcome> {
   try {
     return checked(await provider.send(request))
   } catch (error) {
@@ -182,19 +222,24 @@ async function fallBack(deps: AttemptDeps, claim: Claim): Promise<NewNotificatio
   }
 }
 
-async function settle(
-  deps: AttemptDeps,
-  claim: Claim,
-  account: Account,
-  provider: Provider,
-  answer: Outcome,
-  startedAt: number,
-): Promise<Completion> {
-  const outcome = scrubbed(deps, account, answer)
+/** What one provider call is made of. */
+interface Call {
+  claim: Claim
+  account: Account
+  provider: Provider
+  /** Secret values in the content, to be kept out of what the provider says about it. */
+  secrets?: readonly string[]
+  /** Whom the list stands for; null or absent where there is none. */
+  targets?: readonly string[] | null
+}
+
+async function settle(deps: AttemptDeps, call: Call, answer: Outcome, startedAt: number): Promise<Completion> {
+  const { claim, account, provider } = call
+  const outcome = scrubbed(deps, call, answer)
   const durationMs = deps.clock.monotonic() - startedAt
   const verdict = decide({
     outcome,
-    account,
+    ...policyOf(claim, account),
     capability: capabilityOf(provider, account),
     spent: claim.spent,
     possibleDuplicate: claim.possibleDuplicate,
@@ -209,6 +254,7 @@ async function settle(
     code: outcome.kind === 'accepted' ? null : outcome.code,
     error: outcome.kind === 'accepted' ? null : outcome.error,
     providerMessageId: outcome.kind === 'accepted' ? outcome.providerMessageId : null,
+    resolvedTargets: call.targets ? [...call.targets] : null,
     ageMs: deps.clock.monotonic() - startedAt,
     durationMs: Math.round(durationMs),
     to: next ? 'failed' : verdict.to,
@@ -221,13 +267,30 @@ async function settle(
 }
 
 /** Before anybody stores, logs or shows it. */
-function scrubbed(deps: AttemptDeps, account: Account, outcome: Outcome): Outcome {
+function scrubbed(deps: AttemptDeps, { account, secrets = [] }: Call, outcome: Outcome): Outcome {
   if (outcome.kind === 'accepted') return outcome
-  return { ...outcome, error: deps.scrub(String(outcome.error), Object.values(account.secrets)) }
+  const scrub = (text: unknown): string => deps.scrub(String(text), [...Object.values(account.secrets), ...secrets])
+  return { ...outcome, code: scrub(outcome.code), error: scrub(outcome.error) }
+}
+
+/** The event type's word, and where it has none the account's. What makes no sense is clamped like an account's. */
+function policyOf(claim: Claim, account: Account): Pick<Question, 'retry' | 'onUnknown' | 'onUndeliverable'> {
+  const retry = claim.policy?.retry ?? null
+  const onUndeliverable = claim.policy?.onUndeliverable ?? account.settings['onUndeliverable']
+  return {
+    retry: retry === null ? account.retry : storedRetry(retry).policy,
+    onUnknown: account.onUnknown,
+    onUndeliverable: onUndeliverable === 'fail' ? 'fail' : 'park',
+  }
 }
 
 function reasonOf(verdict: Verdict): Reason | null {
-  return verdict.to === 'parked' || verdict.to === 'uncertain' ? verdict.reason : null
+  return 'reason' in verdict ? verdict.reason : null
+}
+
+/** Tells nobody what happened. */
+function quiet(deps: AttemptDeps): AttemptDeps {
+  return { ...deps, saw: async () => {} }
 }
 
 function identity(claim: Claim, account: Account | null) {
@@ -240,15 +303,16 @@ function identity(claim: Claim, account: Account | null) {
   }
 }
 
-function requestOf(claim: Claim, account: Account, signal: AbortSignal): SendRequest {
+function requestOf({ claim, account, targets }: Call, content: Content, signal: AbortSignal): SendRequest {
   return {
     account,
     channel: claim.channel,
     key: claim.notificationId,
     notificationId: claim.notificationId,
     attempt: claim.attempt,
-    to: claim.to,
-    content: claim.content,
+    to: targets ? { ...claim.to, bcc: targets } : claim.to,
+    content,
+    locale: claim.locale,
     correlationId: claim.correlationId,
     signal,
   }

@@ -62,7 +62,9 @@ describe('the table of decisions', () => {
 
               const verdict = decide({
                 outcome: OUTCOMES[outcome],
-                account: { retry: THREE_TRIES, onUnknown },
+                retry: THREE_TRIES,
+                onUnknown,
+                onUndeliverable: 'park',
                 capability,
                 spent: ATTEMPTS[attempts],
                 possibleDuplicate: flagged === 'yes',
@@ -95,7 +97,9 @@ describe('the delay before the next attempt', () => {
   const ask = (outcome: Outcome, changes: Partial<Question> = {}): number => {
     const verdict = decide({
       outcome,
-      account: { retry: THREE_TRIES, onUnknown: 'resend' },
+      retry: THREE_TRIES,
+      onUnknown: 'resend',
+      onUndeliverable: 'park',
       capability: 'none',
       spent: 0,
       possibleDuplicate: false,
@@ -134,10 +138,10 @@ describe('the delay before the next attempt', () => {
     }
 
     assert.deepEqual(
-      [0, 1, 2].map((spent) => ask(OUTCOMES.transient, { spent, account: { retry: list, onUnknown: 'hold' } })),
+      [0, 1, 2].map((spent) => ask(OUTCOMES.transient, { spent, retry: list })),
       [10, 20, 30],
     )
-    assert.equal(ask(OUTCOMES.transient, { random: 0, account: { retry: jittered, onUnknown: 'hold' } }), 50)
+    assert.equal(ask(OUTCOMES.transient, { random: 0, retry: jittered }), 50)
   })
 })
 
@@ -160,7 +164,9 @@ describe('whatever is asked', () => {
   )
   const question: fc.Arbitrary<Question> = fc.record({
     outcome,
-    account: fc.record({ retry: policy, onUnknown: fc.constantFrom(...ON_UNKNOWN) }),
+    retry: policy,
+    onUnknown: fc.constantFrom(...ON_UNKNOWN),
+    onUndeliverable: fc.constantFrom('fail', 'park'),
     capability: fc.constantFrom(...CAPABILITIES),
     spent: fc.nat({ max: 25 }),
     possibleDuplicate: fc.boolean(),
@@ -187,12 +193,11 @@ describe('whatever is asked', () => {
       (asked.outcome.kind === 'accepted' && asked.capability === 'key'),
   )
   always('a blind resend always raises the flag (P4)', (asked, verdict) => {
-    const blind =
-      asked.outcome.kind === 'unknown' && asked.capability === 'none' && asked.account.onUnknown === 'resend'
+    const blind = asked.outcome.kind === 'unknown' && asked.capability === 'none' && asked.onUnknown === 'resend'
     return !blind || verdict.possibleDuplicate
   })
   always('holding back instead of resending never calls again', (asked, verdict) => {
-    const held = asked.outcome.kind === 'unknown' && asked.capability === 'none' && asked.account.onUnknown === 'hold'
+    const held = asked.outcome.kind === 'unknown' && asked.capability === 'none' && asked.onUnknown === 'hold'
     return !held || verdict.to === 'uncertain'
   })
   always('throttled and unauthorized spend nothing, everything else one attempt', (asked, verdict) => {
@@ -226,9 +231,37 @@ describe('whatever is asked', () => {
         }
         const isHeld = verdict.to === 'uncertain'
         assert.ok(isHeld || (verdict.to === 'parked' && verdict.reason === 'attempts_exhausted'))
-        assert.ok(isHeld || spent.length === maxAttempts(asked.account.retry))
+        assert.ok(isHeld || spent.length === maxAttempts(asked.retry))
       }),
     )
+  })
+})
+
+describe('an address that is no good', () => {
+  const ask = (outcome: Outcome, onUndeliverable: 'fail' | 'park', possibleDuplicate = false): Verdict =>
+    decide({
+      outcome,
+      retry: THREE_TRIES,
+      onUnknown: 'resend',
+      onUndeliverable,
+      capability: 'none',
+      spent: 0,
+      possibleDuplicate,
+      random: 0.5,
+      holdMs: 0,
+    })
+
+  it('closes its notification where the policy is to leave it at that, and may still fall back', () => {
+    const verdict = ask(OUTCOMES.permanent, 'fail')
+
+    assert.deepEqual([verdict.to, cells(verdict, 0)['reason']], ['failed', 'invalid_recipient'])
+    assert.equal(nextChannel(verdict, ['email']), 'email')
+    assert.equal(nextChannel(ask(OUTCOMES.permanent, 'fail', true), ['email']), null)
+  })
+
+  it('is the only thing that policy is about', () => {
+    assert.equal(ask(OUTCOMES['permanent-here'], 'fail').to, 'parked')
+    assert.equal(ask(OUTCOMES.permanent, 'park').to, 'parked')
   })
 })
 

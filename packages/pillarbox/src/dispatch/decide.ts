@@ -3,7 +3,7 @@ import type { Account } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Reason } from '../model/reason.ts'
-import { retryDelay } from '../model/retry.ts'
+import { type RetryPolicy, retryDelay } from '../model/retry.ts'
 
 /** What an outcome does to its notification. Pure: the same question always has the same answer. */
 export type Verdict = {
@@ -15,12 +15,17 @@ export type Verdict = {
   | { to: 'retrying'; delayMs: number }
   /** Given up on this channel; `mayFallBack` when the next channel of the chain may take over. */
   | { to: 'parked'; reason: Reason; mayFallBack: boolean }
+  /** The same, and nobody needs to look at it: the address is no good, and the policy is to leave it at that. */
+  | { to: 'failed'; reason: Reason; mayFallBack: boolean }
   | { to: 'uncertain'; reason: Reason }
 )
 
 export interface Question {
   outcome: Outcome
-  account: Pick<Account, 'retry' | 'onUnknown'>
+  /** The account's, or the notification's own where its event type has one. */
+  retry: RetryPolicy
+  onUnknown: Account['onUnknown']
+  onUndeliverable: 'fail' | 'park'
   capability: Capability
   spent: number
   possibleDuplicate: boolean
@@ -36,7 +41,7 @@ export interface Question {
  * operator or a receipt.
  */
 export function decide(question: Question): Verdict {
-  const { outcome, account, spent, possibleDuplicate } = question
+  const { outcome, spent, possibleDuplicate } = question
   switch (outcome.kind) {
     case 'accepted':
       // A vendor that honours our key has one message, however often it was called.
@@ -47,7 +52,7 @@ export function decide(question: Question): Verdict {
       return { to: 'retrying', delayMs: 0, spent, possibleDuplicate }
     case 'permanent':
       return {
-        to: 'parked',
+        to: outcome.reason === 'invalid_recipient' && question.onUndeliverable === 'fail' ? 'failed' : 'parked',
         reason: outcome.reason,
         // A flagged row may have arrived already: another channel would tell the recipient twice.
         mayFallBack: outcome.fallback && !possibleDuplicate,
@@ -57,7 +62,7 @@ export function decide(question: Question): Verdict {
     case 'transient':
       return again(question, possibleDuplicate, outcome.retryAfterMs)
     case 'unknown':
-      if (question.capability === 'none' && account.onUnknown === 'hold')
+      if (question.capability === 'none' && question.onUnknown === 'hold')
         return { to: 'uncertain', reason: 'outcome_unknown', spent: spent + 1, possibleDuplicate }
       return again(question, true)
   }
@@ -65,7 +70,7 @@ export function decide(question: Question): Verdict {
 
 function again(question: Question, possibleDuplicate: boolean, retryAfterMs?: number): Verdict {
   const spent = question.spent + 1
-  const delayMs = retryDelay(question.account.retry, spent, question.random, retryAfterMs)
+  const delayMs = retryDelay(question.retry, spent, question.random, retryAfterMs)
   if (delayMs !== null) return { to: 'retrying', delayMs, spent, possibleDuplicate }
   const mayFallBack = !possibleDuplicate && question.outcome.kind !== 'unknown'
   return { to: 'parked', reason: 'attempts_exhausted', mayFallBack, spent, possibleDuplicate }
@@ -73,5 +78,6 @@ function again(question: Question, possibleDuplicate: boolean, retryAfterMs?: nu
 
 /** The channel that takes over, if the verdict allows one and the chain has one. */
 export function nextChannel(verdict: Verdict, chain: readonly Channel[]): Channel | null {
-  return verdict.to === 'parked' && verdict.mayFallBack ? (chain[0] ?? null) : null
+  const isOver = verdict.to === 'parked' || verdict.to === 'failed'
+  return isOver && verdict.mayFallBack ? (chain[0] ?? null) : null
 }

@@ -112,6 +112,8 @@ async function setup(
     saw: guard.saw,
     fallBack: async () => null,
     scrub: (text) => text,
+    openContent: () => assert.fail('nothing is sealed here'),
+    listTargets: () => assert.fail('no list is addressed here'),
   }
   const dispatcher = createDispatcher({
     store,

@@ -77,6 +77,8 @@ function setup() {
       saw: async () => assert.fail('a dead worker says nothing about a provider'),
       fallBack: async () => null,
       scrub: (text) => text,
+      openContent: () => assert.fail('nothing is sealed here'),
+      listTargets: () => assert.fail('no list is addressed here'),
     },
     completer: {
       add: async (completion) => {

@@ -1,9 +1,11 @@
 import { type Static, Type } from 'typebox'
-import { EVENT_TYPE_NAME } from '../model/catalogue.ts'
+import { checkPayload } from '../catalogue/payload.ts'
+import { EVENT_TYPE_NAME, type EventType } from '../model/catalogue.ts'
 import { CHANNELS } from '../model/channel.ts'
-import { PillarboxError } from '../model/errors.ts'
+import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { EventRecipient, NewEvent } from '../model/event.ts'
 import type { Clock, IdSource } from '../model/ports.ts'
+import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store, WakeTopic } from '../store/store.ts'
 import {
   ChannelName,
@@ -60,7 +62,8 @@ export type EventBody = Static<typeof EventBody>
 export interface EventIntake {
   /**
    * Takes events that have the schema's form; answers in the given order. What is answered without a problem is durable.
-   * One that the catalogue does not know is answered with a problem and spoils no other.
+   * One that the catalogue does not know, or whose payload it refuses, is answered with a problem and spoils no other.
+   * Secret fields are sealed before anything is written.
    */
   publish(tenantId: string, bodies: readonly EventBody[]): Promise<EventAnswer[]>
   /** After the tenant's catalogue was replaced here. */
@@ -73,20 +76,34 @@ const CATALOGUE_MAX_AGE_MS = 1_000
 
 export function createEventIntake(deps: {
   store: Pick<Store, 'events' | 'catalogue'>
+  payloadSeal: PayloadSeal
   ids: IdSource
   clock: Clock
   nudge: (topic: WakeTopic) => void
 }): EventIntake {
-  const { store, ids, clock, nudge } = deps
-  const typeNames = createTenantCache(clock, CATALOGUE_MAX_AGE_MS, async (tenantId) => {
-    const types = await store.catalogue.eventTypes(tenantId)
-    return new Set(types.map((type) => type.name))
+  const { store, payloadSeal, ids, clock, nudge } = deps
+  const types = createTenantCache(clock, CATALOGUE_MAX_AGE_MS, async (tenantId) => {
+    const known = await store.catalogue.eventTypes(tenantId)
+    return new Map(known.map((type) => [type.name, type]))
   })
 
-  async function isKnown(tenantId: string, type: string): Promise<boolean> {
-    if ((await typeNames.get(tenantId)).has(type)) return true
+  async function typeOf(tenantId: string, name: string): Promise<EventType | null> {
+    const known = (await types.get(tenantId)).get(name)
     // A type that has just been added elsewhere must not be refused for a second.
-    return (await store.catalogue.eventType(tenantId, type)) !== null
+    return known ?? (await store.catalogue.eventType(tenantId, name))
+  }
+
+  /** The event as it is to be written: checked in clear, then sealed. */
+  function accept(
+    tenantId: string,
+    type: EventType,
+    body: EventBody,
+  ): { event: NewEvent } | { problem: PillarboxError } {
+    const event = newEvent(tenantId, body, ids)
+    const opened = payloadSeal.openPayload(event, type.secrets)
+    const wrong = 'problem' in opened ? [opened.problem] : checkPayload(type, opened.payload)
+    if (wrong.length) return { problem: invalidPayload(wrong) }
+    return { event: type.secrets.length ? { ...event, payload: payloadSeal.sealFields(event, type.secrets) } : event }
   }
 
   return {
@@ -94,8 +111,10 @@ export function createEventIntake(deps: {
       const answers: EventAnswer[] = []
       const accepted: { event: NewEvent; index: number }[] = []
       for (const [index, body] of bodies.entries()) {
-        if (await isKnown(tenantId, body.type)) accepted.push({ event: newEvent(tenantId, body, ids), index })
-        else answers[index] = { problem: unknownType(body.type) }
+        const type = await typeOf(tenantId, body.type)
+        const taken = type ? accept(tenantId, type, body) : { problem: unknownType(body.type) }
+        if ('problem' in taken) answers[index] = taken
+        else accepted.push({ event: taken.event, index })
       }
       if (accepted.length) {
         const written = await store.events.insert(accepted.map(({ event }) => event))
@@ -107,7 +126,7 @@ export function createEventIntake(deps: {
       }
       return answers
     },
-    forget: typeNames.forget,
+    forget: types.forget,
   }
 }
 
@@ -115,6 +134,12 @@ function unknownType(type: string): PillarboxError {
   return new PillarboxError('unknown_event_type', `The catalogue has no event type "${type}".`, {
     errors: [{ path: '/type', message: 'is not an event type of the catalogue' }],
   })
+}
+
+/** Its words name fields and never repeat what stands in them. */
+function invalidPayload(wrong: readonly FieldError[]): PillarboxError {
+  const errors = wrong.map(({ path, message }) => ({ path: `/payload${path}`, message }))
+  return new PillarboxError('invalid_body', `${errors[0]?.path} ${errors[0]?.message}.`, { errors })
 }
 
 function newEvent(tenantId: string, body: EventBody, ids: IdSource): NewEvent {

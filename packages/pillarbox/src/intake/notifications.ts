@@ -1,13 +1,30 @@
 import { type Static, Type } from 'typebox'
+import { isPhone } from '../model/address.ts'
+import { EVENT_TYPE_NAME } from '../model/catalogue.ts'
 import { CHANNELS, type Channel } from '../model/channel.ts'
-import { type FieldError, PillarboxError } from '../model/errors.ts'
+import { type FieldError, isPillarboxError, PillarboxError } from '../model/errors.ts'
 import type { NotificationStatus } from '../model/notification.ts'
-import type { Clock, IdSource } from '../model/ports.ts'
+import type { IdSource } from '../model/ports.ts'
 import { type Address, addressOf } from '../model/recipient.ts'
-import type { NewNotification, Store, StoredAccount, WakeTopic, Warning } from '../store/store.ts'
+import { regionOf } from '../operate/people.ts'
+import { foldEmail } from '../people/email.ts'
+import { toE164 } from '../people/phone.ts'
+import type { Contact, NewNotification, Store, StoredAccount, WakeTopic, Warning } from '../store/store.ts'
 import type { AccountDirectory } from './accounts.ts'
 import { addressProblems } from './address.ts'
-import { ChannelName, EntityRef, Instant, instantMs, JsonObject, Line, Nullable, withoutNulls } from './body-fields.ts'
+import {
+  ChannelName,
+  EntityRef,
+  Instant,
+  instantMs,
+  JsonObject,
+  Line,
+  LocaleTag,
+  Nullable,
+  withoutNulls,
+} from './body-fields.ts'
+import { createTenantCache } from './tenant-cache.ts'
+import { createWordsFinder, type WordsDeps, type WordsSource, wordsProblems } from './words.ts'
 
 export const MAX_IDEMPOTENCY_KEY = 255
 
@@ -29,12 +46,30 @@ export const NotificationBody = Type.Object(
         platform: Type.Optional(Nullable(Type.Enum(['fcm', 'wns']))),
         userId: Type.Optional(Nullable(Line(1, 200))),
         url: Type.Optional(Nullable(Line(1, 2_048))),
+        contactId: Type.Optional(Nullable(Line(1, 36, 'A contact: its addresses are used where none is given here.'))),
+        list: Type.Optional(
+          Nullable(Line(1, 200, 'A recipient list by name, resolved when it is sent: one email, everybody in BCC.')),
+        ),
       },
       { additionalProperties: false, description: 'What the channel needs, and what its fallbacks need.' },
     ),
+    expand: Type.Optional(
+      Nullable(Type.Boolean({ description: 'For to.list: one notification per member, made now.' })),
+    ),
     subject: Type.Optional(Nullable(Line(0, 998))),
-    body: Type.String({ minLength: 1, maxLength: 1_000_000 }),
+    body: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 1_000_000 }))),
     data: Type.Optional(Nullable(JsonObject)),
+    templateId: Type.Optional(Nullable(Line(1, 36, 'In place of subject and body: this template of the channel.'))),
+    eventType: Type.Optional(
+      Nullable(
+        Type.String({
+          pattern: EVENT_TYPE_NAME.source,
+          description: 'In place of subject and body: the template that planning would choose.',
+        }),
+      ),
+    ),
+    context: Type.Optional(Nullable(JsonObject)),
+    locale: Type.Optional(Nullable(LocaleTag)),
     entity: Type.Optional(Nullable(EntityRef)),
     dueAt: Type.Optional(Nullable(Instant('Not before this time.'))),
     expiresAt: Type.Optional(Nullable(Instant('Cancelled if not sent by then.'))),
@@ -73,58 +108,187 @@ export interface NotificationIntake {
    * Takes notifications that have the schema's form; answers in the given order. What is answered without a problem is
    * durable. One that cannot be taken is answered with a problem and spoils no other.
    */
-  submit(
-    caller: { tenantId: string; actor: string },
-    bodies: readonly (NotificationBody | PushBody)[],
-  ): Promise<NotificationAnswer[]>
+  submit(caller: Caller, bodies: readonly (NotificationBody | PushBody)[]): Promise<NotificationAnswer[]>
+  /**
+   * Takes a body with `expand`: one notification for each member of its list with an address for the channel. They are
+   * written in parts, each under the body's key and the member's id: a call that was cut short is simply repeated, and
+   * makes those that are still missing. Throws what is wrong with the body before anything is written.
+   */
+  expand(caller: Caller, body: NotificationBody): Promise<Expanded>
+}
+
+export interface Caller {
+  tenantId: string
+  actor: string
 }
 
 export type NotificationAnswer =
   | { id: string; status: NotificationStatus; duplicate: boolean }
   | { problem: PillarboxError }
 
-export function createNotificationIntake(deps: {
-  store: Pick<Store, 'notifications'>
+export interface Expanded {
+  /** One per member, in the order of the list; those that were there already included. */
+  ids: string[]
+  /** How many of them were there already. */
+  duplicates: number
+  /** Members without an address for any of the channels. */
+  skipped: number
+}
+
+/** The most members `expand` makes notifications for in one call. */
+const MAX_EXPANDED = 10_000
+/** A key leaves room for the member's id behind it. */
+const MAX_EXPANDED_KEY = 200
+const EXPANDED_AT_ONCE = 1_000
+const REGION_MAX_AGE_MS = 1_000
+
+export interface NotificationIntakeDeps extends WordsDeps {
+  store: Pick<Store, 'notifications' | 'people' | 'lists' | 'templates' | 'catalogue' | 'tenants'>
   accounts: AccountDirectory
   ids: IdSource
-  clock: Clock
   nudge: (topic: WakeTopic) => void
-}): NotificationIntake {
+}
+
+export function createNotificationIntake(deps: NotificationIntakeDeps): NotificationIntake {
   const { store, accounts, ids, clock, nudge } = deps
-  return {
-    async submit(caller, bodies) {
-      const answers: NotificationAnswer[] = []
-      const accepted: { notification: NewNotification; index: number }[] = []
-      for (const [index, given] of bodies.entries()) {
-        const body = isPushBody(given) ? fromPush(given) : given
-        const to: Address = withoutNulls(body.to)
-        const problems = [...addressProblems(body.channel, to), ...bodyProblems(body)]
-        if (problems.length) answers[index] = { problem: invalid(problems) }
-        else accepted.push({ index, notification: await newNotification(caller, body, to) })
+  const regions = createTenantCache(clock, REGION_MAX_AGE_MS, async (tenantId) =>
+    regionOf(await store.tenants.find(tenantId)),
+  )
+  return { submit, expand }
+
+  async function submit(
+    caller: Caller,
+    given: readonly (NotificationBody | PushBody)[],
+  ): Promise<NotificationAnswer[]> {
+    const answers: NotificationAnswer[] = []
+    const accepted: { notification: NewNotification; index: number }[] = []
+    const words = createWordsFinder(deps, caller.tenantId)
+    const bodies = given.map((body) => (isPushBody(body) ? fromPush(body) : body))
+    const contacts = await contactsOf(caller.tenantId, bodies)
+    for (const [index, body] of bodies.entries()) {
+      try {
+        const to = await addressFor(caller.tenantId, body, contacts)
+        const problems = [...addressProblems(body.channel, to), ...bodyProblems(body), ...wordsProblems(body)]
+        if (body.expand) problems.push({ path: '/expand', message: 'cannot be used in a batch' })
+        if (problems.length) throw invalid(problems)
+        const source = await words.sourceOf(body)
+        const contact = contacts.get(body.to.contactId ?? '') ?? null
+        accepted.push({ index, notification: await newNotification(caller, body, { to, contact, source }) })
+      } catch (error) {
+        if (!isPillarboxError(error) || isPillarboxError(error, 'store_unavailable')) throw error
+        answers[index] = { problem: error }
       }
-      if (!accepted.length) return answers
-      const written = await store.notifications.insert(accepted.map(({ notification }) => notification))
-      let isDue = false
-      for (const [i, { index, notification }] of accepted.entries()) {
-        const row = written[i]
-        if (!row) continue
-        answers[index] = { ...row, status: notification.parked ? 'parked' : 'queued' }
-        isDue ||= !row.duplicate && !notification.parked && (notification.dueAt ?? 0) <= clock.now()
+    }
+    const written = await write(accepted.map(({ notification }) => notification))
+    for (const [i, { index, notification }] of accepted.entries()) {
+      const row = written[i]
+      if (row) answers[index] = { ...row, status: notification.parked ? 'parked' : 'queued' }
+    }
+    return answers
+  }
+
+  async function expand(caller: Caller, body: NotificationBody): Promise<Expanded> {
+    const { tenantId } = caller
+    const problems = [...expandProblems(body), ...bodyProblems(body), ...wordsProblems(body)]
+    if (problems.length) throw invalid(problems)
+    const source = await createWordsFinder(deps, tenantId).sourceOf(body)
+    const chain = chainOf(body).filter((channel) => source.channels?.has(channel) ?? true)
+    // Words that cannot be made are told before anything is written.
+    for (const channel of chain) source.on(channel, ids(), { to: {}, locale: null })
+    const list = await store.lists.findByName(tenantId, body.to.list ?? '')
+    if (!list) throw invalid([{ path: '/to/list', message: 'is not a recipient list of this tenant' }])
+    const { members, skipped } = await membersOf(tenantId, list.id, chain)
+    if (!members.length)
+      throw invalid([{ path: '/to/list', message: `has no member with an address for ${chainOf(body).join(' or ')}` }])
+    const expanded: Expanded = { ids: [], duplicates: 0, skipped }
+    for (let from = 0; from < members.length; from += EXPANDED_AT_ONCE) {
+      const part: NewNotification[] = []
+      for (const { id, to } of members.slice(from, from + EXPANDED_AT_ONCE)) {
+        const one = { ...body, idempotencyKey: `${body.idempotencyKey}:${id}` }
+        part.push(await newNotification(caller, one, { to, contact: null, source }))
       }
-      if (isDue) nudge('dispatch')
-      return answers
-    },
+      for (const { id, duplicate } of await write(part)) {
+        expanded.ids.push(id)
+        if (duplicate) expanded.duplicates += 1
+      }
+    }
+    return expanded
+  }
+
+  /** Members with an address for one of the channels. Read whole before anything is written: too long a list makes nothing. */
+  async function membersOf(
+    tenantId: string,
+    listId: string,
+    chain: readonly Channel[],
+  ): Promise<{ members: { id: string; to: Address }[]; skipped: number }> {
+    const members: { id: string; to: Address }[] = []
+    let skipped = 0
+    for (let after: string | null = null; ; ) {
+      const page = await store.lists.members(tenantId, listId, after, EXPANDED_AT_ONCE)
+      for (const { id, ...member } of page.members) {
+        const to: Address = withoutNulls(member)
+        if (chain.some((channel) => addressProblems(channel, to).length === 0)) members.push({ id, to })
+        else skipped += 1
+      }
+      if (members.length > MAX_EXPANDED)
+        throw invalid([
+          {
+            path: '/to/list',
+            message: `has more than ${MAX_EXPANDED} members; publish an event whose type has recipients: [{ list, expand: true }], which is planned in parts`,
+          },
+        ])
+      after = page.next
+      if (after === null) return { members, skipped }
+    }
+  }
+
+  async function write(notifications: readonly NewNotification[]): Promise<{ id: string; duplicate: boolean }[]> {
+    if (!notifications.length) return []
+    const templates = new Set(notifications.flatMap(({ templateId }) => templateId ?? []))
+    if (templates.size) await store.templates.markUsed([...templates])
+    const written = await store.notifications.insert(notifications)
+    const now = clock.now()
+    if (notifications.some(({ parked, dueAt }, i) => !written[i]?.duplicate && !parked && (dueAt ?? 0) <= now))
+      nudge('dispatch')
+    return written
+  }
+
+  /** Contacts that are named, by id. */
+  async function contactsOf(tenantId: string, bodies: readonly NotificationBody[]): Promise<Map<string, Contact>> {
+    const wanted = [...new Set(bodies.flatMap(({ to }) => to.contactId ?? []))]
+    if (!wanted.length) return new Map()
+    const requests = wanted.map((contactId) => ({ tenantId, contactId, conversation: null }))
+    const people = await store.people.resolve(requests, ids)
+    return new Map(people.flatMap(({ contact }, i) => (contact ? [[wanted[i] ?? '', contact]] : [])))
+  }
+
+  /** As it is sent to: what the contact has where the body names one, numbers in E.164, emails folded. */
+  async function addressFor(
+    tenantId: string,
+    { to: given }: NotificationBody,
+    contacts: ReadonlyMap<string, Contact>,
+  ): Promise<Address> {
+    const to: Address = withoutNulls(given)
+    if (to.phone !== undefined && !isPhone(to.phone))
+      to.phone = toE164(to.phone, await regions.get(tenantId)) ?? to.phone
+    if (to.email !== undefined) to.email = foldEmail(to.email) ?? to.email
+    if (to.contactId === undefined) return to
+    const contact = contacts.get(to.contactId)
+    if (!contact) throw invalid([{ path: '/to/contactId', message: 'is not a contact of this tenant' }])
+    const { name, phone, email, userId } = contact
+    return { ...withoutNulls({ name, phone, email, userId }), ...to, contactId: contact.id }
   }
 
   async function newNotification(
-    { tenantId, actor }: { tenantId: string; actor: string },
+    { tenantId, actor }: Caller,
     body: NotificationBody,
-    to: Address,
+    { to, contact, source }: { to: Address; contact: Contact | null; source: WordsSource },
   ): Promise<NewNotification> {
-    const chain = [body.channel, ...new Set(body.fallback ?? [])]
-    const { channel, account, rest, warnings } = await route(tenantId, chain, to)
+    const { channel, account, rest, warnings } = await route(tenantId, chainOf(body), to, source)
     const id = ids()
+    const said = source.on(channel, id, { to, locale: contact?.locale ?? null })
     return {
+      ...said,
       id,
       tenantId,
       idempotencyKey: body.idempotencyKey ?? id,
@@ -132,14 +296,11 @@ export function createNotificationIntake(deps: {
       accountId: account?.id ?? null,
       provider: account?.provider ?? null,
       to,
-      content: { subject: body.subject ?? null, body: body.body, data: body.data ?? {} },
+      contactId: contact?.id ?? null,
+      conversationId: null,
       eventId: null,
-      eventType: null,
       scheduleId: null,
       entity: body.entity ?? null,
-      templateId: null,
-      templateVersion: null,
-      locale: null,
       correlationId: body.correlationId ?? null,
       executionId: body.executionId ?? null,
       parentExecutionId: body.parentExecutionId ?? null,
@@ -147,7 +308,7 @@ export function createNotificationIntake(deps: {
       triggeredBy: actor,
       fallback: rest,
       fallbackOf: null,
-      warnings,
+      warnings: [...warnings, ...said.warnings],
       dueAt: instantMs(body.dueAt),
       expiresAt: instantMs(body.expiresAt),
       parked: account
@@ -157,15 +318,17 @@ export function createNotificationIntake(deps: {
   }
 
   /**
-   * The first channel of the chain that has an active account and an address. A channel without an account is as good as
-   * failed, so the next one is taken at once; where none has one, the notification waits, parked, on the channel asked for.
+   * The first channel of the chain that has words, an active account and an address. A channel without is as good as
+   * failed, so the next one is taken at once; where none has an account, the notification waits, parked, on the channel
+   * asked for.
    */
   async function route(
     tenantId: string,
     chain: readonly Channel[],
     to: Address,
+    { channels }: WordsSource,
   ): Promise<{ channel: Channel; account: StoredAccount | null; rest: Channel[]; warnings: Warning[] }> {
-    const [asked = 'email', ...fallback] = chain
+    const fallback = chain.slice(1)
     const warnings: Warning[] = fallback
       .filter((channel) => addressOf(channel, to) === null)
       .map((key) => ({
@@ -173,18 +336,23 @@ export function createNotificationIntake(deps: {
         key,
         message: `There is no address for the fallback channel ${key}.`,
       }))
-    const reachable = chain.filter((channel) => addressOf(channel, to) !== null)
+    const reachable = chain.filter((channel) => addressOf(channel, to) !== null || to.list !== undefined)
+    const skipped: Warning[] = []
+    const skip = (key: Channel, message: string): void => void skipped.push({ code: 'channel_skipped', key, message })
     for (const [i, channel] of reachable.entries()) {
+      if (channels && !channels.has(channel)) {
+        skip(channel, `There is no active template for ${channel}.`)
+        continue
+      }
       const account = await accounts.choose(tenantId, channel, to)
-      if (!account) continue
-      const skipped = reachable.slice(0, i).map((key) => ({
-        code: 'channel_skipped',
-        key,
-        message: `The tenant has no active account for ${key}.`,
-      }))
+      if (!account) {
+        skip(channel, `The tenant has no active account for ${channel}.`)
+        continue
+      }
       return { channel, account, rest: reachable.slice(i + 1), warnings: [...skipped, ...warnings] }
     }
-    return { channel: asked, account: null, rest: reachable.slice(1), warnings }
+    const channel = reachable.find((one) => channels?.has(one) ?? true) ?? chain[0] ?? 'email'
+    return { channel, account: null, rest: reachable.filter((one) => one !== channel), warnings }
   }
 }
 
@@ -199,14 +367,38 @@ function fromPush(body: PushBody): NotificationBody {
   }
 }
 
+/** The channels to try, in order. */
+function chainOf({ channel, fallback }: NotificationBody): Channel[] {
+  return [...new Set([channel, ...(fallback ?? [])])]
+}
+
 function bodyProblems(body: NotificationBody): FieldError[] {
   const problems: FieldError[] = []
+  if (body.to.list && body.fallback?.length && !body.expand)
+    problems.push({ path: '/fallback', message: 'cannot be used with to.list, unless with expand: true' })
+  if (body.expand && !body.to.list) problems.push({ path: '/expand', message: 'needs to.list' })
   const dueAt = instantMs(body.dueAt)
   const expiresAt = instantMs(body.expiresAt)
   if (expiresAt !== null && dueAt !== null && expiresAt <= dueAt)
     problems.push({ path: '/expiresAt', message: 'must be after dueAt' })
   if (body.fallback?.includes(body.channel))
     problems.push({ path: '/fallback', message: 'must not name the channel itself' })
+  return problems
+}
+
+function expandProblems({ to, channel, idempotencyKey: key }: NotificationBody): FieldError[] {
+  const problems: FieldError[] = []
+  for (const field of Object.keys(withoutNulls(to)))
+    if (field !== 'list') problems.push({ path: `/to/${field}`, message: 'cannot stand beside list' })
+  if (!['email', 'sms', 'whatsapp'].includes(channel))
+    problems.push({
+      path: '/channel',
+      message: 'must be email, sms or whatsapp: members of a list have no other address',
+    })
+  if (!key)
+    problems.push({ path: '/idempotencyKey', message: 'is required with expand, so that it can be repeated safely' })
+  else if (key.length > MAX_EXPANDED_KEY)
+    problems.push({ path: '/idempotencyKey', message: `must have at most ${MAX_EXPANDED_KEY} characters with expand` })
   return problems
 }
 

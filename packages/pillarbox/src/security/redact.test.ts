@@ -65,6 +65,16 @@ describe('redaction', () => {
     const clean = redact(text.join(' | '), [secret])
 
     assert.equal(clean.match(/\[redacted\]/g)?.length, 4)
+    assert.equal(redact('<p>tom &amp; jerry&#39;s</p>', ["tom & jerry's"]), '<p>[redacted]</p>')
+  })
+
+  it('removes a short secret where it is a word of its own', () => {
+    assert.equal(redact('PIN 4711 refused (1047110)', ['4711']), 'PIN [redacted] refused (1047110)')
+    assert.equal(redact('code 25 refused', ['25']), 'code 25 refused')
+  })
+
+  it('leaves no end of a secret that begins with another one', () => {
+    assert.equal(redact('x token-123-tail x', ['token-123', 'token-123-tail']), 'x [redacted] x')
   })
 
   it('is one line of bounded length', () => {

@@ -5,11 +5,16 @@ const MAX_OUTPUT = 1_000
 /**
  * Text that came from outside or from an exception, made fit to be stored and shown: credentials are replaced by a
  * mark, control characters by spaces, and it is cut to 1,000 characters. `secrets` are values known to be secret, such as those
- * of the account in use; they are removed in plain, URL-encoded and base64 form. Takes time linear in the text.
+ * of the account in use; they are removed in plain, URL-encoded, HTML-escaped and base64 form, and short ones where they
+ * stand as a word of their own. Takes time linear in the text.
  */
 export function redact(text: string, secrets: Iterable<string> = []): string {
   let clean = text.length > MAX_INPUT ? cutAtSpace(text) : text
-  for (const secret of secrets) for (const form of formsOf(secret)) clean = clean.replaceAll(form, MARK)
+  // The longest first: one secret may be the beginning of another.
+  for (const secret of [...secrets].toSorted((a, b) => b.length - a.length)) {
+    if (secret.length < SHORT && secret.length >= SHORTEST) clean = clean.replaceAll(asWord(secret), MARK)
+    else for (const form of formsOf(secret)) clean = clean.replaceAll(form, MARK)
+  }
   for (const [pattern, replacement] of PATTERNS) clean = clean.replace(pattern, replacement)
   clean = clean.replace(CONTROLS, ' ').trim()
   return clean.length > MAX_OUTPUT ? `${clean.slice(0, MAX_OUTPUT - 1).toWellFormed()}…` : clean
@@ -55,11 +60,23 @@ const CONTROLS = /[\p{Cc}\u2028\u2029]+/gu
 const EMAIL = /[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9][A-Za-z0-9.-]{0,250}/g
 const PHONE = /(?<!\w)\+[1-9]\d{6,14}(?!\d)/g
 
-/** Short values are left alone: removing every "a" or "25" would say nothing and hide nothing. */
-function formsOf(secret: string): string[] {
-  if (secret.length < 6) return []
+/** Very short values are left alone: removing every "a" or "25" would say nothing and hide nothing. */
+const SHORTEST = 4
+const SHORT = 6
+
+function formsOf(secret: string): Set<string> {
+  if (secret.length < SHORT) return new Set()
   const base64 = Buffer.from(secret).toString('base64').replace(/=+$/, '')
-  return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), base64]
+  const html = secret.replace(/[&<>"']/g, (character) => HTML_ESCAPES[character] ?? character)
+  return new Set([secret, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1), html, base64])
+}
+
+const HTML_ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&#34;', "'": '&#39;' }
+
+/** A PIN such as 4711, but not the 4711 in 1047110. */
+function asWord(secret: string): RegExp {
+  const literally = secret.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+  return new RegExp(`(?<![\\p{L}\\p{N}])${literally}(?![\\p{L}\\p{N}])`, 'gu')
 }
 
 /** A cut through the middle of a secret could leave a half that no pattern knows. */

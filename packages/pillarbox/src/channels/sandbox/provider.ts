@@ -29,7 +29,7 @@ export function sandboxProvider(vendor: SandboxVendor, { clock, random }: { cloc
 
   async function call(request: SendRequest, settings: SandboxSettings): Promise<Outcome> {
     const { account, channel, attempt, signal } = request
-    const address = addressOf(channel, request.to) ?? ''
+    const address = addressOf(channel, request.to) ?? request.to.list ?? ''
     const fault = pickFault(
       settings.faults,
       { accountId: account.id, channel, address, attempt },
@@ -92,7 +92,10 @@ export function sandboxProvider(vendor: SandboxVendor, { clock, random }: { cloc
         attempt,
         to,
         correlationId,
-        ...content,
+        subject: content.subject,
+        body: content.body,
+        data: content.data,
+        providerTemplate: content.providerTemplate ?? null,
       },
       { honoursKeys: settings.honoursKeys, perSecond: settings.limit?.perSecond ?? null },
     )

@@ -53,6 +53,7 @@ const WRONG: [unknown, string, RegExp][] = [
   [{ limit: { perSecond: 0 } }, '/limit/perSecond', /whole number between 1 and/],
   [{ limit: { perSecond: 1, burst: 2 } }, '/limit/burst', /is not one of perSecond/],
   [{ faults: {} }, '/faults', /must be a list/],
+  [{ onUndeliverable: 'ignore' }, '/onUndeliverable', /"fail" or "park"/],
   [{ faults: [null] }, '/faults/0/kind', /must be one of refuse, slow/],
   [{ faults: [{ kind: 'constructor' }] }, '/faults/0/kind', /must be one of/],
   [{ faults: [{ kind: 'refuse', times: 0 }] }, '/faults/0/times', /whole number/],

@@ -48,7 +48,7 @@ export const FAULT_KINDS = {
 
 export type FaultKind = keyof typeof FAULT_KINDS
 
-const SETTINGS = ['honoursKeys', 'lookup', 'latencyMs', 'limit', 'faults']
+const SETTINGS = ['honoursKeys', 'lookup', 'latencyMs', 'limit', 'faults', 'onUndeliverable']
 const FAULT_CONDITIONS = ['kind', 'name', 'times', 'ratio', 'to', 'channel']
 const MAX_LATENCY_MS = 60_000
 const MAX_DELAY_MS = 600_000
@@ -74,6 +74,9 @@ export function readSandboxSettings(value: unknown): { settings: SandboxSettings
     limit: limit === null ? null : readLimit(reader, limit),
     faults: readFaults(reader, json['faults']),
   }
+  // Not the vendor's affair: dispatch reads it. But what is saved must make sense.
+  if (!['fail', 'park', undefined].includes(json['onUndeliverable'] as undefined))
+    reader.wrong('/onUndeliverable', 'must be "fail" or "park"')
   return problems.length ? { problems } : { settings }
 }
 

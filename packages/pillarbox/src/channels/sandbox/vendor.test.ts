@@ -42,6 +42,7 @@ function submission(changes: Partial<Submission> = {}): Submission {
     subject: 'Paid',
     body: 'Thanks',
     data: { orderId: 7 },
+    providerTemplate: null,
     correlationId: 'c-1',
     ...changes,
   }
@@ -315,7 +316,7 @@ it('refuses a file written by a newer version', (t) => {
   db.exec('pragma user_version = 99')
   db.close()
 
-  assert.throws(open, /newer version \(99; this one knows 1\)/)
+  assert.throws(open, /newer version \(99; this one knows 2\)/)
 })
 
 it('works in memory', async () => {
@@ -344,3 +345,38 @@ function child(t: TestContext, path: string, body: string) {
   t.after(() => spawned.kill('SIGKILL'))
   return spawned
 }
+
+it('shows what a provider template was filled with', async (t) => {
+  const { vendor } = setup(t)
+  const providerTemplate = { name: 'booking_confirmed', language: 'en', components: [{ type: 'body' }] }
+
+  await vendor.accept(submission({ providerTemplate }), OPEN)
+
+  assert.deepEqual(vendor.get('acme', 'sbx-000001')?.providerTemplate, providerTemplate)
+  vendor.clear('acme')
+  assert.equal(vendor.get('acme', 'sbx-000001'), null)
+})
+
+it('finds a message to a list by the list and by everybody it stood for', async (t) => {
+  const { vendor } = setup(t)
+  const to = { list: 'ops-team', bcc: ['Ana@example.test', 'bo@example.test'] }
+  await vendor.accept(submission({ to }), OPEN)
+  await vendor.accept(submission({ key: 'key-2', to: { email: 'bo@example.test' } }), OPEN)
+
+  assert.deepEqual(vendor.list({ tenantId: 'acme', to: 'ana@example.test', limit: 10 })[0]?.to, to)
+  assert.equal(vendor.count({ tenantId: 'acme', to: 'ops-team' }), 1)
+  assert.equal(vendor.count({ tenantId: 'acme', to: 'bo@example.test' }), 2)
+  assert.equal(vendor.count({ tenantId: 'acme', to: 'cy@example.test' }), 0)
+})
+
+it('reads a file of the version before this one', async (t) => {
+  const { path, open } = setup(t)
+  const old = new DatabaseSync(path)
+  old.exec('alter table message drop column provider_template; pragma user_version = 1')
+  old.close()
+
+  const vendor = open()
+  await vendor.accept(submission({ providerTemplate: { name: 'x' } }), OPEN)
+
+  assert.deepEqual(vendor.get('acme', 'sbx-000001')?.providerTemplate, { name: 'x' })
+})

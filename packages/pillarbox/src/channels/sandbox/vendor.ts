@@ -1,9 +1,11 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import type { ProviderTemplate } from '../../model/catalogue.ts'
 import type { Channel } from '../../model/channel.ts'
 import type { Clock } from '../../model/ports.ts'
-import { type Address, addressOf } from '../../model/recipient.ts'
+import { addressOf } from '../../model/recipient.ts'
+import type { Target } from '../channel.ts'
 
 /** What a provider hands to the pretend vendor. */
 export interface Submission {
@@ -13,10 +15,11 @@ export interface Submission {
   key: string
   notificationId: string
   attempt: number
-  to: Address
+  to: Target
   subject: string | null
   body: string
   data: Record<string, unknown>
+  providerTemplate: ProviderTemplate | null
   correlationId: string | null
 }
 
@@ -43,7 +46,7 @@ export interface MessageFilter {
   /** Null: every tenant's. */
   tenantId: string | null
   channel?: Channel
-  /** The address, in whatever letter case. */
+  /** The address, in whatever letter case: of the recipient, of one among those a list stood for, or the list's name. */
   to?: string
   key?: string
   notificationId?: string
@@ -89,7 +92,7 @@ export class VendorUnavailable extends Error {
   }
 }
 
-const SCHEMA_VERSION = 1
+const SCHEMA_VERSION = 2
 const WINDOW_MS = 1_000
 
 // `accepted` holds only the last second of accounts with a limit, so that counting stays cheap and clearing the inbox
@@ -111,7 +114,8 @@ const SCHEMA = `
     correlation_id text,
     accepted_at integer not null,
     duplicate_of integer,
-    cleared integer not null default 0
+    cleared integer not null default 0,
+    provider_template text
   ) strict;
   create index message_by_key on message (account_id, key, id);
   create index message_by_tenant on message (tenant_id, id) where cleared = 0;
@@ -119,6 +123,11 @@ const SCHEMA = `
   create index accepted_by_account on accepted (account_id, at);
   create table fault (account_id text not null, rule text not null, used integer not null, primary key (account_id, rule)) strict, without rowid;
   pragma user_version = ${SCHEMA_VERSION};`
+
+/** From each earlier version to the next. */
+const UPGRADES: Record<number, string> = {
+  1: 'alter table message add column provider_template text; pragma user_version = 2',
+}
 
 export interface VendorDeps {
   path: string
@@ -137,8 +146,8 @@ export function createSandboxVendor({ path, clock, busyTimeoutMs = 2_000 }: Vend
     first: db.prepare('select id from message where account_id = ? and key = ? order by id limit 1'),
     insert: db.prepare(
       `insert into message (tenant_id, account_id, channel, key, notification_id, attempt, address, recipient, subject,
-         body, data, correlation_id, accepted_at, duplicate_of)
-       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         body, data, correlation_id, accepted_at, duplicate_of, provider_template)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     // A time far ahead was written before the clock was set back; counting it would block the account until then.
     forget: db.prepare('delete from accepted where account_id = ? and (at <= ? or at > ?)'),
@@ -150,7 +159,8 @@ export function createSandboxVendor({ path, clock, busyTimeoutMs = 2_000 }: Vend
     ),
     resetFaults: db.prepare('delete from fault where account_id = ?'),
     clear: db.prepare(
-      `update message set cleared = 1, address = '', recipient = '{}', subject = null, body = '', data = '{}'
+      `update message set cleared = 1, address = '', recipient = '{}', subject = null, body = '', data = '{}',
+         provider_template = null
        where tenant_id = ? and cleared = 0`,
     ),
   }
@@ -175,7 +185,7 @@ export function createSandboxVendor({ path, clock, busyTimeoutMs = 2_000 }: Vend
     }
   }
 
-  function take({ submission: s, terms, recipient, data }: Job, now: number): Reply {
+  function take({ submission: s, terms, recipient, data, providerTemplate }: Job, now: number): Reply {
     const first = sql.first.get(s.accountId, s.key)?.['id'] ?? null
     if (first !== null && terms.honoursKeys) return { kind: 'accepted', id: messageId(first), isRepeat: true }
     if (terms.perSecond !== null) {
@@ -186,10 +196,19 @@ export function createSandboxVendor({ path, clock, busyTimeoutMs = 2_000 }: Vend
         return { kind: 'limited', retryAfterMs: Math.max(1, Number(oldest) + WINDOW_MS - now) }
       sql.remember.run(s.accountId, now)
     }
-    const address = addressOf(s.channel, s.to) ?? ''
+    const address = addressOf(s.channel, s.to) ?? s.to.list ?? ''
     const { tenantId, accountId, channel, key, notificationId, attempt, subject, body, correlationId } = s
     const named = [tenantId, accountId, channel, key, notificationId, attempt, address, recipient]
-    const { lastInsertRowid } = sql.insert.run(...named, subject, body, data, correlationId, now, first)
+    const { lastInsertRowid } = sql.insert.run(
+      ...named,
+      subject,
+      body,
+      data,
+      correlationId,
+      now,
+      first,
+      providerTemplate,
+    )
     return { kind: 'accepted', id: messageId(lastInsertRowid), isRepeat: false }
   }
 
@@ -199,7 +218,8 @@ export function createSandboxVendor({ path, clock, busyTimeoutMs = 2_000 }: Vend
         // Turned into text here, so that one message that cannot be does not take the others of its turn with it.
         const recipient = JSON.stringify(submission.to)
         const data = JSON.stringify(submission.data)
-        waiting.push({ submission, terms, recipient, data, resolve, reject })
+        const providerTemplate = submission.providerTemplate && JSON.stringify(submission.providerTemplate)
+        waiting.push({ submission, terms, recipient, data, providerTemplate, resolve, reject })
         if (waiting.length === 1) queueMicrotask(flush)
       })
     },
@@ -241,6 +261,7 @@ interface Job {
   terms: Terms
   recipient: string
   data: string
+  providerTemplate: string | null
   resolve: (reply: Reply) => void
   reject: (error: Error) => void
 }
@@ -255,6 +276,7 @@ function open(path: string, busyTimeoutMs: number): DatabaseSync {
     if (version > SCHEMA_VERSION)
       throw new Error(`${path} was written by a newer version (${version}; this one knows ${SCHEMA_VERSION})`)
     if (version === 0) db.exec(SCHEMA)
+    else for (let from = version; from < SCHEMA_VERSION; from += 1) db.exec(UPGRADES[from] ?? '')
     db.exec('commit')
     return db
   } catch (error) {
@@ -288,14 +310,17 @@ function conditions(filter: MessageFilter): { where: string; values: SQLInputVal
   }
   equal('tenant_id', filter.tenantId)
   equal('channel', filter.channel)
-  equal('address', filter.to)
+  if (filter.to !== undefined) {
+    where.push(`(address = ? or exists (select 1 from json_each(recipient, '$.bcc') where value = ? collate nocase))`)
+    values.push(filter.to, filter.to)
+  }
   equal('key', filter.key)
   equal('notification_id', filter.notificationId)
   return { where: where.join(' and '), values }
 }
 
 function messageOf(row: Record<string, unknown>): SandboxMessage {
-  const duplicateOf = row['duplicate_of']
+  const { duplicate_of: duplicateOf, provider_template: template } = row
   return {
     id: messageId(row['id']),
     tenantId: String(row['tenant_id']),
@@ -304,10 +329,11 @@ function messageOf(row: Record<string, unknown>): SandboxMessage {
     key: String(row['key']),
     notificationId: String(row['notification_id']),
     attempt: Number(row['attempt']),
-    to: JSON.parse(String(row['recipient'])) as Address,
+    to: JSON.parse(String(row['recipient'])) as Target,
     subject: row['subject'] as string | null,
     body: String(row['body']),
     data: JSON.parse(String(row['data'])) as Record<string, unknown>,
+    providerTemplate: typeof template === 'string' ? (JSON.parse(template) as ProviderTemplate) : null,
     correlationId: row['correlation_id'] as string | null,
     acceptedAt: Number(row['accepted_at']),
     duplicateOf: duplicateOf === null ? null : messageId(duplicateOf),

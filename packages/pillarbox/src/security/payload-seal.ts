@@ -1,0 +1,192 @@
+import type { FieldError } from '../model/errors.ts'
+import type { Content, SealedContent } from '../store/store.ts'
+import { escaped, findSecrets } from './payload-paths.ts'
+import { createSeal, type SealedPlace } from './seal.ts'
+import { createSealedValueOpener, isSealed, type Sealed } from './sealed-value.ts'
+
+/** An event as far as its secrets go. What is sealed here opens in the same event only. */
+export interface PayloadRef {
+  tenantId: string
+  /** The event's id. */
+  id: string
+  payload: Record<string, unknown>
+}
+
+export interface ContentPlace {
+  tenantId: string
+  notificationId: string
+}
+
+export type OpenedPayload =
+  | {
+      /** A copy with every sealed value opened; the payload itself where there was none. */
+      payload: Record<string, unknown>
+      /** The secret values as text: to be kept out of error messages (`redact`), and given to `sealContent`. */
+      secrets: string[]
+      /** Pointers of secret fields that stood in clear: worth a `secret_in_clear` warning. */
+      inClear: string[]
+    }
+  /**
+   * The first value that cannot be opened: `path` is a JSON pointer into the payload. Trying again will not help.
+   * `isScrubbed`: it is no longer there, because all that was made from it was final.
+   */
+  | { problem: FieldError; isScrubbed: boolean }
+
+export type OpenedContent = { content: Content; secrets: string[] } | { error: string }
+
+/**
+ * Secret payload fields and the contents rendered from them, sealed at rest. Nothing here throws on what it finds: a
+ * value that cannot be opened is answered as a problem that says where and why.
+ */
+export interface PayloadSeal {
+  /** The public key hosts seal with; see `createSealedValueOpener`. */
+  readonly sealingKey: string
+  /** A copy of the payload in which the values at `paths` are sealed; those that are sealed already stay as they are. */
+  sealFields(event: PayloadRef, paths: readonly string[]): Record<string, unknown>
+  /** `paths`: the event type's `secrets`, so that those in clear are found as well. */
+  openPayload(event: PayloadRef, paths: readonly string[]): OpenedPayload
+  hasSealed(payload: unknown): boolean
+  /** Opens only for this notification. `secrets`: as `openPayload` answered them. */
+  sealContent(content: Content, secrets: readonly string[], place: ContentPlace): SealedContent
+  openContent(sealed: SealedContent, place: ContentPlace): OpenedContent
+}
+
+export function isSealedContent(content: Content | SealedContent): content is SealedContent {
+  return 'sealed' in content
+}
+
+/** A payload to be shown: that a value is sealed, and not its text, which whoever may publish could have opened. */
+export function withoutSealedTexts(payload: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(payload, (_, value: unknown) => (isSealed(value) ? { $sealed: true } : value)),
+  ) as unknown
+}
+
+/** `formerKeys` only open: during a rotation both the old and the new text read. */
+export function createPayloadSeal(masterKey: Buffer, formerKeys: readonly Buffer[] = []): PayloadSeal {
+  const seal = createSeal(masterKey, formerKeys)
+  const fromHosts = createSealedValueOpener(masterKey, formerKeys)
+
+  function open({ $sealed: text }: Sealed, event: PayloadRef): { value: unknown } | { error: string } {
+    if (!text.startsWith(SERVER_VERSION)) return fromHosts.open(text, event.tenantId)
+    try {
+      return { value: JSON.parse(seal.open(text, payloadPlace(event))) as unknown }
+    } catch (error) {
+      return { error: `cannot be opened: ${messageOf(error)}` }
+    }
+  }
+
+  return {
+    sealingKey: fromHosts.sealingKey,
+
+    sealFields(event, paths) {
+      const payload = structuredClone(event.payload)
+      for (const { value, replace } of findSecrets(payload, paths))
+        if (!isSealed(value)) replace({ $sealed: seal.seal(JSON.stringify(value), payloadPlace(event)) })
+      return payload
+    },
+
+    openPayload(event, paths) {
+      const clear = findSecrets(event.payload, paths).filter(({ value }) => !isSealed(value))
+      const secrets = new Set(clear.flatMap(({ value }) => textsOf(value)))
+      const inClear = clear.map(({ pointer }) => pointer)
+      if (!find(event.payload, isOpaque)) return { payload: event.payload, secrets: [...secrets], inClear }
+      const opening: Opening = {
+        open(sealed) {
+          const opened = open(sealed, event)
+          if ('value' in opened) for (const text of textsOf(opened.value)) secrets.add(text)
+          return opened
+        },
+        problem: null,
+        isScrubbed: false,
+      }
+      const payload = openDeep(event.payload, '', opening) as Record<string, unknown>
+      const { problem, isScrubbed } = opening
+      return problem ? { problem, isScrubbed } : { payload, secrets: [...secrets], inClear }
+    },
+
+    hasSealed: (payload) => find(payload, isSealed),
+
+    sealContent(content, secrets, place) {
+      return { sealed: seal.seal(JSON.stringify({ content, secrets }), contentPlace(place)) }
+    },
+
+    openContent({ sealed }, place) {
+      try {
+        return JSON.parse(seal.open(sealed, contentPlace(place))) as { content: Content; secrets: string[] }
+      } catch (error) {
+        return { error: messageOf(error) }
+      }
+    },
+  }
+}
+
+/** How a value sealed by the server itself begins; those of hosts begin otherwise. */
+const SERVER_VERSION = 's1.'
+
+function payloadPlace({ tenantId, id }: PayloadRef): SealedPlace {
+  return { tenantId, table: 'events', rowId: id }
+}
+
+function contentPlace({ tenantId, notificationId }: ContentPlace): SealedPlace {
+  return { tenantId, table: 'notifications', rowId: notificationId }
+}
+
+/** Deeper than any intake takes; what a host wrote past them must not end the stack. */
+const MAX_DEPTH = 1_000
+
+function find(value: unknown, is: (value: object) => boolean, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  // Too deep to tell: opening it will say so.
+  return depth > MAX_DEPTH || is(value) || Object.values(value).some((field) => find(field, is, depth + 1))
+}
+
+function isOpaque(value: object): boolean {
+  return isSealed(value) || isScrubbedValue(value)
+}
+
+/** What the store leaves in place of a sealed value that is no longer needed. */
+function isScrubbedValue(value: object): boolean {
+  return '$scrubbed' in value && value.$scrubbed === true && Object.keys(value).length === 1
+}
+
+interface Opening {
+  open(sealed: Sealed): { value: unknown } | { error: string }
+  problem: FieldError | null
+  isScrubbed: boolean
+}
+
+/** Never looks into what it opened: a secret that looks like a sealed value is just that secret. */
+function openDeep(value: unknown, pointer: string, opening: Opening, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > MAX_DEPTH) {
+    opening.problem ??= { path: '', message: `is nested deeper than ${MAX_DEPTH} levels` }
+    return null
+  }
+  if (isScrubbedValue(value)) {
+    opening.isScrubbed ||= opening.problem === null
+    opening.problem ??= { path: pointer, message: 'was a secret, and was removed when all made from it was final' }
+    return null
+  }
+  if (isSealed(value)) {
+    const opened = opening.open(value)
+    if ('value' in opened) return opened.value
+    opening.problem ??= { path: pointer, message: opened.error }
+    return null
+  }
+  const within = (step: string | number, field: unknown): unknown =>
+    openDeep(field, `${pointer}/${step}`, opening, depth + 1)
+  if (Array.isArray(value)) return value.map((element, index) => within(index, element))
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, within(escaped(name), field)]))
+}
+
+/** The words and numbers in a secret. True and false are no secrets that a text could give away. */
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return value === '' ? [] : [value]
+  if (typeof value === 'number') return [String(value)]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
