@@ -29,13 +29,17 @@ export type {
   NewEvent,
   Recipient,
 } from './event.ts'
-export { type PageOptions, PillarboxClient, type PillarboxClientOptions } from './http/pillarbox-client.ts'
+export type { PageOptions } from './http/calls.ts'
+export type { Contact, Contacts, ListMember, NewContact, RecipientList, RecipientLists } from './http/people.ts'
+export { PillarboxClient, type PillarboxClientOptions } from './http/pillarbox-client.ts'
 export { PillarboxConnectionError, PillarboxHttpError, type ProblemDocument } from './http/problem.ts'
 export type {
   AcceptedEvent,
   AcceptedNotification,
   Address,
   BatchResult,
+  CommunicationLog,
+  ExpandedNotifications,
   Health,
   NewNotification,
   NewPush,
@@ -45,7 +49,19 @@ export type {
   NotificationStatusView,
   NotificationView,
   Page,
+  Resent,
+  Warning,
 } from './http/resources.ts'
+export type { Schedule, ScheduleFilter, ScheduleStatus, Schedules } from './http/schedules.ts'
+export type {
+  NewTemplate,
+  Template,
+  TemplateDraft,
+  TemplateFilter,
+  TemplatePreview,
+  Templates,
+  TemplateVersion,
+} from './http/templates.ts'
 export type { CallOptions, TransportOptions } from './http/transport.ts'
 export type { Problem } from './json-text.ts'
 export { type NudgeConnection, nudge } from './nudge.ts'
@@ -57,4 +73,5 @@ export {
   publishManySync,
   publishSync,
 } from './publish.ts'
+export { SealError, type Sealed, type SealOptions, sealWith } from './seal.ts'
 export { NotInTransactionError, type Parameter, type SyncTransaction, type Transaction } from './transaction.ts'

@@ -69,6 +69,12 @@ async function setup(t: TestContext, replies: Reply[], options: Partial<Pillarbo
 const EVENT = { type: 'booking.confirmed', entity: { type: 'booking', id: '1' }, payload: { bookingId: 1 } }
 const EMAIL = { channel: 'email' as const, to: { email: 'a@example.com' }, subject: 'Paid', body: 'Thanks' }
 
+async function allOf<T>(pages: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = []
+  for await (const item of pages) items.push(item)
+  return items
+}
+
 function problem(status: number, code: string, more: Record<string, unknown> = {}): Reply {
   return {
     status,
@@ -132,6 +138,27 @@ describe('PillarboxClient', () => {
         ['/api/notifications/batch', { items: [push] }],
       ],
     )
+  })
+
+  it('expands a recipient list, and may repeat that', async (t) => {
+    const expanded = { ids: ['a', 'b'], count: 2, duplicates: 0, skipped: 1 }
+    const replies: Reply[] = [{ status: 503 }, { status: 202, body: expanded }]
+    const { client, seen } = await setup(t, replies, { retries: 1 })
+    const alarm = { channel: 'sms', to: { list: 'ops-team' }, body: 'Pump 7', idempotencyKey: 'alarm-7' } as const
+
+    assert.deepEqual(await client.sendToEach(alarm), expanded)
+
+    assert.deepEqual(
+      seen.map(({ path, body }) => [path, body]),
+      [0, 1].map(() => ['/api/notifications', { ...alarm, expand: true }]),
+    )
+  })
+
+  it('fetches the key that secrets are sealed with', async (t) => {
+    const { client, seen } = await setup(t, [{ status: 200, body: { sealingKey: 'sealing-v1.x.y' } }])
+
+    assert.equal(await client.sealingKey(), 'sealing-v1.x.y')
+    assert.equal(seen[0]?.path, '/api/sealing-key')
   })
 
   it('asks nothing of the server for an empty list', async (t) => {
@@ -244,6 +271,147 @@ describe('PillarboxClient', () => {
     )
   })
 
+  it('keeps templates: makes, reads, changes, removes, previews and tests them', async (t) => {
+    const template = { id: 't1', version: 1, warnings: [] }
+    const gone: Reply = { status: 204 }
+    const { client, seen } = await setup(t, [
+      { status: 201, body: template },
+      { status: 200, body: template },
+      { status: 200, body: template },
+      { status: 200, body: template },
+      gone,
+      { status: 200, body: { ...template, isActive: false } },
+      { status: 200, body: { subject: null, body: 'Hi' } },
+      { status: 200, body: { subject: null, body: 'Hi' } },
+      { status: 202, body: { id: 'n1' } },
+    ])
+    const words = { eventType: 'booking.confirmed', channel: 'sms', body: 'Hi {{name}}' } as const
+    const context = { name: 'Guest' }
+
+    assert.equal((await client.templates.create(words)).id, 't1')
+    assert.equal((await client.templates.get('t1')).version, 1)
+    await client.templates.replace('t1', words)
+    await client.templates.update('t1', { isActive: false })
+    assert.equal(await client.templates.remove('t1'), null)
+    assert.equal((await client.templates.remove('t1'))?.isActive, false)
+    assert.equal((await client.templates.preview({ channel: 'sms', body: 'Hi {{name}}', context })).body, 'Hi')
+    await client.templates.previewOf('t1', { context })
+    assert.deepEqual(await client.templates.testSend('t1', { to: { phone: '+15550100' }, context }), { id: 'n1' })
+
+    assert.deepEqual(
+      seen.map(({ method, path }) => `${method} ${path.replace('/api/message-templates', '')}`),
+      [
+        'POST ',
+        'GET /t1',
+        'PUT /t1',
+        'PATCH /t1',
+        'DELETE /t1',
+        'DELETE /t1',
+        'POST /preview',
+        'POST /t1/preview',
+        'POST /t1/test-send',
+      ],
+    )
+    assert.deepEqual(seen[0]?.body, words)
+    assert.equal(seen[4]?.body, undefined)
+  })
+
+  it('lists templates, versions, contacts, members and schedules page by page', async (t) => {
+    const pages: Reply[] = ['1', '2', '3', '4', '5', '6'].flatMap((id) => [
+      { status: 200, body: { items: [{ id }], nextCursor: 'more' } },
+      { status: 200, body: { items: [], nextCursor: null } },
+    ])
+    const { client, seen } = await setup(t, pages)
+
+    const ids = [
+      await allOf(client.templates.list({ channel: 'sms', isActive: true }, { limit: 1 })),
+      await allOf(client.templates.versions('t1')),
+      await allOf(client.contacts.list({ q: '+15550100' })),
+      await allOf(client.lists.members('ops team')),
+      await allOf(client.schedules.list({ status: ['pending', 'failed'], dueTo: new Date(0) })),
+      await allOf(client.communicationLogs({ type: 'booking', id: '12345' })),
+    ]
+
+    assert.deepEqual(
+      ids.flat().map((item) => (item as { id: string }).id),
+      ['1', '2', '3', '4', '5', '6'],
+    )
+    assert.deepEqual(
+      seen.filter((_, i) => i % 2 === 0).map(({ path, query }) => `${path}?${query.toString()}`),
+      [
+        '/api/message-templates?channel=sms&isActive=true&limit=1',
+        '/api/message-templates/t1/versions?',
+        '/api/contacts?q=%2B15550100',
+        '/api/recipient-lists/ops%20team/members?',
+        '/api/automation-schedules?status=pending&status=failed&dueTo=1970-01-01T00%3A00%3A00.000Z',
+        '/api/communication-logs?entityType=booking&entityId=12345',
+      ],
+    )
+    for (const { query } of seen.filter((_, i) => i % 2 === 1)) assert.equal(query.get('cursor'), 'more')
+  })
+
+  it('keeps contacts and recipient lists, and removes them without an answer', async (t) => {
+    const done: Reply = { status: 200, body: { id: 'x' } }
+    const gone: Reply = { status: 204 }
+    const { client, seen } = await setup(t, [done, done, done, gone, done, done, done, done, gone])
+
+    await client.contacts.create({ email: 'a@example.com' })
+    await client.contacts.replace('c1', { email: 'a@example.com' })
+    await client.contacts.update('c1', { name: null })
+    assert.equal(await client.contacts.remove('c1'), undefined)
+    await client.lists.create({ name: 'ops', members: [] })
+    await client.lists.replace('ops', { name: 'ops', members: [{ email: 'a@example.com' }] })
+    await client.lists.rename('ops', 'operators')
+    await client.lists.add('operators', [{ phone: '+15550100' }])
+    assert.equal(await client.lists.remove('operators'), undefined)
+
+    assert.deepEqual(
+      seen.map(({ method, path }) => `${method} ${path.replace('/api/', '')}`),
+      [
+        'POST contacts',
+        'PUT contacts/c1',
+        'PATCH contacts/c1',
+        'DELETE contacts/c1',
+        'POST recipient-lists',
+        'PUT recipient-lists/ops',
+        'PATCH recipient-lists/ops',
+        'POST recipient-lists/operators/members',
+        'DELETE recipient-lists/operators',
+      ],
+    )
+    assert.deepEqual(seen[2]?.body, { name: null })
+    assert.deepEqual(seen[7]?.body, { members: [{ phone: '+15550100' }] })
+  })
+
+  it('moves schedules, with a reason where one is given, and resends', async (t) => {
+    const done: Reply = { status: 200, body: { id: 's1', status: 'pending' } }
+    const resent = { requestId: 'r1', notifications: ['n1'] }
+    const { client, seen } = await setup(t, [
+      done,
+      done,
+      done,
+      problem(409, 'not_awaiting_approval'),
+      { status: 202, body: resent },
+    ])
+
+    assert.equal((await client.schedules.approve('s1')).status, 'pending')
+    await client.schedules.cancel('s1', { reason: 'rain' })
+    await client.schedules.replay('s1')
+    await assert.rejects(client.schedules.reject('s1'), { code: 'not_awaiting_approval' })
+    assert.deepEqual(await client.resend('bookings', '1/2', { channel: 'sms' }), resent)
+
+    assert.deepEqual(
+      seen.map(({ method, path, body }) => [method, path, body]),
+      [
+        ['POST', '/api/automation-schedules/s1/approve', undefined],
+        ['POST', '/api/automation-schedules/s1/cancel', { reason: 'rain' }],
+        ['POST', '/api/automation-schedules/s1/replay', undefined],
+        ['POST', '/api/automation-schedules/s1/reject', undefined],
+        ['POST', '/api/bookings/1%2F2/resend-notification', { channel: 'sms' }],
+      ],
+    )
+  })
+
   it('answers the health of an unhealthy server too', async (t) => {
     const { client } = await setup(t, [
       { status: 200, body: { status: 'ok' } },
@@ -306,6 +474,17 @@ describe('a request that fails', () => {
     for (const { body } of seen) assert.deepEqual(body, { ...EMAIL, idempotencyKey: 'k' })
   })
 
+  it('repeats reads, previews and members, which change nothing the second time', async (t) => {
+    const done: Reply = { status: 200, body: { added: 1 } }
+    const { client, seen } = await setup(t, [busy, done, busy, done, busy, done], { retries: 1 })
+
+    await client.contacts.get('c1')
+    await client.templates.preview({ channel: 'sms', body: 'x', context: {} })
+    await client.lists.add('ops', [{ email: 'a@example.com' }])
+
+    assert.equal(seen.length, 6)
+  })
+
   it('repeats events under the same id', async (t) => {
     const { client, seen } = await setup(t, ['hang up', { status: 202, body: { id: 'x', duplicate: false } }], {
       retries: 1,
@@ -319,13 +498,15 @@ describe('a request that fails', () => {
   })
 
   it('is not repeated without a key, nor in a batch where one has none, nor as an action', async (t) => {
-    const { client, seen } = await setup(t, ['hang up', busy, busy], { retries: 5 })
+    const { client, seen } = await setup(t, ['hang up', busy, busy, busy, 'hang up'], { retries: 5 })
 
     await assert.rejects(client.send(EMAIL))
     await assert.rejects(client.sendMany([{ ...EMAIL, idempotencyKey: 'k' }, EMAIL]))
     await assert.rejects(client.retry('n1'))
+    await assert.rejects(client.resend('bookings', '1', { channel: 'sms' }))
+    await assert.rejects(client.contacts.create({ email: 'a@example.com' }))
 
-    assert.equal(seen.length, 3)
+    assert.equal(seen.length, 5)
   })
 
   it('is not repeated when the server refused it for good', async (t) => {

@@ -1,9 +1,13 @@
-import type { AnyEventTypes, EventBody, EventTypes, Instant } from '../event.ts'
+import type { AnyEventTypes, Channel, EntityRef, EventBody, EventTypes } from '../event.ts'
 import { newUuidV7 } from '../uuid-v7.ts'
+import { type Calls, callsOf, isoText, type PageOptions, path, type Query } from './calls.ts'
+import { type Contacts, contactsOf, listsOf, type RecipientLists } from './people.ts'
 import type {
   AcceptedEvent,
   AcceptedNotification,
   BatchResult,
+  CommunicationLog,
+  ExpandedNotifications,
   Health,
   NewNotification,
   NewPush,
@@ -12,18 +16,15 @@ import type {
   NotificationStatusView,
   NotificationView,
   Page,
+  Resent,
 } from './resources.ts'
-import { type CallOptions, type Request, type Transport, type TransportOptions, transport } from './transport.ts'
+import { type Schedules, schedulesOf } from './schedules.ts'
+import { type Templates, templatesOf } from './templates.ts'
+import { type CallOptions, type Transport, type TransportOptions, transport } from './transport.ts'
 
 export interface PillarboxClientOptions extends TransportOptions {
   /** Makes the id of an event that has none. Default: UUIDv7. */
   newId?: () => string
-}
-
-export interface PageOptions {
-  /** 1 to 200. Default: 50. */
-  limit?: number
-  cursor?: string
 }
 
 /**
@@ -35,12 +36,22 @@ export interface PageOptions {
  * requests and reads.
  */
 export class PillarboxClient {
-  readonly #call: Transport
+  readonly templates: Templates
+  readonly contacts: Contacts
+  readonly lists: RecipientLists
+  readonly schedules: Schedules
+  readonly #transport: Transport
+  readonly #calls: Calls
   readonly #newId: () => string
 
   constructor({ newId = newUuidV7, ...options }: PillarboxClientOptions) {
-    this.#call = transport(options)
+    this.#transport = transport(options)
+    this.#calls = callsOf(this.#transport)
     this.#newId = newId
+    this.templates = templatesOf(this.#calls)
+    this.contacts = contactsOf(this.#calls)
+    this.lists = listsOf(this.#calls)
+    this.schedules = schedulesOf(this.#calls)
   }
 
   /** Hands over one event. A known id is no error: `duplicate` tells, and nothing was written. */
@@ -71,6 +82,17 @@ export class PillarboxClient {
     return await this.#post('/api/notifications', notification, isRepeatable, options)
   }
 
+  /**
+   * Queues one notification for each member of the recipient list `to.list`, at most 10,000. Repeating it with the same
+   * key makes what is missing; when nothing is, it is refused with 409 `duplicate_notification`.
+   */
+  async sendToEach(
+    notification: NewNotification & { idempotencyKey: string; to: { list: string } },
+    options: CallOptions = {},
+  ): Promise<ExpandedNotifications> {
+    return await this.#post('/api/notifications', { ...notification, expand: true }, true, options)
+  }
+
   /** Queues up to 1,000 notifications; a bad one spoils no other. Repeatable if every one has an idempotency key. */
   async sendMany(
     notifications: readonly (NewNotification | NewPush)[],
@@ -86,39 +108,49 @@ export class PillarboxClient {
 
   /** A notification with its content, attempts, receipts and audit. */
   async notification(id: string, options: CallOptions = {}): Promise<NotificationDetail> {
-    return await this.#get(notificationPath(id), {}, options)
+    return await this.#calls.get(path`/api/notifications/${id}`, {}, options)
   }
 
   /** Where a notification stands, in short. */
   async status(id: string, options: CallOptions = {}): Promise<NotificationStatusView> {
-    return await this.#get(`${notificationPath(id)}/status`, {}, options)
+    return await this.#calls.get(path`/api/notifications/${id}/status`, {}, options)
   }
 
   /** One page of notifications, newest first. */
   async notificationPage(
     filter: NotificationFilter = {},
-    { limit, cursor, ...options }: PageOptions & CallOptions = {},
+    options: PageOptions & CallOptions = {},
   ): Promise<Page<NotificationView>> {
-    const query = { ...queryOf(filter), limit: limit?.toString(), cursor }
-    return await this.#get('/api/notifications', query, options)
+    return await this.#calls.page('/api/notifications', queryOf(filter), options)
   }
 
   /** All notifications that match, newest first, fetched page by page as they are consumed. */
-  async *notifications(
+  notifications(
     filter: NotificationFilter = {},
-    { limit, cursor, ...options }: PageOptions & CallOptions = {},
+    options: PageOptions & CallOptions = {},
   ): AsyncGenerator<NotificationView, void, undefined> {
-    const size = limit === undefined ? {} : { limit }
-    let next: string | null = cursor ?? null
-    do {
-      const page: Page<NotificationView> = await this.notificationPage(filter, {
-        ...options,
-        ...size,
-        ...(next === null ? {} : { cursor: next }),
-      })
-      yield* page.items
-      next = page.nextCursor
-    } while (next !== null)
+    return this.#calls.all('/api/notifications', queryOf(filter), options)
+  }
+
+  /** Everything that was sent about one entity, newest first: what its panel shows. */
+  communicationLogs(
+    entity: EntityRef,
+    options: PageOptions & CallOptions = {},
+  ): AsyncGenerator<CommunicationLog, void, undefined> {
+    return this.#calls.all('/api/communication-logs', { entityType: entity.type, entityId: entity.id }, options)
+  }
+
+  /**
+   * Tells an entity's recipients again, on one channel: `resend('bookings', '12345', { channel: 'sms' })`, with the
+   * plural that the catalogue gives the entity type. The first notifications stay as they are. Never repeated.
+   */
+  async resend(
+    plural: string,
+    entityId: string,
+    what: { channel: Channel; templateId?: string },
+    options: CallOptions = {},
+  ): Promise<Resent> {
+    return await this.#calls.send('POST', path`/api/${plural}/${entityId}/resend-notification`, what, options)
   }
 
   /** Queues a parked or uncertain notification again; else 409 `not_parked`. */
@@ -141,33 +173,25 @@ export class PillarboxClient {
     return await this.#act(id, 'park', options)
   }
 
+  /** The public key for `sealWith`. It changes only with the server's master key. */
+  async sealingKey(options: CallOptions = {}): Promise<string> {
+    const { sealingKey } = await this.#calls.get<{ sealingKey: string }>('/api/sealing-key', {}, options)
+    return sealingKey
+  }
+
   /** The server's own account of its health. A server that is `down` but says so is an answer, not an error. */
   async health(options: CallOptions = {}): Promise<Health> {
-    return await this.#request({ method: 'GET', path: '/health', isRepeatable: false, alsoOk: 503 }, options)
+    const request = { method: 'GET', path: '/health', isRepeatable: false, alsoOk: 503 } as const
+    return (await this.#transport(request, options)) as Health
   }
 
-  #get<T>(path: string, query: Query, options: CallOptions): Promise<T> {
-    return this.#request({ method: 'GET', path, query, isRepeatable: true }, options)
-  }
-
-  #post<T>(path: string, body: unknown, isRepeatable: boolean, options: CallOptions): Promise<T> {
-    return this.#request({ method: 'POST', path, body, isRepeatable }, options)
+  #post<T>(to: string, body: unknown, isRepeatable: boolean, options: CallOptions): Promise<T> {
+    return this.#calls.send('POST', to, body, { ...options, isRepeatable })
   }
 
   #act(id: string, action: 'retry' | 'discard' | 'cancel' | 'park', options: CallOptions): Promise<NotificationView> {
-    return this.#request({ method: 'POST', path: `${notificationPath(id)}/${action}`, isRepeatable: false }, options)
+    return this.#calls.send('POST', path`/api/notifications/${id}/${action}`, undefined, options)
   }
-
-  /** The contract gives an answer its shape; it is not checked again here. */
-  async #request<T>(request: Request, options: CallOptions): Promise<T> {
-    return (await this.#call(request, options)) as T
-  }
-}
-
-type Query = Request['query'] & object
-
-function notificationPath(id: string): string {
-  return `/api/notifications/${encodeURIComponent(id)}`
 }
 
 function queryOf(filter: NotificationFilter): Query {
@@ -180,8 +204,4 @@ function queryOf(filter: NotificationFilter): Query {
     from: isoText(from),
     to: isoText(to),
   }
-}
-
-function isoText(instant: Instant | undefined): string | undefined {
-  return instant instanceof Date ? instant.toISOString() : instant
 }

@@ -1,5 +1,6 @@
 import type { Channel, EntityRef, Instant } from '../event.ts'
 import type { Problem } from '../json-text.ts'
+import type { Schedule } from './schedules.ts'
 
 /** Where a notification stands; `docs/reference/states.md` says who moves it. */
 export type NotificationStatus =
@@ -40,6 +41,8 @@ export interface NewNotification {
   templateId?: string
   eventType?: string
   context?: Record<string, unknown>
+  /** For `eventType`: the language to prefer. */
+  locale?: string
   entity?: EntityRef
   dueAt?: Instant | null
   expiresAt?: Instant | null
@@ -47,8 +50,17 @@ export interface NewNotification {
   correlationId?: string
   executionId?: string
   parentExecutionId?: string
-  /** For `to.list`: one notification per member. */
-  expand?: boolean
+}
+
+/** What became of each member of a list. */
+export interface ExpandedNotifications {
+  /** One per member, in the order of the list; those that were there already included. */
+  ids: string[]
+  count: number
+  /** How many an earlier call with the same key had made. */
+  duplicates: number
+  /** Members without an address for any of the channels. */
+  skipped: number
 }
 
 /** The push form: a title and a body for one device. */
@@ -83,6 +95,12 @@ export interface BatchResult {
   errors?: Problem[]
 }
 
+export interface Warning {
+  code: string
+  key?: string
+  message: string
+}
+
 export interface NotificationStatusView {
   notificationId: string
   status: NotificationStatus
@@ -103,6 +121,9 @@ export interface NotificationView {
   accountId: string | null
   /** Masked in lists. */
   to: Address
+  /** Who that is, where it is known, and the exchange it belongs to. */
+  contactId: string | null
+  conversationId: string | null
   eventId: string | null
   eventType: string | null
   entity: EntityRef | null
@@ -119,8 +140,13 @@ export interface NotificationView {
   possibleDuplicate: boolean
   stuck: boolean
   stale: boolean
-  warnings: { code: string; key?: string; message: string }[]
+  warnings: Warning[]
+  /** Whom a recipient list stood for, as of the last attempt; masked in lists. */
   resolvedTargets: string[] | null
+  /** Its content holds secrets: sealed, and shown to nobody. */
+  isSealed: boolean
+  /** Its content held secrets and was removed when it was final. */
+  isScrubbed: boolean
   providerMessageId: string | null
   /** Channels still to be tried should this one fail for good. */
   fallback: Channel[]
@@ -136,7 +162,13 @@ export interface NotificationView {
 }
 
 export interface NotificationDetail extends NotificationView {
-  content: { subject: string | null; body: string; data: Record<string, unknown> } | null
+  /** Null where there is none yet, where it is sealed because it holds secrets, and once those were scrubbed. */
+  content: {
+    subject: string | null
+    body: string
+    data: Record<string, unknown>
+    providerTemplate?: Record<string, unknown>
+  } | null
   attempts: {
     number: number
     outcome: string
@@ -153,15 +185,18 @@ export interface NotificationDetail extends NotificationView {
   receipts: Record<string, unknown>[]
   audit: Record<string, unknown>[]
   event: Record<string, unknown> | null
-  schedule: Record<string, unknown> | null
+  schedule: Schedule | null
 }
 
 export interface NotificationFilter {
   status?: NotificationStatus | readonly NotificationStatus[]
   channel?: Channel
+  eventId?: string
   eventType?: string
   entityType?: string
   entityId?: string
+  contactId?: string
+  conversationId?: string
   site?: string
   accountId?: string
   reason?: string
@@ -177,6 +212,33 @@ export interface NotificationFilter {
 export interface Page<Item> {
   items: Item[]
   nextCursor: string | null
+}
+
+/** A line of an entity's panel: what was sent about it. */
+export interface CommunicationLog {
+  id: string
+  channel: Channel
+  eventType: string | null
+  templateId: string | null
+  templateVersion: number | null
+  /** Masked. */
+  toAddress: string | null
+  status: NotificationStatus
+  provider: string | null
+  providerMessageId: string | null
+  sentAtUtc: string | null
+  attemptCount: number
+  lastError: string | null
+  idempotencyKey: string
+  correlationId: string | null
+  createdAtUtc: string
+  triggeredBy: string
+}
+
+export interface Resent {
+  requestId: string
+  /** The new notifications' ids. */
+  notifications: string[]
 }
 
 /** What `/health` says: `down` (its 503) is an unreachable database, `degraded` no live worker or an open breaker. */

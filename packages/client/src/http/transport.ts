@@ -30,7 +30,7 @@ export interface CallOptions {
 }
 
 export interface Request {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   query?: Record<string, string | readonly string[] | undefined>
   body?: unknown

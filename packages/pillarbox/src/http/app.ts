@@ -7,20 +7,29 @@ import { createEventIntake } from '../intake/events.ts'
 import { createNotificationIntake } from '../intake/notifications.ts'
 import { type ErrorCode, PillarboxError } from '../model/errors.ts'
 import { type Access, installAuthentication } from './auth.ts'
+import { automationScheduleRoutes } from './automation-schedules.ts'
 import { channelAccountRoutes } from './channel-accounts.ts'
+import { communicationLogRoutes } from './communication-logs.ts'
+import { contactRoutes } from './contacts.ts'
 import type { App, AppDeps, Context } from './context.ts'
+import { conversationRoutes } from './conversations.ts'
 import { eventTypeRoutes } from './event-types.ts'
 import { eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
 import { parseJsonBody, textProblem } from './json-body.ts'
 import { keyRoutes } from './keys.ts'
+import { messageTemplateRoutes } from './message-templates.ts'
 import { notificationRoutes } from './notifications.ts'
 import { collectOpenApi, isDocsRoute, serveOpenApi } from './openapi.ts'
 import { outboxRoutes } from './outbox.ts'
 import { createErrorHandler, rawProblem, sendProblem } from './problems.ts'
+import { recipientListRoutes } from './recipient-lists.ts'
+import { resendRoutes } from './resend.ts'
 import { sandboxRoutes } from './sandbox.ts'
+import { sealingKeyRoutes } from './sealing-key.ts'
 import { tenantRoutes } from './tenants.ts'
 import { validatorCompiler } from './validation.ts'
+import { isYamlType, takeYaml } from './yaml-body.ts'
 
 /** One route as it is registered: what the tests and the reference page are held against. */
 export interface RouteEntry {
@@ -41,7 +50,7 @@ declare module 'fastify' {
  * here, so that none can be open by oversight.
  */
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
-  const { store, ids, clock, logger, nudge, config } = deps
+  const { store, ids, clock, logger, nudge, config, renderer, payloadSeal } = deps
   const app = fastify({
     logger: false,
     trustProxy: false,
@@ -108,16 +117,24 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     ...deps,
     authentication,
     accounts,
-    events: createEventIntake({ store, ids, clock, nudge }),
-    notifications: createNotificationIntake({ store, accounts, ids, clock, nudge }),
+    events: createEventIntake({ store, payloadSeal, ids, clock, nudge }),
+    notifications: createNotificationIntake({ store, accounts, renderer, payloadSeal, ids, clock, nudge }),
   }
   const typed: App = app.withTypeProvider<TypeBoxTypeProvider>()
   for (const routes of [
     eventRoutes,
     notificationRoutes,
+    communicationLogRoutes,
+    automationScheduleRoutes,
+    resendRoutes,
     eventTypeRoutes,
+    messageTemplateRoutes,
+    contactRoutes,
+    conversationRoutes,
+    recipientListRoutes,
     channelAccountRoutes,
     keyRoutes,
+    sealingKeyRoutes,
     sandboxRoutes,
     tenantRoutes,
     outboxRoutes,
@@ -168,8 +185,8 @@ function limitInFlight(app: FastifyInstance, max: number): void {
 const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?[ \t]*$/i
 
 /**
- * Bodies are JSON in UTF-8, said so in exactly one way, and not compressed. Everything else is 415, so that no spelling
- * gets past validation.
+ * Bodies are JSON in UTF-8, said so in exactly one way, and not compressed; a route may say that it takes YAML as well.
+ * Everything else is 415, so that no spelling gets past validation.
  */
 function onlyStrictJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -180,10 +197,12 @@ function onlyStrictJson(app: FastifyInstance): void {
       done(error as Error)
     }
   })
+  takeYaml(app)
   app.addHook('preParsing', async (request) => {
     const { 'content-type': type, 'content-encoding': encoding } = request.headers
     if (request.method === 'GET' || request.method === 'HEAD') return
-    if (type !== undefined && !JSON_TYPE.test(type))
+    const isYaml = request.routeOptions.config.takesYaml === true && isYamlType(type)
+    if (type !== undefined && !isYaml && !JSON_TYPE.test(type))
       throw new PillarboxError('unsupported_media_type', 'Send the body as application/json in UTF-8.')
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
       throw new PillarboxError('unsupported_media_type', 'Send the body uncompressed.')

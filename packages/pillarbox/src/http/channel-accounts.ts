@@ -1,4 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { fieldProblems, unknownSettings } from '../channels/fields.ts'
+import { openAccount } from '../dispatch/account-book.ts'
 import { ChannelName, JsonObject, Line, Nullable } from '../intake/body-fields.ts'
 import { ACCOUNT_STATUSES, DEFAULT_BREAKER, type Pace, SLOWEST_PER_SECOND } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
@@ -6,6 +8,7 @@ import { formatDuration, parseDuration } from '../model/duration.ts'
 import { type FieldError, isPillarboxError, PillarboxError } from '../model/errors.ts'
 import { parseRetry, storedRetry } from '../model/retry.ts'
 import { openAccountSecrets, sealAccountSecrets } from '../security/account-secrets.ts'
+import { redact } from '../security/redact.ts'
 import type { StoredAccount } from '../store/store.ts'
 import { callerOf, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
@@ -102,9 +105,17 @@ const AccountJson = Type.Object({
   updatedAt: Type.String({ format: 'date-time' }),
 })
 
+const VerificationJson = Type.Object({
+  isGood: Type.Boolean(),
+  detail: Type.String({ description: 'What the vendor said.' }),
+})
+
+/** How long the vendor may take to say whether it knows the credentials. */
+const VERIFY_MS = 20_000
+
 /** `/api/channel-accounts`: a tenant's credentials, pace and retry policy per provider. */
 export function channelAccountRoutes(app: App, context: Context): void {
-  const { store, ids, seal, registry, accounts, nudge } = context
+  const { store, ids, seal, registry, accounts, nudge, clock } = context
 
   app.route({
     method: 'POST',
@@ -121,7 +132,8 @@ export function channelAccountRoutes(app: App, context: Context): void {
       const tenantId = await tenantOf(request, store)
       const { body } = request
       refuseUnknownProvider(body.channel, body.provider)
-      refuseWrongSettings(body.channel, body.provider, body.settings)
+      const secrets = mergeSecrets({}, body.secrets)
+      refuseWrongFields(body.channel, body.provider, body.settings ?? {}, Object.keys(secrets))
       const id = ids()
       const account: Omit<StoredAccount, 'createdAt' | 'updatedAt'> = {
         id,
@@ -129,13 +141,13 @@ export function channelAccountRoutes(app: App, context: Context): void {
         channel: body.channel,
         provider: body.provider,
         ...replaceable(body),
-        ...sealAccountSecrets(seal, { tenantId, id }, mergeSecrets({}, body.secrets)),
+        ...sealAccountSecrets(seal, { tenantId, id }, secrets),
         status: body.status ?? 'active',
         statusReason: body.status === 'suspended' ? `suspended by ${callerOf(request).actor}` : null,
       }
       if (!(await store.accounts.insert(account))) throw nameTaken()
       accounts.forget(tenantId)
-      return reply.status(201).send(accountJson(await found(tenantId, id)))
+      return reply.status(201).send(shown(await found(tenantId, id)))
     },
   })
 
@@ -164,7 +176,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
           (status === undefined || account.status === status),
       )
       const page = pageOf(wanted, { limit, ...(cursor !== undefined && { cursor }) })
-      return { items: page.items.map(accountJson), nextCursor: page.nextCursor }
+      return { items: page.items.map(shown), nextCursor: page.nextCursor }
     },
   })
 
@@ -175,7 +187,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
     schema: { tags: ['Accounts'], summary: 'One account', querystring: Query(ForOps), response: { 200: AccountJson } },
     async handler(request) {
       const id = idParameter(request)
-      return accountJson(await found(await tenantOf(request, store), id))
+      return shown(await found(await tenantOf(request, store), id))
     },
   })
 
@@ -266,9 +278,42 @@ export function channelAccountRoutes(app: App, context: Context): void {
         await store.accounts.setStatus(id, status, status === 'active' ? null : `suspended by ${actor}`, actor)
         accounts.forget(tenantId)
         nudge('dispatch')
-        return accountJson(await found(tenantId, id))
+        return shown(await found(tenantId, id))
       },
     })
+
+  app.route({
+    method: 'POST',
+    url: '/api/channel-accounts/:id/verify',
+    config: { access: TO_ADMINISTER },
+    schema: {
+      tags: ['Accounts'],
+      summary: 'Ask the vendor whether the credentials are good',
+      description:
+        'A real question to the vendor; nothing is sent to anybody. With good credentials an account that was paused because they were refused sends again.',
+      querystring: Query(ForOps),
+      response: { 200: VerificationJson },
+    },
+    async handler(request) {
+      const id = idParameter(request)
+      const tenantId = await tenantOf(request, store)
+      const stored = await found(tenantId, id)
+      const provider = registry(stored.channel, stored.provider)
+      if (!provider) return { isGood: false, detail: `This version has no provider ${stored.provider}.` }
+      if (!provider.verify) return { isGood: true, detail: 'There is nothing to verify.' }
+      const account = openAccount(stored, openAccountSecrets(seal, stored))
+      const [over, ended] = [new AbortController(), new AbortController()]
+      void clock.sleep(VERIFY_MS, ended.signal).then(() => over.abort())
+      const verified = await provider.verify(account, over.signal).finally(() => ended.abort())
+      if (verified.isGood && stored.status === 'paused') {
+        await store.accounts.setStatus(id, 'active', null, callerOf(request).actor, ['paused'])
+        accounts.forget(tenantId)
+        nudge('dispatch')
+      }
+      const detail = verified.isGood ? verified.detail : verified.error
+      return { isGood: verified.isGood, detail: redact(detail, Object.values(account.secrets)) }
+    },
+  })
 
   async function change(
     tenantId: string,
@@ -278,11 +323,12 @@ export function channelAccountRoutes(app: App, context: Context): void {
     actor: string,
   ): Promise<Static<typeof AccountJson>> {
     const current = await found(tenantId, id)
-    refuseWrongSettings(current.channel, current.provider, changes.settings)
+    const merged = secrets === undefined ? null : mergeSecrets(openAccountSecrets(seal, current), secrets)
+    const names = merged === null ? current.secretNames : Object.keys(merged)
+    refuseWrongFields(current.channel, current.provider, changes.settings ?? current.settings, names)
     const updated = await store.accounts.update(tenantId, id, {
       ...changes,
-      ...(secrets !== undefined &&
-        sealAccountSecrets(seal, current, mergeSecrets(openAccountSecrets(seal, current), secrets))),
+      ...(merged !== null && sealAccountSecrets(seal, current, merged)),
     })
     if (!updated) throw notFound()
     // Paused means that the vendor refused what the account had; what it has now deserves a try.
@@ -290,7 +336,12 @@ export function channelAccountRoutes(app: App, context: Context): void {
       await store.accounts.setStatus(id, 'active', null, actor, ['paused'])
     accounts.forget(tenantId)
     nudge('dispatch')
-    return accountJson(await found(tenantId, id))
+    return shown(await found(tenantId, id))
+  }
+
+  function shown(account: StoredAccount): Static<typeof AccountJson> {
+    const { fields } = registry(account.channel, account.provider) ?? {}
+    return accountJson(account, fields ? unknownSettings(fields, account.settings) : [])
   }
 
   async function found(tenantId: string, id: string): Promise<StoredAccount> {
@@ -299,13 +350,18 @@ export function channelAccountRoutes(app: App, context: Context): void {
     return account
   }
 
-  function refuseWrongSettings(
+  function refuseWrongFields(
     channel: Channel,
     provider: string,
-    settings: Record<string, unknown> | undefined,
+    settings: Record<string, unknown>,
+    secretNames: readonly string[],
   ): void {
-    const errors = settings ? (registry(channel, provider)?.checkSettings?.(settings) ?? []) : []
-    if (errors.length) throw invalid(below('/settings', errors))
+    const { fields, checkSettings } = registry(channel, provider) ?? {}
+    const errors = [
+      ...(fields ? fieldProblems(fields, settings, secretNames) : []),
+      ...below('/settings', checkSettings?.(settings) ?? []),
+    ]
+    if (errors.length) throw invalid(errors)
   }
 
   function refuseUnknownProvider(channel: Channel, provider: string): void {
@@ -319,7 +375,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
 /** Paths of the settings' own, below the body's. */
 function below(pointer: string, errors: readonly FieldError[]): FieldError[] {
   return errors.map(({ path, message }) => ({
-    path: `${pointer}${path && !path.startsWith('/') ? '/' : ''}${path}`,
+    path: path.startsWith(pointer) ? path : `${pointer}${path && !path.startsWith('/') ? '/' : ''}${path}`,
     message,
   }))
 }
@@ -382,7 +438,7 @@ function mergeSecrets(current: Record<string, string>, given: Record<string, unk
   return merged
 }
 
-function accountJson(account: StoredAccount): Static<typeof AccountJson> {
+function accountJson(account: StoredAccount, unknown: readonly string[]): Static<typeof AccountJson> {
   const { warning } = storedRetry(account.retry)
   const pace: PaceJson | null = account.pace
   return {
@@ -400,7 +456,14 @@ function accountJson(account: StoredAccount): Static<typeof AccountJson> {
     priority: account.priority,
     status: account.status,
     statusReason: account.statusReason,
-    warnings: warning === undefined ? [] : [{ code: 'retry_clamped', message: warning }],
+    warnings: [
+      ...(warning === undefined ? [] : [{ code: 'retry_clamped', message: warning }]),
+      ...unknown.map((key) => ({
+        code: 'unknown_setting',
+        key,
+        message: `${account.provider} knows no setting "${key}".`,
+      })),
+    ],
     createdAt: new Date(account.createdAt).toISOString(),
     updatedAt: new Date(account.updatedAt).toISOString(),
   }

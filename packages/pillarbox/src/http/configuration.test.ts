@@ -41,27 +41,38 @@ describe('tenants', () => {
   })
 
   it('take a catalogue with them, by name or whole, or are not made at all', async (t) => {
-    const f = await setup(t, { deps: { readyMade: (name) => (name === 'ready' ? CATALOGUE : null) } })
+    const f = await setup(t)
     const make = (id: string, catalogue: unknown) =>
       f.call(f.opsKey, 'POST', '/ops/tenants', { id, name: id, catalogue })
 
-    for (const [id, catalogue] of [
-      ['named', 'ready'],
-      ['whole', CATALOGUE],
+    for (const [id, catalogue, type] of [
+      ['named', 'atlas', 'booking.cancelled'],
+      ['whole', CATALOGUE, 'booking.confirmed'],
     ] as const) {
       const { keys } = (await make(id, catalogue)).json()
       const types = (await f.call(keys.admin, 'GET', '/api/event-types')).json()
-      assert.deepEqual(
-        types.items.map((type) => type.name),
-        ['booking.confirmed'],
-      )
+      assert.equal(types.items[0]?.name, type)
+      assert.ok(Number(types.items[0]?.templateCount) > 0)
+      const [version] = (await f.call(keys.admin, 'GET', '/api/event-types/versions')).json().items
+      assert.equal(version?.importedBy, 'key:ops')
     }
-    for (const wrong of ['missing', { eventTypes: {} }]) {
+    for (const wrong of ['missing', '../atlas', { eventTypes: {} }]) {
       const answer = await make('broken', wrong)
       assert.deepEqual([answer.statusCode, answer.json().code], [422, 'invalid_catalogue'])
       assert.ok(answer.json().errors[0]?.path.startsWith('/catalogue'))
     }
+    assert.match((await make('broken', 'atals')).json().detail, /ready-made one: atlas, busflow, eventhub, push, scada/)
     assert.equal((await f.call(f.opsKey, 'GET', '/ops/tenants/broken')).statusCode, 404)
+  })
+
+  it('have the catalogue’s locale unless they name one', async (t) => {
+    const f = await setup(t)
+    const make = async (id: string, rest: object) =>
+      (await f.call(f.opsKey, 'POST', '/ops/tenants', { id, name: id, ...rest })).json().defaultLocale
+
+    assert.equal(await make('a', { catalogue: 'busflow' }), 'de-DE')
+    assert.equal(await make('b', { catalogue: 'busflow', defaultLocale: 'de-AT' }), 'de-AT')
+    assert.equal(await make('c', {}), 'en')
   })
 
   it('change what is named and keep the rest', async (t) => {
@@ -107,71 +118,125 @@ describe('tenants', () => {
     })
 })
 
-describe('the catalogue', () => {
-  it('is replaced as a whole, and read back as it was written', async (t) => {
+describe('a tenant’s settings', () => {
+  const ALL = {
+    defaultLocale: 'en-IN',
+    timeZone: 'Asia/Kolkata',
+    region: 'IN',
+    dateFormat: 'dd-MMM-yyyy',
+    currency: 'INR',
+    missingPlaceholder: 'keep',
+    retention: 'P365D',
+    hasuraSecretHeader: 'x-hasura-secret',
+  }
+
+  it('are set by ops and by its admin, and removed with null', async (t) => {
     const f = await setup(t)
-    const tenant = await f.tenant('acme')
+    const { keys } = await f.tenant('acme')
 
-    const answer = await f.call(tenant.keys.admin, 'PUT', '/api/event-types', CATALOGUE)
+    const set = await f.call(f.opsKey, 'PATCH', '/ops/tenants/acme', ALL)
+    assert.equal(set.statusCode, 200, set.body)
+    const { id: _, name: __, createdAt: ___, ...settings } = set.json()
+    assert.deepEqual(settings, ALL)
 
-    assert.deepEqual(answer.json(), {
-      name: 'test',
-      defaultLocale: 'en',
-      version: 1,
-      eventTypes: ['booking.confirmed'],
-      templates: 1,
-    })
-    const read = (await f.call(tenant.keys.viewer, 'GET', '/api/event-types')).json()
-    assert.deepEqual(read.entities, { booking: 'bookings' })
-    const { templates, ...definition } = CATALOGUE.eventTypes['booking.confirmed']
-    assert.deepEqual(read.items, [{ name: 'booking.confirmed', once: 'per-entity', ...definition }])
-    const one = (await f.call(tenant.keys.viewer, 'GET', '/api/event-types/booking.confirmed')).json()
-    assert.equal(one.templates[0]?.body, templates[0]?.body)
-    const second = await f.call(tenant.keys.admin, 'PUT', '/api/event-types', {
-      eventTypes: { other: { entity: 'x' } },
-    })
-    assert.deepEqual([second.json().version, second.json().eventTypes], [2, ['other']])
-    assert.equal((await f.call(tenant.keys.viewer, 'GET', '/api/event-types/booking.confirmed')).statusCode, 404)
+    const { region, currency, dateFormat } = (
+      await f.call(keys.admin, 'PATCH', '/api/tenant', { region: null, currency: 'EUR' })
+    ).json()
+    assert.deepEqual([region, currency, dateFormat], [undefined, 'EUR', 'dd-MMM-yyyy'])
+    assert.equal((await f.call(keys.viewer, 'GET', '/api/tenant')).json().currency, 'EUR')
   })
 
-  it('is refused with all its problems at once, and stays as it was', async (t) => {
+  it('are given when it is made', async (t) => {
     const f = await setup(t)
-    const tenant = await f.tenant('acme')
-    await f.call(tenant.keys.admin, 'PUT', '/api/event-types', CATALOGUE)
 
-    const answer = await f.call(tenant.keys.admin, 'PUT', '/api/event-types', {
-      defaultLocale: 'English',
-      eventTypes: { 'a.b': { entity: 'booking', once: 'twice', delivery: {}, templates: [{ channel: 'pigeon' }] } },
-    })
+    const { keys: _, ...made } = (
+      await f.call(f.opsKey, 'POST', '/ops/tenants', { id: 'acme', name: 'A', ...ALL })
+    ).json()
 
-    assert.deepEqual([answer.statusCode, answer.json().code], [422, 'invalid_catalogue'])
-    const paths = answer.json().errors.map((error) => error.path)
-    for (const path of [
-      '/defaultLocale',
-      '/eventTypes/a.b/once',
-      '/eventTypes/a.b/delivery',
-      '/eventTypes/a.b/templates/0/channel',
-      '/eventTypes/a.b/templates/0/body',
-    ])
-      assert.ok(paths.includes(path), path)
-    assert.equal((await f.call(tenant.keys.viewer, 'GET', '/api/event-types')).json().items.length, 1)
-    for (const body of [[], null, 5, {}])
-      assert.equal((await f.call(tenant.keys.admin, 'PUT', '/api/event-types', body)).json().code, 'invalid_catalogue')
+    assert.deepEqual(made, { id: 'acme', name: 'A', ...ALL, createdAt: made.createdAt })
   })
+
+  for (const [path, body] of [
+    ['/timeZone', { timeZone: 'Mars/Olympus' }],
+    ['/timeZone', { timeZone: '+05:30' }],
+    ['/region', { region: 'XX' }],
+    ['/region', { region: 'India' }],
+    ['/dateFormat', { dateFormat: '' }],
+    ['/dateFormat', { dateFormat: 'whenever' }],
+    ['/currency', { currency: 'rupees' }],
+    ['/currency', { currency: 'QQQ' }],
+    ['/defaultLocale', { defaultLocale: 'en-' }],
+    ['/retention', { retention: '1 year' }],
+    ['/missingPlaceholder', { missingPlaceholder: 'explode' }],
+    ['/hasuraSecretHeader', { hasuraSecretHeader: 'x secret' }],
+    ['/catalogue', { catalogue: 'atlas' }],
+    ['/colour', { colour: 'red' }],
+  ] as const)
+    it(`are refused with ${JSON.stringify(body)}`, async (t) => {
+      const f = await setup(t)
+      const { keys } = await f.tenant('acme')
+
+      for (const answer of [
+        await f.call(keys.admin, 'PATCH', '/api/tenant', body),
+        await f.call(f.opsKey, 'PATCH', '/ops/tenants/acme', body),
+      ]) {
+        assert.equal(answer.statusCode, 422, answer.body)
+        assert.equal(answer.json().errors[0]?.path, path)
+      }
+    })
 })
 
-describe('a template that cannot be read', () => {
-  it('is refused with its catalogue', async (t) => {
+describe('ops keys', () => {
+  it('are issued once in clear, listed without it, and open every tenant until they are revoked', async (t) => {
     const f = await setup(t)
-    const tenant = await f.tenant('acme')
-    const templates = [{ channel: 'email', locale: 'en', body: 'Hi {{name} {% if %}' }]
 
-    const answer = await f.call(tenant.keys.admin, 'PUT', '/api/event-types', {
-      eventTypes: { 'order.paid': { entity: 'order', recipients: [{ email: 'email' }], templates } },
-    })
+    const issued = await f.call(f.opsKey, 'POST', '/ops/keys', { name: 'night shift', ratePerSecond: 50 })
 
-    assert.deepEqual([answer.statusCode, answer.json().code], [422, 'invalid_catalogue'])
-    assert.equal(answer.json().errors[0]?.path, '/eventTypes/order.paid/templates')
+    assert.equal(issued.statusCode, 201, issued.body)
+    const { key, id, role, tenantId } = issued.json()
+    assert.deepEqual([role, tenantId], ['ops', null])
+    assert.equal((await f.call(key, 'GET', '/ops/tenants')).statusCode, 200)
+    const listed = await f.call(f.opsKey, 'GET', '/ops/keys')
+    assert.deepEqual(
+      listed.json().items.map(({ name, revokedAt }) => [name, revokedAt]),
+      [
+        ['night shift', null],
+        ['ops', null],
+      ],
+    )
+    assert.ok(!listed.body.includes(key))
+    assert.equal((await f.call(f.opsKey, 'DELETE', `/ops/keys/${id}`)).statusCode, 204)
+    assert.equal((await f.call(key, 'GET', '/ops/tenants')).statusCode, 401)
+    assert.equal((await f.call(f.opsKey, 'DELETE', `/ops/keys/${id}`)).statusCode, 404)
+  })
+
+  it('are never all revoked, nor left with one that has expired', async (t) => {
+    const f = await setup(t)
+    const [own] = (await f.call(f.opsKey, 'GET', '/ops/keys')).json().items
+    const remove = () => f.call(f.opsKey, 'DELETE', `/ops/keys/${own?.id}`)
+
+    assert.deepEqual([(await remove()).statusCode, (await remove()).json().code], [409, 'last_key'])
+    const expiresAt = new Date(f.now() + 60_000).toISOString()
+    await f.call(f.opsKey, 'POST', '/ops/keys', { name: 'short', expiresAt })
+    f.advance(120_000)
+    assert.equal((await remove()).json().code, 'last_key')
+    await f.call(f.opsKey, 'POST', '/ops/keys', { name: 'lasting' })
+    assert.equal((await remove()).statusCode, 204)
+  })
+
+  it('are not found among a tenant’s, and take no role or site', async (t) => {
+    const f = await setup(t)
+    const { keys } = await f.tenant('acme')
+    const theirs = (await f.call(keys.admin, 'POST', '/api/keys', { name: 'x', role: 'viewer' })).json()
+
+    assert.equal((await f.call(f.opsKey, 'DELETE', `/ops/keys/${theirs.id}`)).statusCode, 404)
+    for (const [path, body] of [
+      ['/role', { name: 'x', role: 'ops' }],
+      ['/site', { name: 'x', site: 'plant' }],
+      ['/name', {}],
+      ['/expiresAt', { name: 'x', expiresAt: '2020-01-01T00:00:00Z' }],
+    ] as const)
+      assert.equal((await f.call(f.opsKey, 'POST', '/ops/keys', body)).json().errors[0]?.path, path)
   })
 })
 
@@ -433,6 +498,7 @@ describe('the sandbox', () => {
     subject: null,
     body: 'x',
     data: {},
+    providerTemplate: null,
     correlationId: null,
     acceptedAt: 0,
     duplicateOf: null,

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
+import type { ReadyCatalogues } from '../catalogue/ready.ts'
 import type { Registry } from '../channels/registry.ts'
 import type { MessageFilter, SandboxMessage } from '../channels/sandbox/vendor.ts'
 import type { AccountDirectory } from '../intake/accounts.ts'
@@ -8,7 +9,9 @@ import type { EventIntake } from '../intake/events.ts'
 import type { NotificationIntake } from '../intake/notifications.ts'
 import type { Clock, IdSource, Logger } from '../model/ports.ts'
 import type { Replan } from '../operate/act.ts'
-import type { ReadyMadeCatalogue } from '../operate/provision.ts'
+import type { Resend } from '../operate/resend.ts'
+import type { Renderer } from '../render/render.ts'
+import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Seal } from '../security/seal.ts'
 import type { Store, WakeTopic } from '../store/store.ts'
 import type { Authentication } from './auth.ts'
@@ -33,7 +36,11 @@ export interface AppDeps {
   /** Wakes the loops; a hint, never waited for. */
   nudge: (topic: WakeTopic) => void
   replan: Replan
-  readyMade: ReadyMadeCatalogue
+  resend: Resend
+  renderer: Renderer
+  /** Secret payload fields and the contents made from them. */
+  payloadSeal: PayloadSeal
+  readyMade: ReadyCatalogues
   /** Reads what the sandbox providers took; absent where there is no sandbox. */
   sandbox?: SandboxReader
   /** Age of the oldest notification or event that is due and waits; null when nothing does. */

@@ -69,7 +69,7 @@ describe('publishing events', () => {
 
     const unknown = await publish({ ...EVENT, type: 'booking.moved' })
     assert.deepEqual([unknown.statusCode, unknown.json().code], [422, 'unknown_event_type'])
-    const eventTypes = { ...CATALOGUE.eventTypes, 'booking.moved': { entity: 'booking' } }
+    const eventTypes = { ...CATALOGUE.eventTypes, 'booking.moved': { entity: 'booking', recipients: [] } }
     await f.call(tenant.keys.admin, 'PUT', '/api/event-types', { ...CATALOGUE, eventTypes })
     assert.equal((await publish({ ...EVENT, type: 'booking.moved' })).statusCode, 202)
   })
@@ -77,7 +77,7 @@ describe('publishing events', () => {
   it('forgets a type that was removed, here at once and elsewhere within a second', async (t) => {
     const { f, tenant, publish } = await setup(t)
     await publish(EVENT)
-    const eventTypes = { 'other.type': { entity: 'booking' } }
+    const eventTypes = { 'other.type': { entity: 'booking', recipients: [] } }
     await f.call(tenant.keys.admin, 'PUT', '/api/event-types', { eventTypes })
 
     assert.equal((await publish({ ...EVENT, id: 'e-2' })).statusCode, 422)

@@ -1,11 +1,18 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyInstance, InjectOptions } from 'fastify'
+import { readyCatalogues } from '../catalogue/ready.ts'
 import type { Provider } from '../channels/channel.ts'
 import { createRegistry } from '../channels/registry.ts'
 import { CHANNELS } from '../model/channel.ts'
-import type { Clock } from '../model/ports.ts'
+import type { Clock, Logger } from '../model/ports.ts'
 import { issueKey } from '../operate/provision.ts'
+import { createContextBook } from '../plan/context-book.ts'
+import { createEventBook } from '../plan/event-book.ts'
+import { createPeopleBook } from '../plan/people.ts'
+import { createResend } from '../plan/resend.ts'
+import { createRenderer } from '../render/render.ts'
 import { createIdSource } from '../runtime/ids.ts'
+import { createPayloadSeal } from '../security/payload-seal.ts'
 import { createSeal } from '../security/seal.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
 import type { ApiKey, Role, Store, WakeTopic } from '../store/store.ts'
@@ -39,66 +46,120 @@ export interface Answer {
 
 /** Whatever an answer may hold, so that tests can name it; that it is there is what they assert. */
 export interface AnswerJson {
-  accountId: unknown
   acceptedAt: unknown
+  accountId: unknown
   action: unknown
   actor: unknown
+  added: unknown
+  approvedAt: unknown
+  approvedBy: unknown
+  attemptCount: unknown
   attempts: unknown
   audit: AnswerJson[]
   backlog: unknown
   body: unknown
   breaker: unknown
+  changedBy: unknown
+  changes: AnswerJson[]
   channel: unknown
   city: unknown
   code: unknown
+  contactId: unknown
   content: unknown
+  context: unknown
+  conversationId: unknown
   correlationId: unknown
   createdAt: string
+  currency: unknown
   database: unknown
+  dateFormat: unknown
+  defaultLocale: unknown
+  delivery: unknown
   detail: string
+  document: string
+  dryRun: unknown
   dueAt: unknown
   duplicate: unknown
+  duplicates: unknown
   email: string
   entities: unknown
+  entity: unknown
   errors: { path: string; message: string }[]
   event: AnswerJson
+  eventId: unknown
+  eventType: unknown
   eventTypes: unknown
   executionId: unknown
   from: unknown
   id: string
+  idempotencyKey: string
+  importedAt: unknown
+  importedBy: unknown
   index: unknown
+  isActive: unknown
+  isEdited: unknown
+  isScrubbed: unknown
+  isSealed: unknown
   items: AnswerJson[]
   key: string
   keys: { admin: string }
+  kind: unknown
   lastError: unknown
   links: unknown
+  locale: unknown
+  memberCount: unknown
+  members: unknown
+  message: string
+  missing: unknown
   name: string
   nextCursor: string | null
   nights: unknown
   notificationId: unknown
+  notifications: string[]
   onUnknown: unknown
   openBreakers: unknown
   openapi: unknown
   pace: unknown
+  path: unknown
   payload: AnswerJson
+  phone: unknown
   priority: unknown
+  profileId: unknown
+  progress: unknown
+  providerTemplate: unknown
   reason: string
   receipts: unknown
   recipients: unknown
+  region: unknown
   requestId: string
+  resolvedTargets: unknown
   results: AnswerJson[]
   retry: unknown
+  revokedAt: unknown
+  role: unknown
   schedule: AnswerJson
+  scopeId: unknown
+  scopeType: unknown
   secrets: unknown
+  segments: unknown
   settings: unknown
   status: unknown
   statusReason: unknown
   stuck: unknown
+  subject: unknown
+  templateCount: unknown
+  templateId: unknown
   templateVersion: unknown
   templates: AnswerJson[]
   tenantId: unknown
+  text: string
+  timing: unknown
   to: AnswerJson
+  toAddress: unknown
+  triggeredBy: unknown
+  unknown: unknown
   updatedAt: unknown
+  userId: unknown
   version: unknown
   warnings: AnswerJson[]
   workers: AnswerJson[]
@@ -109,19 +170,38 @@ export interface TestTenant {
   keys: Record<Exclude<Role, 'ops'>, string>
 }
 
-export async function openFixture(
-  options: { config?: Partial<HttpConfig>; deps?: Partial<AppDeps>; wrapStore?: (store: Store) => Store } = {},
-): Promise<Fixture> {
+export interface FixtureOptions {
+  config?: Partial<HttpConfig>
+  deps?: Partial<AppDeps>
+  wrapStore?: (store: Store) => Store
+  /** An empty store, not migrated. Default: SQLite in memory. */
+  open?: (deps: { clock: Clock; logger: Logger }) => Promise<Store>
+}
+
+export async function openFixture(options: FixtureOptions = {}): Promise<Fixture> {
   let now = Date.UTC(2026, 0, 15, 12)
   const clock: Clock = { now: () => now, monotonic: () => now, sleep: () => Promise.resolve() }
   const log: string[] = []
   const write = (fields: unknown, message: string): void => void log.push(`${message} ${JSON.stringify(fields)}`)
   const logger = { debug: write, info: write, warn: write, error: write }
-  const opened = await openSqlite({ path: ':memory:', clock, logger })
+  const opened = await (options.open?.({ clock, logger }) ?? openSqlite({ path: ':memory:', clock, logger }))
   await opened.migrate()
   const store = options.wrapStore?.(opened) ?? opened
   const ids = createIdSource(clock, seededRandom(7))
   const nudges: WakeTopic[] = []
+  const nudge = (topic: WakeTopic): void => void nudges.push(topic)
+  const renderer = createRenderer()
+  const sealing = createPayloadSeal(Buffer.alloc(32, 1))
+  const contexts = createContextBook(store, clock, 1_000)
+  const planning = {
+    store,
+    events: createEventBook({ store, contexts, sealing, resolve: null, clock }),
+    people: createPeopleBook({ people: store.people, clock, ids }),
+    renderer,
+    sealing,
+    clock,
+    ids,
+  }
   const deps: AppDeps = {
     store,
     ids,
@@ -129,9 +209,12 @@ export async function openFixture(
     logger,
     registry: createRegistry([pretendProvider('sandbox'), pretendProvider('fcm'), pretendProvider('wns')]),
     seal: createSeal(Buffer.alloc(32, 1)),
-    nudge: (topic) => void nudges.push(topic),
+    nudge,
     replan: async () => ({ problem: { reason: 'no_templates_found', error: 'There is still no template.' } }),
-    readyMade: () => null,
+    resend: createResend({ ...planning, logger, nudge }),
+    renderer,
+    payloadSeal: sealing,
+    readyMade: readyCatalogues,
     version: '0.0.0-test',
     ...options.deps,
     config: { ...DEFAULT_HTTP_CONFIG, ...options.config },

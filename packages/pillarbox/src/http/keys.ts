@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Instant, instantMs, Line, Nullable } from '../intake/body-fields.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import { issueKey } from '../operate/provision.ts'
-import type { ApiKey } from '../store/store.ts'
+import type { ApiKey, Role } from '../store/store.ts'
 import { type Access, OPS_ONLY, TO_ADMINISTER, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { ForOps, Id, idParameter, isoOrNull, notFound, PageSchema, Paging, pageOf, Query } from './schemas.ts'
@@ -46,7 +46,19 @@ const KeyJson = Type.Object({
 })
 const IssuedKeyJson = Type.Object({ key: Type.String({ description: 'Shown this once.' }), ...fields })
 
-/** The same three routes twice: for ops under the tenant, for a tenant's admin under `/api/keys`. */
+const NewOpsKey = Type.Object(
+  {
+    name: NewKey.properties.name,
+    expiresAt: NewKey.properties.expiresAt,
+    ratePerSecond: NewKey.properties.ratePerSecond,
+  },
+  { additionalProperties: false },
+)
+
+/**
+ * The same three routes twice: for ops under the tenant, for a tenant's admin under `/api/keys`. And the keys of ops
+ * themselves, of which one is always left.
+ */
 export function keyRoutes(app: App, context: Context): void {
   routes('/ops/tenants/:id/keys', OPS_ONLY, {}, async (request) => {
     const id = tenantParameter(request)
@@ -54,6 +66,7 @@ export function keyRoutes(app: App, context: Context): void {
     return id
   })
   routes('/api/keys', TO_ADMINISTER, ForOps, (request) => tenantOf(request, context.store))
+  opsKeyRoutes(app, context)
 
   function routes(
     url: string,
@@ -129,7 +142,75 @@ export function keyRoutes(app: App, context: Context): void {
   }
 }
 
-function refuseNonsense({ role, site, expiresAt }: NewKey, now: number): void {
+/** `/ops/keys`: the keys that span tenants. */
+function opsKeyRoutes(app: App, context: Context): void {
+  const { store, clock, authentication } = context
+
+  app.route({
+    method: 'POST',
+    url: '/ops/keys',
+    config: { access: OPS_ONLY },
+    schema: { tags: ['Keys'], summary: 'Issue an ops key', body: NewOpsKey, response: { 201: IssuedKeyJson } },
+    async handler(request, reply) {
+      const { name, ratePerSecond = null, expiresAt } = request.body
+      refuseNonsense({ ...request.body, role: 'ops' }, clock.now())
+      const issued = await issueKey(context, {
+        tenantId: null,
+        name,
+        role: 'ops',
+        ratePerSecond,
+        expiresAt: instantMs(expiresAt),
+      })
+      return reply.status(201).send({ ...issued, expiresAt: isoOrNull(issued.expiresAt) })
+    },
+  })
+
+  app.route({
+    method: 'GET',
+    url: '/ops/keys',
+    config: { access: OPS_ONLY },
+    schema: {
+      tags: ['Keys'],
+      summary: 'List ops keys, revoked ones too',
+      querystring: Query(Paging),
+      response: { 200: PageSchema(KeyJson) },
+    },
+    async handler(request) {
+      const { limit, cursor } = request.query
+      const page = pageOf(await store.keys.list(null), { limit, ...(cursor !== undefined && { cursor }) })
+      return { items: page.items.map(keyJson), nextCursor: page.nextCursor }
+    },
+  })
+
+  app.route({
+    method: 'DELETE',
+    url: '/ops/keys/:id',
+    config: { access: OPS_ONLY },
+    schema: {
+      tags: ['Keys'],
+      summary: 'Revoke an ops key',
+      description: 'It is refused everywhere within 5 seconds. 409 last_key where no other one would be left.',
+      response: { 204: Type.Null() },
+    },
+    async handler(request, reply) {
+      const keyId = idParameter(request)
+      const now = clock.now()
+      const keys = await store.keys.list(null)
+      const isValid = ({ revokedAt, expiresAt }: ApiKey) =>
+        revokedAt === null && (expiresAt === null || expiresAt > now)
+      if (!keys.some(({ id, revokedAt }) => id === keyId && revokedAt === null)) throw notFound()
+      if (!keys.some((key) => key.id !== keyId && isValid(key)))
+        throw new PillarboxError('last_key', 'No other ops key is valid: issue one first.')
+      if (!(await store.keys.revoke(null, keyId))) throw notFound()
+      authentication.forget(keyId)
+      return reply.status(204).send(null)
+    },
+  })
+}
+
+type NonsenseIn = Omit<NewKey, 'role'> & { role: Role }
+
+function refuseNonsense({ role, site, expiresAt }: NonsenseIn, now: number): void {
   const errors: FieldError[] = []
   if (site !== undefined && site !== null && role !== 'publisher')
     errors.push({ path: '/site', message: 'may only be given to a publisher' })

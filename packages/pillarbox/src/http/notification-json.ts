@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox'
-import { ChannelName, EntityRef, Nullable } from '../intake/body-fields.ts'
+import { ChannelName, EntityRef, JsonObject, Nullable } from '../intake/body-fields.ts'
 import { EVENT_STATUSES, type EventRecipient, SCHEDULE_STATUSES, type StoredEvent } from '../model/event.ts'
 import { isLive, NOTIFICATION_STATUSES } from '../model/notification.ts'
 import { RECEIPT_KINDS } from '../model/receipt.ts'
 import { type Address, maskAddress } from '../model/recipient.ts'
+import { withoutSealedTexts } from '../security/payload-seal.ts'
 import type { AttemptView, AuditView, NotificationView, ReceiptView, StoredSchedule } from '../store/store.ts'
 import type { HttpConfig } from './context.ts'
 import { Id, isoOrNull, WarningSchema } from './schemas.ts'
@@ -33,6 +34,8 @@ const fields = {
   provider: text,
   accountId: text,
   to: AddressJson,
+  contactId: text,
+  conversationId: text,
   eventId: text,
   eventType: text,
   entity: Nullable(EntityRef),
@@ -50,7 +53,11 @@ const fields = {
   stuck: Type.Boolean(),
   stale: Type.Boolean(),
   warnings: Type.Array(WarningSchema),
-  resolvedTargets: Nullable(Type.Array(Type.String())),
+  resolvedTargets: Nullable(
+    Type.Array(Type.String(), { description: 'Whom a recipient list stood for, as of the last attempt.' }),
+  ),
+  isSealed: Type.Boolean({ description: 'Its content holds secrets: sealed, and shown to nobody.' }),
+  isScrubbed: Type.Boolean({ description: 'Its content held secrets and was removed when it was final.' }),
   providerMessageId: text,
   fallback: Type.Array(ChannelName),
   fallbackOf: text,
@@ -126,8 +133,9 @@ const ReceiptJson = Type.Object({
   providerMessageId: Type.String(),
 })
 
-const ScheduleJson = Type.Object({
-  id: Type.String(),
+export const ScheduleJson = Type.Object({
+  id: Id,
+  tenantId: Type.String(),
   eventId: Type.String(),
   eventType: Type.String(),
   entity: EntityRef,
@@ -137,13 +145,27 @@ const ScheduleJson = Type.Object({
   lastError: text,
   createdAt: Type.String({ format: 'date-time' }),
   completedAt: instant,
+  approvedBy: text,
+  approvedAt: instant,
+  progress: Nullable(
+    Type.Object(
+      { planned: Type.Integer(), total: Type.Integer() },
+      { description: 'Of one with very many recipients: how many are planned so far, of how many.' },
+    ),
+  ),
 })
 
 /** All there is to know about a notification. */
 export const NotificationDetailJson = Type.Object({
   ...fields,
   content: Nullable(
-    Type.Object({ subject: text, body: Type.String(), data: Type.Record(Type.String(), Type.Unknown()) }),
+    Type.Object({
+      subject: text,
+      body: Type.String(),
+      data: JsonObject,
+      isHtml: Type.Optional(Type.Boolean()),
+      providerTemplate: Type.Optional(JsonObject),
+    }),
   ),
   attempts: Type.Array(AttemptJson),
   receipts: Type.Array(ReceiptJson),
@@ -176,6 +198,8 @@ export function notificationJson(
     provider: view.provider,
     accountId: view.accountId,
     to: reveal ? view.to : maskAddress(view.to),
+    contactId: view.contactId,
+    conversationId: view.conversationId,
     eventId: view.eventId,
     eventType: view.eventType,
     entity: view.entity,
@@ -193,8 +217,9 @@ export function notificationJson(
     stuck: isLive(view.status) && now - waitingSince > config.stuckAfterMs,
     stale: view.status === 'sent' && view.sentAt !== null && now - view.sentAt > config.staleAfterMs,
     warnings: view.warnings,
-    // Filled once recipient lists are resolved at delivery; a single address is its own target.
-    resolvedTargets: null,
+    resolvedTargets: reveal ? view.resolvedTargets : (view.resolvedTargets?.map(maskTarget) ?? null),
+    isSealed: view.content !== null && 'sealed' in view.content,
+    isScrubbed: view.isScrubbed,
     providerMessageId: view.providerMessageId,
     fallback: view.fallback,
     fallbackOf: view.fallbackOf,
@@ -207,6 +232,11 @@ export function notificationJson(
     deliveredAt: isoOrNull(view.deliveredAt),
     readAt: isoOrNull(view.readAt),
   }
+}
+
+/** A member of a list is reached by email, or by telephone. */
+function maskTarget(target: string): string {
+  return (target.includes('@') ? maskAddress({ email: target }).email : maskAddress({ phone: target }).phone) ?? '***'
 }
 
 export function statusJson(view: NotificationView): Static<typeof NotificationStatusJson> {
@@ -238,11 +268,15 @@ export function auditJson(row: AuditView, view: NotificationView): Static<typeof
 }
 
 export function scheduleJson(schedule: StoredSchedule): Static<typeof ScheduleJson> {
+  const { progress } = schedule
   return {
     ...schedule,
     dueAt: new Date(schedule.dueAt).toISOString(),
     createdAt: new Date(schedule.createdAt).toISOString(),
     completedAt: isoOrNull(schedule.completedAt),
+    approvedAt: isoOrNull(schedule.approvedAt),
+    // Where planning goes on is its own affair.
+    progress: progress && { planned: progress.planned, total: progress.total },
   }
 }
 
@@ -267,11 +301,12 @@ export function eventJson(event: StoredEvent): Static<typeof EventJson> {
   }
 }
 
-/** The event with payload and recipients; whoever may not see addresses sees them masked. */
+/** The event with payload and recipients; whoever may not see addresses sees them masked, and nobody sees secrets. */
 export function eventDetailJson(event: StoredEvent, reveal: boolean): Static<typeof EventJson> {
+  const payload = withoutSealedTexts(event.payload)
   return {
     ...eventJson(event),
-    payload: reveal ? event.payload : maskDeep(event.payload),
+    payload: reveal ? payload : maskDeep(payload),
     recipients: reveal ? event.recipients : (event.recipients?.map(maskRecipient) ?? null),
     channels: event.channels,
     conversation: event.conversation,

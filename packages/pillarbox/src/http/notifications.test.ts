@@ -435,40 +435,24 @@ describe('reading notifications', () => {
     }
     await f.store.events.insert([event])
     const [id, scheduleId] = [f.deps.ids(), f.deps.ids()]
-    await f.store.plan.events(1, () => ({
-      kind: 'notifications',
+    const notification = sampleNotification({
+      id,
+      tenantId: 'acme',
+      channel: 'email',
+      accountId: null,
+      provider: null,
+      to: { email: 'alice@example.com' },
+      content: null,
+      eventId: 'e-1',
+      eventType: event.type,
       scheduleId,
-      notifications: [
-        {
-          id,
-          tenantId: 'acme',
-          idempotencyKey: 'k',
-          channel: 'email',
-          accountId: null,
-          provider: null,
-          to: { email: 'alice@example.com' },
-          content: null,
-          eventId: 'e-1',
-          eventType: event.type,
-          scheduleId,
-          entity: event.entity,
-          templateId: null,
-          templateVersion: null,
-          locale: null,
-          correlationId: null,
-          executionId: null,
-          parentExecutionId: null,
-          site: null,
-          triggeredBy: 'system',
-          fallback: [],
-          fallbackOf: null,
-          warnings: [],
-          dueAt: null,
-          expiresAt: null,
-          parked: { reason: 'no_templates_found', error: 'none' },
-        },
-      ],
-    }))
+      entity: event.entity,
+      parked: { reason: 'no_templates_found', error: 'none' },
+    })
+    await f.store.plan.events(1, {
+      prepare() {},
+      plan: () => ({ kind: 'notifications', scheduleId, notifications: [notification], cancels: null }),
+    })
 
     const whole = (await f.call(tenant.keys.operator, 'GET', `${URL}/${id}`)).json()
     assert.equal(whole.schedule.id, scheduleId)
@@ -583,7 +567,20 @@ describe('acting on a notification', () => {
     assert.equal(early.json().code, 'not_plannable')
     assert.match(early.json().detail, /no_templates_found: There is no template yet/)
     const content = { subject: 'S', body: 'B', data: {} }
-    answer = { replacement: { accountId, provider: 'sandbox', content, templateId: 'tpl', templateVersion: 2 } }
+    answer = {
+      replacement: {
+        accountId,
+        provider: 'sandbox',
+        channel: 'email',
+        to: { email: 'a@example.com' },
+        content,
+        templateId: f.deps.ids(),
+        templateVersion: 2,
+        locale: 'en',
+        fallback: [],
+        warnings: [],
+      },
+    }
     const retried = await f.call(tenant.keys.operator, 'POST', `${URL}/${id}/retry`)
     assert.deepEqual([retried.json().status, retried.json().templateVersion], ['queued', 2])
     assert.deepEqual((await view(f, id)).content, content)

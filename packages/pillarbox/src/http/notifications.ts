@@ -1,15 +1,16 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { ChannelName, instantMs } from '../intake/body-fields.ts'
 import { isPushBody, MAX_IDEMPOTENCY_KEY, NotificationBody, PushBody } from '../intake/notifications.ts'
-import type { Channel } from '../model/channel.ts'
 import { ERRORS, PillarboxError } from '../model/errors.ts'
-import { ACTIONS, type Action, NOTIFICATION_STATUSES, type NotificationStatus } from '../model/notification.ts'
+import { ACTIONS, type Action, NOTIFICATION_STATUSES } from '../model/notification.ts'
 import { REASONS } from '../model/reason.ts'
 import { actOnNotification } from '../operate/act.ts'
 import type { NotificationFilter, NotificationView } from '../store/store.ts'
 import { callerOf, scopeOf, TO_OPERATE, TO_PUBLISH, TO_READ, TO_READ_STATUS, tenantOf } from './auth.ts'
 import type { App, Context, HttpConfig } from './context.ts'
+import { entityQuery } from './entity-query.ts'
 import { type ItemAnswer, itemProblem } from './items.ts'
+import { keySeenBy } from './masking.ts'
 import {
   attemptJson,
   auditJson,
@@ -31,6 +32,14 @@ const SubmittedJson = Type.Object({
   id: Id,
   status: Type.Enum([...NOTIFICATION_STATUSES]),
   links: Type.Object({ self: Type.String(), status: Type.String() }),
+})
+
+/** What `expand` made of a recipient list. */
+const ExpandedJson = Type.Object({
+  ids: Type.Array(Id, { description: 'One per member, in the order of the list.' }),
+  count: Type.Integer(),
+  duplicates: Type.Integer({ description: 'How many of them an earlier call with the same key had made.' }),
+  skipped: Type.Integer({ description: 'Members without an address for any of the channels.' }),
 })
 
 const checkNotification = bodyCheck(NotificationBody)
@@ -61,22 +70,26 @@ export function notificationRoutes(app: App, context: Context): void {
     schema: {
       tags: ['Intake'],
       summary: 'Send one notification',
-      description: 'A repeated idempotency key answers 409 with the first notification’s id, whatever the body.',
+      description:
+        'A repeated idempotency key answers 409 with the first notification’s id, whatever the body. With `expand` the answer has the ids of one notification per member, at most 10,000; a call that was cut short is repeated with the same key and makes what is missing.',
       headers: Type.Object({ 'idempotency-key': Type.Optional(Type.String({ maxLength: MAX_IDEMPOTENCY_KEY })) }),
       querystring: Query(ForOps),
       body: Type.Union([NotificationBody, PushBody]),
-      response: { 202: SubmittedJson },
+      response: { 202: Type.Union([SubmittedJson, ExpandedJson]) },
     },
     async handler(request, reply) {
       const tenantId = await tenantOf(request, store)
       const body = withHeaderKey(request.body, request.headers['idempotency-key'])
-      const [answer] = await context.notifications.submit({ tenantId, actor: callerOf(request).actor }, [body])
+      const caller = { tenantId, actor: callerOf(request).actor }
+      if (!isPushBody(body) && body.expand) {
+        const { ids, duplicates, skipped } = await context.notifications.expand(caller, body)
+        if (duplicates === ids.length) throw duplicateNotification(ids[0] ?? '')
+        return reply.status(202).send({ ids, count: ids.length, duplicates, skipped })
+      }
+      const [answer] = await context.notifications.submit(caller, [body])
       if (!answer) throw new PillarboxError('internal', 'the intake gave no answer')
       if ('problem' in answer) throw answer.problem
-      if (answer.duplicate)
-        throw new PillarboxError('duplicate_notification', 'A notification with this idempotency key exists.', {
-          notificationId: answer.id,
-        })
+      if (answer.duplicate) throw duplicateNotification(answer.id)
       const self = `/api/notifications/${answer.id}`
       return reply.status(202).send({ id: answer.id, status: answer.status, links: { self, status: `${self}/status` } })
     },
@@ -140,7 +153,7 @@ export function notificationRoutes(app: App, context: Context): void {
       summary: 'List notifications, newest first',
       description:
         'Beside the named filters, `<entityType>Id=` finds the notifications of one entity, e.g. `bookingId=12345`.',
-      querystring: ListQuery,
+      querystring: listQuery.schema,
       response: { 200: PageSchema(NotificationJson) },
     },
     async handler(request) {
@@ -148,7 +161,11 @@ export function notificationRoutes(app: App, context: Context): void {
       const filter = filterOf(request.query, scopeOf(request), config)
       const page = await store.notifications.list(filter, { limit, ...(cursor !== undefined && { cursor }) })
       const now = clock.now()
-      return { items: page.items.map((view) => notificationJson(view, { now, config })), nextCursor: page.nextCursor }
+      const items = page.items.map((view) => ({
+        ...notificationJson(view, { now, config }),
+        idempotencyKey: keySeenBy(request, view),
+      }))
+      return { items, nextCursor: page.nextCursor }
     },
   })
 
@@ -171,11 +188,12 @@ export function notificationRoutes(app: App, context: Context): void {
         store.receipts.list(view.id),
         store.notifications.audit(view.id),
         view.eventId === null ? null : store.events.find(view.tenantId, view.eventId),
-        view.scheduleId === null ? null : store.notifications.schedule(view.tenantId, view.scheduleId),
+        view.scheduleId === null ? null : store.schedules.find(view.tenantId, view.scheduleId),
       ])
       return {
         ...notificationJson(view, { now: clock.now(), config, reveal }),
-        content: view.content,
+        idempotencyKey: keySeenBy(request, view),
+        content: view.content === null || 'sealed' in view.content ? null : view.content,
         attempts: attempts.map(attemptJson),
         receipts: receipts.map(receiptJson),
         audit: audit.map((row) => auditJson(row, view)),
@@ -254,85 +272,69 @@ function withHeaderKey<T extends NotificationBody | PushBody>(body: T, header: s
   return { ...body, idempotencyKey: header }
 }
 
-/** Filters of their own that end in Id. */
-const NAMED_IDS = ['entity', 'account', 'tenant']
+function duplicateNotification(notificationId: string): PillarboxError {
+  return new PillarboxError('duplicate_notification', 'A notification with this idempotency key exists.', {
+    notificationId,
+  })
+}
 
-/** Fields of a notification that are no filters; as `<entityType>Id` they would silently find nothing. */
-const NOT_ENTITIES = [
-  'correlation',
-  'execution',
-  'parentExecution',
-  'template',
-  'event',
-  'providerMessage',
-  'notification',
-]
-
-const ENTITY_FILTER = `^(?!(?:${[...NAMED_IDS, ...NOT_ENTITIES].join('|')})Id$)[A-Za-z][\\w-]{0,62}Id$`
+/** Fields of a notification that are no filters. */
+const NOT_FILTERS = ['correlation', 'execution', 'parentExecution', 'template', 'providerMessage', 'notification']
 
 /** `?stuck=true` narrows the list; there is no asking for the others. */
 function OnlyTrue(description: string) {
   return Type.Unsafe<true>({ type: 'boolean', const: true, description })
 }
 
-const listParameters = {
-  status: Type.Optional(Type.Array(Type.Enum([...NOTIFICATION_STATUSES]), { maxItems: NOTIFICATION_STATUSES.length })),
-  channel: Type.Optional(ChannelName),
-  eventType: Type.Optional(Type.String({ maxLength: 100 })),
-  entityType: Type.Optional(Type.String({ maxLength: 63 })),
-  entityId: Type.Optional(Type.String({ maxLength: 200 })),
-  site: Type.Optional(Type.String({ maxLength: 100 })),
-  accountId: Type.Optional(Type.String({ maxLength: 36 })),
-  reason: Type.Optional(
-    Type.String({ pattern: `^(?:${Object.keys(REASONS).join('|')}|fallback_triggered:[a-z_]{1,20})$` }),
-  ),
-  possibleDuplicate: Type.Optional(Type.Boolean()),
-  stuck: Type.Optional(OnlyTrue('Live, and due for longer than the server’s stuckAfter.')),
-  stale: Type.Optional(OnlyTrue('Sent longer ago than the server’s staleAfter, without a receipt since.')),
-  from: Type.Optional(Type.String({ format: 'date-time' })),
-  to: Type.Optional(Type.String({ format: 'date-time' })),
-  q: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 300,
-      description: 'Exactly an id, an idempotency key, a provider’s id or an address.',
-    }),
-  ),
-}
-
-const ListQuery = Type.Object(
-  { ...listParameters, ...ForOps, ...Paging },
-  { additionalProperties: false, patternProperties: { [ENTITY_FILTER]: { type: 'string', maxLength: 200 } } },
+const listQuery = entityQuery(
+  {
+    status: Type.Optional(
+      Type.Array(Type.Enum([...NOTIFICATION_STATUSES]), { maxItems: NOTIFICATION_STATUSES.length }),
+    ),
+    channel: Type.Optional(ChannelName),
+    eventId: Type.Optional(Type.String({ maxLength: 200 })),
+    eventType: Type.Optional(Type.String({ maxLength: 100 })),
+    contactId: Type.Optional(Type.String({ maxLength: 36 })),
+    conversationId: Type.Optional(Type.String({ maxLength: 36 })),
+    site: Type.Optional(Type.String({ maxLength: 100 })),
+    accountId: Type.Optional(Type.String({ maxLength: 36 })),
+    reason: Type.Optional(
+      Type.String({ pattern: `^(?:${Object.keys(REASONS).join('|')}|fallback_triggered:[a-z_]{1,20})$` }),
+    ),
+    possibleDuplicate: Type.Optional(Type.Boolean()),
+    stuck: Type.Optional(OnlyTrue('Live, and due for longer than the server’s stuckAfter.')),
+    stale: Type.Optional(OnlyTrue('Sent longer ago than the server’s staleAfter, without a receipt since.')),
+    from: Type.Optional(Type.String({ format: 'date-time' })),
+    to: Type.Optional(Type.String({ format: 'date-time' })),
+    q: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 300,
+        description: 'Exactly an id, an idempotency key, a provider’s id or an address.',
+      }),
+    ),
+    ...ForOps,
+    ...Paging,
+  },
+  NOT_FILTERS,
 )
 
-interface ListQuery {
-  status?: NotificationStatus[]
-  channel?: Channel
-  eventType?: string
-  entityType?: string
-  entityId?: string
-  site?: string
-  accountId?: string
-  reason?: string
-  possibleDuplicate?: boolean
-  stuck?: true
-  stale?: true
-  from?: string
-  to?: string
-  q?: string
-}
-
-function filterOf(query: ListQuery, tenantId: string | null, config: HttpConfig): NotificationFilter {
-  const filter: NotificationFilter = {}
+function filterOf(
+  query: Static<typeof listQuery.schema>,
+  tenantId: string | null,
+  config: HttpConfig,
+): NotificationFilter {
+  const filter: NotificationFilter = listQuery.entityOf(query)
   if (query.stuck) filter.stuckForMs = config.stuckAfterMs
   if (query.stale) filter.staleForMs = config.staleAfterMs
   if (tenantId !== null) filter.tenantId = tenantId
   for (const name of [
     'status',
     'channel',
+    'eventId',
     'eventType',
-    'entityType',
-    'entityId',
+    'contactId',
+    'conversationId',
     'site',
     'accountId',
     'reason',
@@ -344,14 +346,5 @@ function filterOf(query: ListQuery, tenantId: string | null, config: HttpConfig)
   const to = instantMs(query.to)
   if (from !== null) filter.from = from
   if (to !== null) filter.to = to
-  for (const [name, value] of Object.entries(query)) {
-    if (!name.endsWith('Id') || NAMED_IDS.includes(name.slice(0, -2))) continue
-    if (filter.entityId !== undefined || filter.entityType !== undefined)
-      throw new PillarboxError('invalid_query', `${name} cannot be combined with another entity.`, {
-        errors: [{ path: name, message: 'cannot be combined with another entity' }],
-      })
-    filter.entityType = name.slice(0, -2)
-    filter.entityId = String(value)
-  }
   return filter
 }

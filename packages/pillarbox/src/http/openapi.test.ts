@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as ajvFormats from 'ajv-formats'
-import { type Fixture, openFixture } from './fixture.ts'
+import { CATALOGUE, type Fixture, openFixture } from './fixture.ts'
 
 interface Document {
   openapi: string
@@ -92,7 +92,40 @@ describe('the OpenAPI document', () => {
     const email = { channel: 'email', to: { email: 'a@example.test' }, body: 'x' }
     await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', account)
     const { id } = (await f.call(tenant.keys.admin, 'POST', '/api/notifications', email)).json()
+    await f.call(tenant.keys.admin, 'PUT', '/api/event-types', CATALOGUE)
+    const admin = async (url: string, body: object) => (await f.call(tenant.keys.admin, 'POST', url, body)).json().id
+    const template = await admin('/api/message-templates', {
+      eventType: 'booking.confirmed',
+      channel: 'sms',
+      body: 'Hi {{nobody}}',
+      providerTemplate: { dltTemplateId: '1707' },
+    })
+    const contact = await admin('/api/contacts', { email: 'a@example.test' })
+    const list = await admin('/api/recipient-lists', { name: 'team', members: [{ email: 'a@example.test' }] })
+    const booking = { type: 'booking', id: '42' }
+    const about = { tenantId: 'acme', contactId: contact, conversation: booking }
+    const [person] = await f.store.people.resolve([about], f.deps.ids)
+    await f.call(tenant.keys.admin, 'POST', '/api/events', { type: 'booking.confirmed', entity: booking })
+    const scheduleId = f.deps.ids()
+    await f.store.plan.events(1, {
+      prepare() {},
+      plan: () => ({ kind: 'schedule', scheduleId, dueAt: f.now(), needsApproval: true, cancels: null }),
+    })
+    await f.call(tenant.keys.admin, 'POST', '/api/notifications', { ...email, entity: booking })
     for (const [path, url] of [
+      ['/api/message-templates', '/api/message-templates'],
+      ['/api/message-templates/{id}', `/api/message-templates/${template}`],
+      ['/api/message-templates/{id}/versions', `/api/message-templates/${template}/versions`],
+      ['/api/contacts', '/api/contacts'],
+      ['/api/contacts/{id}', `/api/contacts/${contact}`],
+      ['/api/conversations', '/api/conversations'],
+      ['/api/conversations/{id}', `/api/conversations/${person?.conversationId}`],
+      ['/api/recipient-lists', '/api/recipient-lists'],
+      ['/api/recipient-lists/{id}', `/api/recipient-lists/${list}`],
+      ['/api/recipient-lists/{id}/members', '/api/recipient-lists/team/members'],
+      ['/api/automation-schedules', '/api/automation-schedules'],
+      ['/api/automation-schedules/{id}', `/api/automation-schedules/${scheduleId}`],
+      ['/api/communication-logs', '/api/communication-logs?bookingId=42'],
       ['/api/notifications', '/api/notifications'],
       ['/api/notifications/{id}', `/api/notifications/${id}`],
       ['/api/notifications/{id}/status', `/api/notifications/${id}/status`],
@@ -105,6 +138,7 @@ describe('the OpenAPI document', () => {
       const schema = document.paths[path]?.['get']?.responses['200']?.content?.['application/json']?.schema
       const validate = ajv.compile(schema ?? false)
       const answer = await f.call(tenant.keys.admin, 'GET', url)
+      assert.equal(answer.statusCode, 200, `${path} ${answer.body}`)
       assert.ok(validate(answer.json()), `${path} ${JSON.stringify(validate.errors)}`)
     }
     const problem =

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, it } from 'node:test'
+import { PillarboxError } from '../model/errors.ts'
+import type { Resend } from '../operate/resend.ts'
 import { ROLES, type Role } from '../store/store.ts'
 import { type Answer, CATALOGUE, type Fixture, openFixture, type TestTenant } from './fixture.ts'
 
@@ -12,10 +14,14 @@ interface Entry {
   /** Fills the path's parameters with something of that tenant. */
   path?: (tenant: TestTenant) => Promise<Record<string, string>>
   body?: () => unknown
+  /** Parameters it cannot do without. */
+  query?: string
   /** What an allowed role gets. */
   ok: number
   /** The path names the tenant itself, which only ops may use. */
   isTenantPath?: boolean
+  /** What the path names is counted by each tenant for itself: the first is there for everybody. */
+  isNumbered?: boolean
 }
 
 let f: Fixture
@@ -47,9 +53,22 @@ const key = async (tenant: TestTenant): Promise<Record<string, string>> => {
 }
 const eventType = async (tenant: TestTenant): Promise<Record<string, string>> => {
   const name = `only.${tenant.id}`
-  const catalogue = { eventTypes: { ...CATALOGUE.eventTypes, [name]: { entity: 'booking' } } }
+  const catalogue = {
+    ...CATALOGUE,
+    eventTypes: { ...CATALOGUE.eventTypes, [name]: { entity: 'booking', recipients: [] } },
+  }
   await f.call(tenant.keys.admin, 'PUT', '/api/event-types', catalogue)
   return { name }
+}
+/** A version that no other tenant has: each counts its own. */
+const catalogueVersion = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const highest = async (id: string): Promise<number> => (await f.store.catalogue.current(id))?.version ?? 0
+  const others = await Promise.all(['tenant-a', 'tenant-b'].map(highest))
+  for (let version = 0; version <= Math.max(...others); ) {
+    const catalogue = { ...CATALOGUE, name: unique() }
+    version = Number((await f.call(tenant.keys.admin, 'PUT', '/api/event-types', catalogue)).json().version)
+  }
+  return { version: String(await highest(tenant.id)) }
 }
 const failedEvent = async (tenant: TestTenant): Promise<Record<string, string>> => {
   await eventType(tenant)
@@ -59,6 +78,51 @@ const failedEvent = async (tenant: TestTenant): Promise<Record<string, string>> 
   await f.store.plan.deferEvent({ tenantId: tenant.id, id }, 'broken', null)
   return { id }
 }
+/** One that stands where `action` may be asked for. */
+const schedule =
+  (action: 'cancel' | 'replay' | 'approve' | 'reject') =>
+  async (tenant: TestTenant): Promise<Record<string, string>> => {
+    const body = { id: unique(), type: 'booking.confirmed', entity: { type: 'booking', id: '1' } }
+    await f.call(tenant.keys.publisher, 'POST', '/api/events', body)
+    const id = f.deps.ids()
+    const needsApproval = action === 'approve' || action === 'reject'
+    const dueAt = f.now() + 60_000
+    await f.store.plan.events(1_000, {
+      prepare() {},
+      plan: (event) =>
+        event.id === body.id
+          ? { kind: 'schedule', scheduleId: id, dueAt, needsApproval, cancels: null }
+          : { kind: 'later' },
+    })
+    if (action === 'replay') await f.store.plan.deferSchedule({ tenantId: tenant.id, id }, 'broken', null)
+    return { id }
+  }
+/** A template of its own scope, so that there can be any number. */
+const newTemplate = () => ({
+  eventType: 'booking.confirmed',
+  channel: 'email',
+  locale: 'en',
+  body: 'x',
+  scopeType: 'listing',
+  scopeId: unique(),
+})
+const template = async (tenant: TestTenant): Promise<Record<string, string>> => ({
+  id: (await f.call(tenant.keys.admin, 'POST', '/api/message-templates', newTemplate())).json().id,
+})
+const contact = async (tenant: TestTenant): Promise<Record<string, string>> => ({
+  id: (await f.call(tenant.keys.admin, 'POST', '/api/contacts', { profileId: unique() })).json().id,
+})
+const conversation = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const about = { tenantId: tenant.id, profileId: unique(), conversation: { type: 'booking', id: '1' } }
+  const [person] = await f.store.people.resolve([about], f.deps.ids)
+  return { id: String(person?.conversationId) }
+}
+const recipientList = async (tenant: TestTenant): Promise<Record<string, string>> => ({
+  id: (await f.call(tenant.keys.admin, 'POST', '/api/recipient-lists', { name: unique(), members: [] })).json().id,
+})
+const opsKey = async (): Promise<Record<string, string>> => ({
+  id: (await f.call(f.opsKey, 'POST', '/ops/keys', { name: unique() })).json().id,
+})
 const tenantPath = async (tenant: TestTenant): Promise<Record<string, string>> => ({ id: tenant.id })
 
 const EMAIL = () => ({ channel: 'email', to: { email: 'a@example.test' }, body: 'x' })
@@ -81,8 +145,53 @@ const ENTRIES: Record<string, Entry> = {
   'POST /api/notifications/:id/discard': { path: parked, ok: 200 },
   'POST /api/notifications/:id/cancel': { path: queued, ok: 200 },
   'POST /api/notifications/:id/park': { path: queued, ok: 200 },
+  'GET /api/communication-logs': { query: 'bookingId=1', ok: 200 },
+  'GET /api/automation-schedules': { ok: 200 },
+  'GET /api/automation-schedules/:id': { path: schedule('cancel'), ok: 200 },
+  'POST /api/automation-schedules/:id/cancel': { path: schedule('cancel'), ok: 200 },
+  'POST /api/automation-schedules/:id/replay': { path: schedule('replay'), ok: 200 },
+  'POST /api/automation-schedules/:id/approve': { path: schedule('approve'), ok: 200 },
+  'POST /api/automation-schedules/:id/reject': { path: schedule('reject'), ok: 200 },
+  'POST /api/:plural/:id/resend-notification': {
+    path: async (tenant) => ({ plural: 'bookings', id: `of-${tenant.id}` }),
+    body: () => ({ channel: 'email' }),
+    ok: 202,
+  },
+  'GET /api/message-templates': { ok: 200 },
+  'POST /api/message-templates': { body: newTemplate, ok: 201 },
+  'GET /api/message-templates/:id': { path: template, ok: 200 },
+  'PUT /api/message-templates/:id': { path: template, body: newTemplate, ok: 200 },
+  'PATCH /api/message-templates/:id': { path: template, body: () => ({ body: 'y' }), ok: 200 },
+  'DELETE /api/message-templates/:id': { path: template, ok: 204 },
+  'GET /api/message-templates/:id/versions': { path: template, ok: 200 },
+  'POST /api/message-templates/preview': { body: () => ({ channel: 'email', body: 'x', context: {} }), ok: 200 },
+  'POST /api/message-templates/:id/preview': { path: template, body: () => ({ context: {} }), ok: 200 },
+  'POST /api/message-templates/:id/test-send': {
+    path: template,
+    body: () => ({ to: { email: 'a@example.test' }, context: {} }),
+    ok: 202,
+  },
+  'GET /api/contacts': { ok: 200 },
+  'POST /api/contacts': { body: () => ({ profileId: unique() }), ok: 201 },
+  'GET /api/contacts/:id': { path: contact, ok: 200 },
+  'PUT /api/contacts/:id': { path: contact, body: () => ({ profileId: unique() }), ok: 200 },
+  'PATCH /api/contacts/:id': { path: contact, body: () => ({ name: 'Ada' }), ok: 200 },
+  'DELETE /api/contacts/:id': { path: contact, ok: 204 },
+  'GET /api/conversations': { ok: 200 },
+  'GET /api/conversations/:id': { path: conversation, ok: 200 },
+  'PATCH /api/conversations/:id': { path: conversation, body: () => ({ status: 'closed' }), ok: 200 },
+  'GET /api/recipient-lists': { ok: 200 },
+  'POST /api/recipient-lists': { body: () => ({ name: unique(), members: [] }), ok: 201 },
+  'GET /api/recipient-lists/:id': { path: recipientList, ok: 200 },
+  'PUT /api/recipient-lists/:id': { path: recipientList, body: () => ({ name: unique(), members: [] }), ok: 200 },
+  'PATCH /api/recipient-lists/:id': { path: recipientList, body: () => ({ name: unique() }), ok: 200 },
+  'DELETE /api/recipient-lists/:id': { path: recipientList, ok: 204 },
+  'GET /api/recipient-lists/:id/members': { path: recipientList, ok: 200 },
+  'POST /api/recipient-lists/:id/members': { path: recipientList, body: () => ({ members: [] }), ok: 200 },
   'GET /api/event-types': { ok: 200 },
   'GET /api/event-types/:name': { path: eventType, ok: 200 },
+  'GET /api/event-types/versions': { ok: 200 },
+  'GET /api/event-types/versions/:version': { path: catalogueVersion, ok: 200, isNumbered: true },
   'PUT /api/event-types': { body: () => CATALOGUE, ok: 200 },
   'POST /api/channel-accounts': {
     body: () => ({ channel: 'sms', provider: 'sandbox', name: unique() }),
@@ -98,12 +207,14 @@ const ENTRIES: Record<string, Entry> = {
   },
   'DELETE /api/channel-accounts/:id': { path: idleAccount, ok: 204 },
   'POST /api/channel-accounts/:id/suspend': { path: idleAccount, ok: 200 },
+  'POST /api/channel-accounts/:id/verify': { path: idleAccount, ok: 200 },
   'POST /api/channel-accounts/:id/activate': { path: idleAccount, ok: 200 },
   'POST /api/keys': { body: () => ({ name: unique(), role: 'viewer' }), ok: 201 },
   'GET /api/keys': { ok: 200 },
   'DELETE /api/keys/:keyId': { path: key, ok: 204 },
   'GET /api/tenant': { ok: 200 },
   'PATCH /api/tenant': { body: () => ({ name: 'Renamed' }), ok: 200 },
+  'GET /api/sealing-key': { ok: 200 },
   'GET /api/sandbox/messages': { ok: 200 },
   'POST /ops/tenants': { body: () => ({ id: unique(), name: 'New' }), ok: 201 },
   'GET /ops/tenants': { ok: 200 },
@@ -117,12 +228,21 @@ const ENTRIES: Record<string, Entry> = {
   },
   'GET /ops/tenants/:id/keys': { path: tenantPath, ok: 200, isTenantPath: true },
   'DELETE /ops/tenants/:id/keys/:keyId': { path: key, ok: 204, isTenantPath: true },
+  'POST /ops/keys': { body: () => ({ name: unique() }), ok: 201 },
+  'GET /ops/keys': { ok: 200 },
+  'DELETE /ops/keys/:id': { path: opsKey, ok: 204 },
   'GET /ops/outbox': { ok: 200 },
   'POST /ops/outbox/:id/replay': { path: failedEvent, ok: 200 },
   'GET /health': { ok: 200 },
   'GET /health/live': { ok: 200 },
   'GET /health/ready': { ok: 200 },
   'GET /openapi.json': { ok: 200 },
+}
+
+/** Knows one booking of each tenant. */
+const resend: Resend = async ({ tenantId, entity }) => {
+  if (entity.id !== `of-${tenantId}`) throw new PillarboxError('not_found', 'There is nothing with this id.')
+  return { requestId: unique(), notifications: [] }
 }
 
 const RANDOM_ID = '019bc186-0000-7000-8000-000000000000'
@@ -133,7 +253,7 @@ describe('the route table', () => {
   let b: TestTenant
 
   before(async () => {
-    f = await openFixture({ deps: { sandbox: () => [] } })
+    f = await openFixture({ deps: { sandbox: () => [], resend } })
     a = await f.tenant('tenant-a')
     b = await f.tenant('tenant-b')
     for (const tenant of [a, b]) await eventType(tenant)
@@ -191,7 +311,7 @@ describe('the route table', () => {
       const random = await request(name, 'admin', a, a, { [parameter]: RANDOM_ID })
       assert.equal(theirs.statusCode, 404, `${name}: ${theirs.body}`)
       assert.deepEqual(withoutId(theirs), withoutId(random), name)
-      for (const wrong of NOT_IDS) {
+      for (const wrong of NOT_IDS.slice(ENTRIES[name]?.isNumbered ? 1 : 0)) {
         const malformed = await request(name, 'admin', a, a, { [parameter]: wrong })
         assert.deepEqual(withoutId(malformed), withoutId(random), `${name} ${wrong}`)
       }
@@ -280,7 +400,9 @@ describe('the route table', () => {
     assert.ok(entry)
     const [method, url = ''] = name.split(' ')
     const path = fill(url, { ...(await entry.path?.(owner)), ...parameters })
-    return f.call(role === 'ops' ? f.opsKey : caller.keys[role], method ?? 'GET', path + query, entry.body?.())
+    const asked = [query.slice(1), entry.query ?? ''].filter((part) => part !== '').join('&')
+    const to = asked === '' ? path : `${path}?${asked}`
+    return f.call(role === 'ops' ? f.opsKey : caller.keys[role], method ?? 'GET', to, entry.body?.())
   }
 })
 

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import type { Target } from '../channels/channel.ts'
 import { ChannelName, JsonObject, Nullable } from '../intake/body-fields.ts'
 import { PillarboxError } from '../model/errors.ts'
 import { maskAddress } from '../model/recipient.ts'
@@ -18,10 +19,16 @@ const MessageJson = Type.Object({
   subject: Nullable(Type.String()),
   body: Type.String(),
   data: JsonObject,
+  providerTemplate: Nullable(JsonObject),
   correlationId: Nullable(Type.String()),
   acceptedAt: Type.String({ format: 'date-time' }),
   duplicateOf: Nullable(Type.String({ description: 'The first message with the same key.' })),
 })
+
+function masked({ bcc, ...to }: Target): Target {
+  const one = (email: string): string => maskAddress({ email }).email ?? '***'
+  return { ...maskAddress(to), ...(bcc && { bcc: bcc.map(one) }) }
+}
 
 /** `/api/sandbox/messages`: what the pretend vendor took, as its recipients would see it. */
 export function sandboxRoutes(app: App, { sandbox }: Context): void {
@@ -59,7 +66,7 @@ export function sandboxRoutes(app: App, { sandbox }: Context): void {
       return {
         items: items.map((message) => ({
           ...message,
-          to: { ...(reveal ? message.to : maskAddress(message.to)) },
+          to: { ...(reveal ? message.to : masked(message.to)) },
           acceptedAt: new Date(message.acceptedAt).toISOString(),
         })),
         nextCursor: found.length > limit ? (items.at(-1)?.id ?? null) : null,

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { Nullable } from '../intake/body-fields.ts'
-import { PillarboxError } from '../model/errors.ts'
+import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { PageOf } from '../store/store.ts'
 
 /** What routes' schemas share. They validate, type and document alike. */
@@ -32,7 +32,7 @@ export const WarningSchema = Type.Object({
   message: Type.String(),
 })
 
-const FieldErrorSchema = Type.Object({ path: Type.String(), message: Type.String() })
+export const FieldErrorSchema = Type.Object({ path: Type.String(), message: Type.String() })
 
 export const ProblemSchema = Type.Object(
   {
@@ -60,16 +60,26 @@ export const ItemResult = Type.Object({
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
+export function isId(text: string): boolean {
+  return UUID.test(text.toLowerCase())
+}
+
 /** An id out of a path. One that cannot be an id is simply not found. */
 export function idParameter(request: { params: unknown }, name = 'id'): string {
   const id = String((request.params as Record<string, unknown>)[name]).toLowerCase()
-  if (!UUID.test(id)) throw notFound()
+  if (!isId(id)) throw notFound()
   return id
 }
 
 /** The same words for an id that never was, one that is malformed, and one of another tenant. */
 export function notFound(): PillarboxError {
   return new PillarboxError('not_found', 'There is nothing with this id.')
+}
+
+/** The body has the right form, but what it says cannot be. */
+export function invalidBody(errors: FieldError[]): PillarboxError {
+  const [first] = errors
+  return new PillarboxError('invalid_body', `${first?.path || 'The body'} ${first?.message}.`, { errors })
 }
 
 export function isoOrNull(ms: number | null): string | null {

@@ -1,19 +1,26 @@
 import { type Static, Type } from 'typebox'
-import { Line, LocaleTag } from '../intake/body-fields.ts'
-import { parseDuration } from '../model/duration.ts'
-import { PillarboxError } from '../model/errors.ts'
-import { assertTimeZone, provisionTenant } from '../operate/provision.ts'
+import { Line, LocaleTag, Nullable } from '../intake/body-fields.ts'
+import { provisionTenant } from '../operate/provision.ts'
+import { settingProblems } from '../operate/tenant-settings.ts'
 import type { Tenant } from '../store/store.ts'
-import { OPS_ONLY, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
+import { callerOf, OPS_ONLY, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { ForOps, notFound, PageSchema, Paging, Query } from './schemas.ts'
+import { ForOps, invalidBody, notFound, PageSchema, Paging, Query } from './schemas.ts'
 
 const settings = {
-  region: Type.Optional(Line(1, 40)),
-  dateFormat: Type.Optional(Line(1, 60)),
-  missingPlaceholder: Type.Optional(Type.Enum(['empty', 'keep'])),
-  retention: Type.Optional(Type.String({ maxLength: 40, description: 'An ISO 8601 duration, such as P365D.' })),
-  hasuraSecretHeader: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' })),
+  region: Type.String({
+    maxLength: 2,
+    description: 'ISO 3166. Telephone numbers without a country code are of this country.',
+  }),
+  dateFormat: Line(
+    1,
+    60,
+    'How templates write dates: short, medium, long, full, iso, or a pattern such as dd-MMM-yyyy.',
+  ),
+  currency: Type.String({ maxLength: 3, description: 'ISO 4217. What amounts without a currency are in.' }),
+  missingPlaceholder: Type.Enum(['empty', 'keep'], { description: 'What a placeholder without a value becomes.' }),
+  retention: Type.String({ maxLength: 40, description: 'An ISO 8601 duration, such as P365D.' }),
+  hasuraSecretHeader: Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
 }
 
 const SETTINGS = Object.keys(settings) as (keyof typeof settings)[]
@@ -23,7 +30,12 @@ const TenantJson = Type.Object({
   name: Type.String(),
   defaultLocale: Type.String(),
   timeZone: Type.String(),
-  ...settings,
+  region: Type.Optional(settings.region),
+  dateFormat: Type.Optional(settings.dateFormat),
+  currency: Type.Optional(settings.currency),
+  missingPlaceholder: Type.Optional(settings.missingPlaceholder),
+  retention: Type.Optional(settings.retention),
+  hasuraSecretHeader: Type.Optional(settings.hasuraSecretHeader),
   createdAt: Type.String({ format: 'date-time' }),
 })
 
@@ -31,7 +43,12 @@ const changes = {
   name: Type.Optional(Line(1, 200)),
   defaultLocale: Type.Optional(LocaleTag),
   timeZone: Type.Optional(Line(1, 64)),
-  ...settings,
+  region: Type.Optional(Nullable(settings.region)),
+  dateFormat: Type.Optional(Nullable(settings.dateFormat)),
+  currency: Type.Optional(Nullable(settings.currency)),
+  missingPlaceholder: Type.Optional(Nullable(settings.missingPlaceholder)),
+  retention: Type.Optional(Nullable(settings.retention)),
+  hasuraSecretHeader: Type.Optional(Nullable(settings.hasuraSecretHeader)),
 }
 
 const NewTenant = Type.Object(
@@ -42,7 +59,7 @@ const NewTenant = Type.Object(
     catalogue: Type.Optional(
       Type.Unsafe<unknown>({
         anyOf: [{ type: 'string', maxLength: 63 }, { type: 'object' }],
-        description: 'The name of a ready-made catalogue, or a catalogue.',
+        description: 'A catalogue, or the name of a ready-made one: atlas, busflow, eventhub, push or scada.',
       }),
     ),
   },
@@ -69,15 +86,13 @@ export function tenantRoutes(app: App, context: Context): void {
       response: { 201: Type.Object({ ...TenantJson.properties, keys: Type.Object({ admin: Type.String() }) }) },
     },
     async handler(request, reply) {
-      const { id, name, defaultLocale = 'en', timeZone = 'UTC', catalogue, ...given } = request.body
-      const { tenant, adminKey } = await provisionTenant(context, {
-        id,
-        name,
-        defaultLocale,
-        timeZone,
-        settings: settingsOf(given),
-        catalogue,
-      })
+      const { id, name, defaultLocale, timeZone = 'UTC', catalogue, ...given } = request.body
+      refuseNonsense(request.body)
+      const { tenant, adminKey } = await provisionTenant(
+        context,
+        { id, name, defaultLocale, timeZone, settings: withSettings({}, given), catalogue },
+        callerOf(request).actor,
+      )
       return reply.status(201).send({ ...tenantJson(tenant), keys: { admin: adminKey } })
     },
   })
@@ -114,6 +129,7 @@ export function tenantRoutes(app: App, context: Context): void {
     schema: {
       tags: ['Tenants'],
       summary: 'Change a tenant’s settings',
+      description: 'null removes one.',
       body: TenantChanges,
       response: { 200: TenantJson },
     },
@@ -140,6 +156,7 @@ export function tenantRoutes(app: App, context: Context): void {
     schema: {
       tags: ['Tenants'],
       summary: 'Change the own tenant’s settings',
+      description: 'null removes one.',
       querystring: Query(ForOps),
       body: TenantChanges,
       response: { 200: TenantJson },
@@ -154,14 +171,13 @@ export function tenantRoutes(app: App, context: Context): void {
   }
 
   async function change(id: string, { name, defaultLocale, timeZone, ...given }: TenantChanges) {
-    if (timeZone !== undefined) assertTimeZone(timeZone)
-    const named = settingsOf(given)
+    refuseNonsense({ ...given, ...(defaultLocale && { defaultLocale }), ...(timeZone && { timeZone }) })
     const current = await found(id)
     const tenant = await store.tenants.update(id, {
       ...(name !== undefined && { name }),
       ...(defaultLocale !== undefined && { defaultLocale }),
       ...(timeZone !== undefined && { timeZone }),
-      ...(Object.keys(named).length > 0 && { settings: { ...current.settings, ...named } }),
+      ...(Object.keys(given).length > 0 && { settings: withSettings(current.settings, given) }),
     })
     if (!tenant) throw notFound()
     return tenantJson(tenant)
@@ -175,12 +191,18 @@ export function tenantParameter(request: { params: unknown }): string {
   return id
 }
 
-function settingsOf(given: Pick<TenantChanges, keyof typeof settings>): Record<string, unknown> {
-  if (given.retention !== undefined && !((parseDuration(given.retention) ?? 0) > 0)) {
-    const message = 'must be an ISO 8601 duration, such as P365D'
-    throw new PillarboxError('invalid_body', `/retention ${message}.`, { errors: [{ path: '/retention', message }] })
-  }
-  return Object.fromEntries(SETTINGS.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]))
+function refuseNonsense(given: TenantChanges): void {
+  const problems = settingProblems(given)
+  if (problems.length) throw invalidBody(problems)
+}
+
+/** What is named changes, null removes it, the rest stays. */
+function withSettings(
+  current: Record<string, unknown>,
+  given: Pick<TenantChanges, keyof typeof settings>,
+): Record<string, unknown> {
+  const merged = { ...current, ...given }
+  return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null && value !== undefined))
 }
 
 function tenantJson({

@@ -3,6 +3,7 @@ import * as ajvFormats from 'ajv-formats'
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { FieldError } from '../model/errors.ts'
+import { schemaErrors } from '../model/schema-errors.ts'
 
 // At run time the default export is the plugin; under nodenext its types say it is a namespace.
 const addFormats = ajvFormats.default as unknown as (ajv: Ajv) => Ajv
@@ -67,46 +68,11 @@ export function bodyCheck(schema: TSchema): BodyCheck {
 
 /** What is wrong, field by field, in words that never repeat the value. */
 export function fieldErrors(validation: readonly FastifySchemaValidationError[], context: string): FieldError[] {
-  const errors: FieldError[] = []
-  const seen = new Set<string>()
-  for (const { keyword, instancePath, params, message } of validation) {
-    if (keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'if') continue
-    const error = fieldError(keyword, instancePath, params, message ?? 'is not as expected')
-    if (context !== 'body') error.path = error.path.replace(/^\//, '').replaceAll('/', '.')
-    const key = `${error.path} ${error.message}`
-    if (!seen.has(key)) errors.push(error)
-    seen.add(key)
-  }
-  return errors
-}
-
-function fieldError(keyword: string, path: string, params: Record<string, unknown>, message: string): FieldError {
-  switch (keyword) {
-    case 'additionalProperties':
-    case 'unevaluatedProperties':
-      return { path: `${path}/${pointer(params['additionalProperty'])}`, message: 'is not a known field' }
-    case 'required':
-      return { path: `${path}/${pointer(params['missingProperty'])}`, message: 'is required' }
-    case 'enum':
-      return { path, message: `must be one of ${(params['allowedValues'] as unknown[]).map(String).join(', ')}` }
-    case 'const':
-      return { path, message: `must be ${JSON.stringify(params['allowedValue'])}` }
-    case 'pattern':
-      return { path, message: `must match ${String(params['pattern'])}` }
-    case 'format':
-      return { path, message: FORMATS[String(params['format'])] ?? message }
-    case 'type':
-      return { path, message: `must be ${[params['type']].flat().join(' or ')}` }
-    default:
-      return { path, message: message.replace(/^must NOT have/, 'must not have') }
-  }
+  const errors = schemaErrors(validation, FORMATS)
+  if (context === 'body') return errors
+  return errors.map(({ path, message }) => ({ path: path.replace(/^\//, '').replaceAll('/', '.'), message }))
 }
 
 const FORMATS: Record<string, string> = {
   'date-time': 'must be an ISO 8601 time with zone, such as 2026-03-15T09:30:00Z',
-}
-
-/** A field's name as a part of a JSON pointer; long ones are cut, because they come from outside. */
-function pointer(name: unknown): string {
-  return String(name).slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')
 }

@@ -48,11 +48,12 @@ export async function actOnNotification(
 
 /** For one that has its words and only lacked an account. */
 async function findAccount(notification: NotificationView, accounts: AccountDirectory): Promise<ReplanAnswer> {
-  const { tenantId, channel, to, content, templateId, templateVersion } = notification
+  const { tenantId, channel, to, content, templateId, templateVersion, locale, fallback, warnings } = notification
   const account = await accounts.choose(tenantId, channel, to)
   if (!account || !content)
     return { problem: { reason: 'no_active_channels', error: `The tenant has no active account for ${channel}.` } }
-  return { replacement: { accountId: account.id, provider: account.provider, content, templateId, templateVersion } }
+  const words = { content, templateId, templateVersion, locale, warnings }
+  return { replacement: { accountId: account.id, provider: account.provider, channel, to, fallback, ...words } }
 }
 
 function refusal(action: Action, status: string): PillarboxError {

@@ -1,0 +1,110 @@
+import { type Calls, type PageOptions, path } from './calls.ts'
+import type { CallOptions } from './transport.ts'
+
+/** With at least one of profileId, userId, phone and email. */
+export interface NewContact {
+  /** The person's id in your application. */
+  profileId?: string | null
+  /** The id that in_app notifications go to. */
+  userId?: string | null
+  name?: string | null
+  /** Kept in E.164 form; without a country code it is one of the tenant's region. */
+  phone?: string | null
+  email?: string | null
+  locale?: string | null
+}
+
+/** Name, phone and email are masked for a viewer. */
+export interface Contact extends Required<NewContact> {
+  id: string
+  tenantId: string
+  createdAt: string
+  updatedAt: string
+  /** Paths of what the contact was sent, and of its conversations. */
+  links: { notifications: string; conversations: string }
+}
+
+/** `/api/contacts`. An identifier that another contact has is refused with 409 `already_exists`. */
+export interface Contacts {
+  /** `q`: exactly a profile id, user id, phone or email, or the beginning of a name. */
+  list(filter?: { q?: string }, options?: PageOptions & CallOptions): AsyncGenerator<Contact, void, undefined>
+  get(id: string, options?: CallOptions): Promise<Contact>
+  create(contact: NewContact, options?: CallOptions): Promise<Contact>
+  /** What is not given is no longer known. */
+  replace(id: string, contact: NewContact, options?: CallOptions): Promise<Contact>
+  /** Null removes a field. */
+  update(id: string, changes: NewContact, options?: CallOptions): Promise<Contact>
+  remove(id: string, options?: CallOptions): Promise<void>
+}
+
+export function contactsOf(calls: Calls): Contacts {
+  return {
+    list: (filter = {}, options = {}) => calls.all('/api/contacts', { ...filter }, options),
+    get: (id, options = {}) => calls.get(path`/api/contacts/${id}`, {}, options),
+    create: (contact, options = {}) => calls.send('POST', '/api/contacts', contact, options),
+    replace: (id, contact, options = {}) => calls.send('PUT', path`/api/contacts/${id}`, contact, options),
+    update: (id, changes, options = {}) => calls.send('PATCH', path`/api/contacts/${id}`, changes, options),
+    remove: async (id, options = {}) => {
+      await calls.send('DELETE', path`/api/contacts/${id}`, undefined, options)
+    },
+  }
+}
+
+/** With an email, a phone, or both. */
+export interface ListMember {
+  name?: string | null
+  email?: string | null
+  phone?: string | null
+}
+
+export interface RecipientList {
+  id: string
+  tenantId: string
+  name: string
+  memberCount: number
+  createdAt: string
+  updatedAt: string
+  links: { self: string; members: string }
+}
+
+/** `/api/recipient-lists`. A list is named by its id or by its name. */
+export interface RecipientLists {
+  list(options?: PageOptions & CallOptions): AsyncGenerator<RecipientList, void, undefined>
+  /** With all its members where they are 200 at most, else null: then go through `members`. */
+  get(list: string, options?: CallOptions): Promise<RecipientList & { members: Required<ListMember>[] | null }>
+  /** With up to 10,000 members; `duplicates` says how many were given twice. */
+  create(
+    list: { name: string; members: readonly ListMember[] },
+    options?: CallOptions,
+  ): Promise<RecipientList & { duplicates: number }>
+  replace(
+    list: string,
+    content: { name: string; members: readonly ListMember[] },
+    options?: CallOptions,
+  ): Promise<RecipientList & { duplicates: number }>
+  rename(list: string, name: string, options?: CallOptions): Promise<RecipientList>
+  remove(list: string, options?: CallOptions): Promise<void>
+  members(list: string, options?: PageOptions & CallOptions): AsyncGenerator<Required<ListMember>, void, undefined>
+  /** Adds up to 10,000 that are not on it yet; safe to repeat. */
+  add(
+    list: string,
+    members: readonly ListMember[],
+    options?: CallOptions,
+  ): Promise<{ added: number; duplicates: number; memberCount: number }>
+}
+
+export function listsOf(calls: Calls): RecipientLists {
+  return {
+    list: (options = {}) => calls.all('/api/recipient-lists', {}, options),
+    get: (list, options = {}) => calls.get(path`/api/recipient-lists/${list}`, {}, options),
+    create: (list, options = {}) => calls.send('POST', '/api/recipient-lists', list, options),
+    replace: (list, content, options = {}) => calls.send('PUT', path`/api/recipient-lists/${list}`, content, options),
+    rename: (list, name, options = {}) => calls.send('PATCH', path`/api/recipient-lists/${list}`, { name }, options),
+    remove: async (list, options = {}) => {
+      await calls.send('DELETE', path`/api/recipient-lists/${list}`, undefined, options)
+    },
+    members: (list, options = {}) => calls.all(path`/api/recipient-lists/${list}/members`, {}, options),
+    add: (list, members, options = {}) =>
+      calls.send('POST', path`/api/recipient-lists/${list}/members`, { members }, { ...options, isRepeatable: true }),
+  }
+}

@@ -1,0 +1,43 @@
+import type { FastifyRequest } from 'fastify'
+import { type Address, maskAddress } from '../model/recipient.ts'
+import { callerOf } from './auth.ts'
+
+interface Person {
+  name: string | null
+  phone: string | null
+  email: string | null
+}
+
+/** A person as the caller may see one: a viewer recognises those it knows and learns nothing of the others. */
+export function asSeenBy<T extends Person>(request: FastifyRequest, person: T): T {
+  if (!isViewer(request)) return person
+  const { name, phone, email } = person
+  return {
+    ...person,
+    name: name && (maskAddress({ name }).name ?? null),
+    phone: phone && (maskAddress({ phone }).phone ?? null),
+    email: email && (maskAddress({ email }).email ?? null),
+  }
+}
+
+/** The key of a notification to one of several recipients may end with their address; a viewer sees it masked. */
+export function keySeenBy(
+  request: FastifyRequest,
+  { idempotencyKey, to }: { idempotencyKey: string; to: Address },
+): string {
+  if (!isViewer(request)) return idempotencyKey
+  const masked = maskAddress(to)
+  let key = idempotencyKey
+  for (const field of ['email', 'phone', 'deviceToken', 'url'] as const) {
+    const [address, cover] = [to[field], masked[field]]
+    if (!address || cover === undefined) continue
+    // As it stands, and as keys write it: without colons of its own.
+    for (const written of [address, address.replaceAll('%', '%25').replaceAll(':', '%3A')])
+      key = key.replaceAll(new RegExp(written.replaceAll(/[^\w@]/g, '\\$&'), 'gi'), () => cover)
+  }
+  return key
+}
+
+function isViewer(request: FastifyRequest): boolean {
+  return callerOf(request).key.role === 'viewer'
+}

@@ -1,0 +1,48 @@
+import { Type } from 'typebox'
+import { ChannelName, Nullable } from '../intake/body-fields.ts'
+import { callerOf, TO_OPERATE, tenantOf } from './auth.ts'
+import type { App, Context } from './context.ts'
+import { textProblem } from './json-body.ts'
+import { ForOps, Id, notFound, Query } from './schemas.ts'
+
+const MAX_ENTITY_ID = 200
+
+/** `POST /api/bookings/{id}/resend-notification`, for the plural of every entity type in the tenant's catalogue. */
+export function resendRoutes(app: App, { store, resend }: Context): void {
+  app.route({
+    method: 'POST',
+    url: '/api/:plural/:id/resend-notification',
+    config: { access: TO_OPERATE },
+    schema: {
+      tags: ['Notifications'],
+      summary: 'Tell an entity’s recipients again, on one channel',
+      description:
+        'The path begins with the plural of an entity type of the catalogue, e.g. /api/bookings/12345/resend-notification. New notifications are made; the first ones stay as they are.',
+      querystring: Query(ForOps),
+      body: Type.Object(
+        {
+          channel: ChannelName,
+          templateId: Type.Optional(Nullable({ ...Id, description: 'Absent: the one that planning would choose.' })),
+        },
+        { additionalProperties: false },
+      ),
+      response: { 202: Type.Object({ requestId: Id, notifications: Type.Array(Id) }) },
+    },
+    async handler(request, reply) {
+      const { plural, id } = request.params as { plural: string; id: string }
+      const tenantId = await tenantOf(request, store)
+      const entities = Object.entries(await store.catalogue.entities(tenantId))
+      const type = entities.find(([, name]) => name === plural)?.[0]
+      if (type === undefined || id.length > MAX_ENTITY_ID || textProblem(id)) throw notFound()
+      const { channel, templateId = null } = request.body
+      const resent = await resend({
+        tenantId,
+        entity: { type, id },
+        channel,
+        templateId,
+        actor: callerOf(request).actor,
+      })
+      return reply.status(202).send(resent)
+    },
+  })
+}

@@ -1,0 +1,32 @@
+import { PillarboxError } from '../model/errors.ts'
+import type { ScheduleStatus } from '../model/event.ts'
+import type { Store, StoredSchedule, WakeTopic } from '../store/store.ts'
+
+/** What an operator may ask of a schedule. */
+export const SCHEDULE_ACTIONS = ['cancel', 'replay', 'approve', 'reject'] as const
+export type ScheduleAction = (typeof SCHEDULE_ACTIONS)[number]
+
+/** Moves a schedule by hand. Of two callers at once one moves it; the other is told where it stands. */
+export async function actOnSchedule(
+  { store, nudge }: { store: Pick<Store, 'schedules'>; nudge: (topic: WakeTopic) => void },
+  request: { tenantId: string; id: string; action: ScheduleAction; actor: string; reason?: string },
+): Promise<StoredSchedule> {
+  const answer = await store.schedules.act(request)
+  const schedule = answer && (await store.schedules.find(request.tenantId, request.id))
+  if (!answer || !schedule) throw new PillarboxError('not_found', 'There is nothing with this id.')
+  if (!answer.moved) throw refusal(request.action, answer.from)
+  // Both make it pending: it may be due at once.
+  if (request.action === 'approve' || request.action === 'replay') nudge('events')
+  return schedule
+}
+
+const REFUSALS = {
+  cancel: 'not_waiting',
+  replay: 'not_failed',
+  approve: 'not_awaiting_approval',
+  reject: 'not_awaiting_approval',
+} as const satisfies Record<ScheduleAction, string>
+
+function refusal(action: ScheduleAction, status: ScheduleStatus): PillarboxError {
+  return new PillarboxError(REFUSALS[action], `The schedule is ${status}.`)
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { EventType } from '../model/catalogue.ts'
+import { isPillarboxError } from '../model/errors.ts'
+import { createRenderer } from '../render/render.ts'
+import { knownPaths, previewTemplate, refuseUnreadable, renderOptions, templateWarnings } from './templates.ts'
+
+const renderer = createRenderer()
+
+const TYPE: EventType = {
+  name: 'trip.booked',
+  description: null,
+  entity: 'trip',
+  once: 'per-entity',
+  payload: {
+    type: 'object',
+    properties: {
+      departureDate: { type: 'string', format: 'date' },
+      pin: { type: 'string' },
+      passengers: {
+        type: 'array',
+        items: { type: 'object', properties: { phone: { type: 'string' }, seat: { type: 'string' } } },
+      },
+    },
+  },
+  recipients: [{ phone: 'passengers[].phone' }],
+  delivery: { kind: 'channels', channels: ['sms'] },
+  timing: { offsetMs: 0, field: null, at: null, ifPast: 'send' },
+  replaces: false,
+  cancelledBy: [],
+  approval: false,
+  secrets: ['pin'],
+  scopes: [{ type: 'line', path: 'lineId' }],
+  conversation: null,
+  expiresAfterMs: null,
+  retry: null,
+  onUndeliverable: null,
+}
+
+const TENANT = { id: 'acme', name: 'Acme', defaultLocale: 'en', timeZone: 'Asia/Kolkata', settings: {}, createdAt: 0 }
+const SMS = {
+  eventType: TYPE.name,
+  channel: 'sms',
+  scope: null,
+  subject: null,
+  body: 'Hi',
+  providerTemplate: null,
+} as const
+
+const codes = (template: Partial<Parameters<typeof templateWarnings>[1]>, type: EventType | null = TYPE) =>
+  templateWarnings(renderer, { ...SMS, ...template }, type).map(({ code, key }) => [code, key])
+
+describe('what a template may name', () => {
+  it('is the payload, and the recipient with the fields of the list they were found in', () => {
+    const body =
+      '{{departureDate}} {{recipient.name}} {{recipient.seat}} {% for p in passengers %}{{p.seat}}{% endfor %}'
+
+    assert.deepEqual(codes({ body }), [])
+    assert.deepEqual(codes({ body: '{{recipient.sead}}' }), [['unknown_placeholder', 'recipient.sead']])
+  })
+
+  it('is anything where the event type has no schema', () => {
+    assert.equal(knownPaths({ ...TYPE, payload: null }), null)
+    assert.deepEqual(codes({ body: '{{whatever}}' }, { ...TYPE, payload: null }), [])
+  })
+})
+
+describe('a template that can be saved', () => {
+  it('is warned about with the nearest name, also in the subject and in what the provider gets', () => {
+    const warnings = templateWarnings(
+      renderer,
+      { ...SMS, subject: '{{departureDat}}', providerTemplate: { components: ['{{pinn}}'] } },
+      TYPE,
+    )
+
+    assert.deepEqual(
+      warnings.map(({ key, message }) => [key, message]),
+      [
+        ['departureDat', 'The payload has no departureDat; did you mean departureDate?'],
+        ['pinn', 'The payload has no pinn; did you mean pin?'],
+      ],
+    )
+  })
+
+  it('is warned about where nothing would be made from it', () => {
+    assert.deepEqual(codes({ channel: 'email' }), [['unused_channel', 'email']])
+    assert.deepEqual(codes({}, { ...TYPE, delivery: { kind: 'none' } }), [['unused_channel', 'sms']])
+    assert.deepEqual(codes({ channel: 'email' }, { ...TYPE, delivery: { kind: 'all' } }), [])
+    assert.deepEqual(codes({ scope: { type: 'line', id: '7' } }), [])
+    assert.deepEqual(codes({ scope: { type: 'town', id: '7' } }), [['unknown_scope', 'town']])
+    assert.deepEqual(codes({}, null), [['unknown_event_type', TYPE.name]])
+  })
+})
+
+describe('a template that cannot be read', () => {
+  it('is refused with every part at fault', () => {
+    const words = { subject: '{{', body: 'fine', providerTemplate: { name: 'x', parameters: ['{% if %}'] } }
+
+    assert.throws(
+      () => refuseUnreadable(renderer, words),
+      (error) => {
+        assert.ok(isPillarboxError(error, 'invalid_template'))
+        assert.deepEqual(
+          error.details.errors?.map(({ path }) => path),
+          ['/subject', '/providerTemplate'],
+        )
+        return true
+      },
+    )
+  })
+})
+
+describe('how words are rendered', () => {
+  it('follows the tenant’s settings, and has defaults where there are none', () => {
+    const { dateFields, ...defaults } = renderOptions(TENANT, TYPE, 'en')
+    assert.ok(dateFields?.has('departureDate'))
+    assert.deepEqual(defaults, {
+      locale: 'en',
+      timeZone: 'Asia/Kolkata',
+      dateFormat: 'medium',
+      missing: 'empty',
+      secrets: ['pin'],
+    })
+    const settings = { dateFormat: 'iso', currency: 'INR', missingPlaceholder: 'keep', region: 5 }
+    assert.deepEqual(renderOptions({ ...TENANT, settings }, null, 'de'), {
+      locale: 'de',
+      timeZone: 'Asia/Kolkata',
+      dateFormat: 'iso',
+      currency: 'INR',
+      missing: 'keep',
+      dateFields: null,
+    })
+  })
+
+  it('is previewed with secrets covered', () => {
+    const preview = previewTemplate(renderer, {
+      words: { subject: null, body: '{{departureDate}} {{pin}}{{seat}}' },
+      channel: 'sms',
+      context: { departureDate: '2026-03-15', pin: 'canary' },
+      locale: 'en',
+      tenant: { ...TENANT, settings: { dateFormat: 'dd.MM.yyyy' } },
+      eventType: TYPE,
+      now: 0,
+    })
+
+    assert.match(preview.body, /^15\.03\.2026 /)
+    assert.ok(!preview.body.includes('canary'))
+    assert.deepEqual([preview.missing, preview.unknown], [['seat'], ['seat']])
+    assert.deepEqual(
+      preview.warnings.map(({ code }) => code),
+      ['unknown_placeholder', 'missing_placeholder'],
+    )
+  })
+})

@@ -1,0 +1,157 @@
+import type { EventType } from '../model/catalogue.ts'
+import type { Channel } from '../model/channel.ts'
+import { type FieldError, PillarboxError } from '../model/errors.ts'
+import type { Preview, Renderer, RenderOptions, Words } from '../render/render.ts'
+import { dateFieldsOf, pathsOf } from '../render/schema-paths.ts'
+import type { NewTemplate, Store, Tenant, Warning } from '../store/store.ts'
+
+/** What a template says and where it applies. */
+export type TemplateFields = Omit<NewTemplate, 'id' | 'tenantId'>
+
+/** The event type a template is for. Throws `unknown_event_type` where the catalogue has none of that name. */
+export async function eventTypeOf(
+  { catalogue }: Pick<Store, 'catalogue'>,
+  tenantId: string,
+  name: string,
+): Promise<EventType> {
+  const eventType = await catalogue.eventType(tenantId, name)
+  if (eventType) return eventType
+  throw new PillarboxError('unknown_event_type', `The catalogue has no event type "${name}".`, {
+    errors: [{ path: '/eventType', message: 'is not an event type of the catalogue' }],
+  })
+}
+
+/** Throws `invalid_template` with each part that cannot be read. */
+export function refuseUnreadable(renderer: Renderer, { subject, body, providerTemplate }: Words): void {
+  const nothing: Words = { subject: null, body: '', providerTemplate: null }
+  const parts: [string, Words][] = [
+    ['/subject', { ...nothing, subject }],
+    ['/body', { ...nothing, body }],
+    ['/providerTemplate', { ...nothing, providerTemplate: providerTemplate ?? null }],
+  ]
+  const errors = parts.flatMap(([path, words]): FieldError[] => {
+    const message = renderer.problem(words)
+    return message === null ? [] : [{ path, message }]
+  })
+  if (errors.length) throw invalidTemplate(errors)
+}
+
+function invalidTemplate(errors: FieldError[]): PillarboxError {
+  const [first] = errors
+  return new PillarboxError('invalid_template', `${first?.path || 'The template'}: ${first?.message}`, { errors })
+}
+
+/** What can be saved, and probably was not meant. `eventType` null: the catalogue no longer has it. */
+export function templateWarnings(
+  renderer: Renderer,
+  template: Pick<TemplateFields, 'eventType' | 'channel' | 'scope' | keyof Words>,
+  eventType: EventType | null,
+): Warning[] {
+  if (!eventType) {
+    const message = `The catalogue has no event type ${template.eventType}: nothing is made from this template.`
+    return [{ code: 'unknown_event_type', key: template.eventType, message }]
+  }
+  const warnings = unknownWarnings(renderer.unknownPlaceholders(template, knownPaths(eventType)))
+  const { channel, scope } = template
+  const { delivery } = eventType
+  if (delivery.kind === 'none' || (delivery.kind !== 'all' && !delivery.channels.includes(channel))) {
+    const message = `${eventType.name} is not delivered on ${channel} unless an event asks for it.`
+    warnings.push({ code: 'unused_channel', key: channel, message })
+  }
+  if (scope && !eventType.scopes.some(({ type }) => type === scope.type)) {
+    const message = `${eventType.name} has no scope ${scope.type}: nothing is made from this template.`
+    warnings.push({ code: 'unknown_scope', key: scope.type, message })
+  }
+  return warnings
+}
+
+/** How words are rendered for a tenant. `eventType` null: without a payload schema. */
+export function renderOptions(tenant: Tenant, eventType: EventType | null, locale: string): RenderOptions {
+  const { settings, timeZone } = tenant
+  const text = (name: string): string | undefined => {
+    const value = settings[name]
+    return typeof value === 'string' ? value : undefined
+  }
+  const currency = text('currency')
+  return {
+    locale,
+    timeZone,
+    dateFormat: text('dateFormat') ?? 'medium',
+    missing: text('missingPlaceholder') === 'keep' ? 'keep' : 'empty',
+    dateFields: eventType && dateFieldsOf(eventType.payload),
+    ...(currency !== undefined && { currency }),
+    ...(eventType && { secrets: eventType.secrets }),
+  }
+}
+
+/**
+ * Every path a template may name: those of the payload, and `recipient`, whom the words are for, with the fields of the
+ * list's element they were found in. Null without a schema: any may exist.
+ */
+export function knownPaths(eventType: EventType): string[] | null {
+  const payload = pathsOf(eventType.payload)
+  if (payload === null) return null
+  const lists = new Set(
+    eventType.recipients.flatMap((paths) =>
+      Object.values(paths).flatMap((path) => (typeof path === 'string' && path.includes('[]') ? listOf(path) : [])),
+    ),
+  )
+  const ofElements = [...lists].flatMap((list) =>
+    payload.filter((path) => path.startsWith(`${list}.`)).map((path) => `recipient${path.slice(list.length)}`),
+  )
+  return [...payload, 'recipient', 'recipient.name', 'recipient.email', 'recipient.phone', ...ofElements]
+}
+
+/** The list a path goes through last: `passengers[]` of `passengers[].phone`. */
+function listOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('[]') + 2)
+}
+
+export interface TemplatePreview extends Omit<Preview, 'unknown' | 'warnings'> {
+  /** Keys that the event type's payload does not have. */
+  unknown: string[]
+  warnings: Warning[]
+}
+
+/** The words as they would be sent, by the code that sends them. Throws `invalid_template` where they could not be. */
+export function previewTemplate(
+  renderer: Renderer,
+  {
+    words,
+    channel,
+    context,
+    locale,
+    tenant,
+    eventType,
+    now,
+  }: {
+    words: Words
+    channel: Channel
+    context: Record<string, unknown>
+    locale: string
+    tenant: Tenant
+    eventType: EventType | null
+    now: number
+  },
+): TemplatePreview {
+  refuseUnreadable(renderer, words)
+  const rendered = renderer.preview(words, channel, context, {
+    ...renderOptions(tenant, eventType, locale),
+    now,
+    knownPaths: eventType && knownPaths(eventType),
+  })
+  if ('error' in rendered) throw invalidTemplate([{ path: '', message: rendered.error }])
+  return {
+    ...rendered,
+    unknown: rendered.unknown.map(({ key }) => key),
+    warnings: [...unknownWarnings(rendered.unknown), ...rendered.warnings],
+  }
+}
+
+function unknownWarnings(unknown: Preview['unknown']): Warning[] {
+  return unknown.map(({ key, suggestion }) => ({
+    code: 'unknown_placeholder',
+    key,
+    message: `The payload has no ${key}${suggestion === null ? '.' : `; did you mean ${suggestion}?`}`,
+  }))
+}
