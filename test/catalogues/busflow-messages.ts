@@ -1,0 +1,650 @@
+/** One event of each type of the busflow catalogue, and the words it becomes. */
+export interface Sample {
+  type: string
+  entityType: string
+  payload: Record<string, unknown>
+  /** Channels the catalogue would not use all at once. */
+  channels?: string[]
+  email?: { subject: string; words: string[] }
+  whatsapp?: { template: string; lines: string[]; parameters: string[] }
+  sms?: string
+}
+
+const passenger = {
+  passenger_name: 'Gast Beispiel',
+  passenger_profile_id: 'profile-1',
+  passenger_phone: '+4915112345678',
+  passenger_email: 'gast@example.com',
+}
+const passengers = [
+  { profile_id: 'profile-1', name: 'Gast Beispiel', phone: '+4915112345678', email: 'gast@example.com' },
+]
+const tour_name = 'Zauber der Toskana'
+const departure_date = '2040-06-14T06:30:00+02:00'
+const booking_reference = 'BF-2040-17'
+const CHAIN = ['whatsapp', 'sms', 'email']
+const greeting = 'Guten Tag Gast Beispiel,'
+const regards = ['Herzliche Grüße', 'Ihr Reiseteam']
+
+export const SAMPLES: readonly Sample[] = [
+  {
+    type: 'BOOKING_CONFIRMED',
+    entityType: 'booking',
+    payload: { ...passenger, tour_name, departure_date, booking_reference, deposit_amount: 150 },
+    email: {
+      subject: 'Buchung BF-2040-17 bestätigt: Zauber der Toskana',
+      words: [
+        greeting,
+        'vielen Dank für Ihre Buchung. Wir freuen uns sehr, dass Sie mit uns reisen, und bestätigen Ihnen gern Ihren Platz:',
+        'Reise Zauber der Toskana',
+        'Abreise 14.06.2040, 06:30',
+        'Buchungsnummer BF-2040-17',
+        'Erhaltene Anzahlung 150,00 €',
+        'Bitte halten Sie die Buchungsnummer bereit, wenn Sie uns schreiben oder anrufen. Rechtzeitig vor der Abreise erhalten Sie von uns alle Angaben zu Ihrem Zustieg.',
+        'Haben Sie Fragen oder besondere Wünsche? Antworten Sie einfach auf diese E-Mail.',
+        ...regards,
+      ],
+    },
+    whatsapp: {
+      template: 'booking_confirmed',
+      lines: [
+        'Guten Tag Gast Beispiel, Ihre Buchung ist bestätigt. Wir freuen uns auf Sie!',
+        '',
+        'Reise: Zauber der Toskana',
+        'Abreise: 14.06.2040, 06:30',
+        'Buchungsnummer: BF-2040-17',
+        'Erhaltene Anzahlung: 150,00 €',
+        '',
+        'Bei Fragen antworten Sie einfach auf diese Nachricht.',
+      ],
+      parameters: ['Gast Beispiel', 'Zauber der Toskana', '14.06.2040, 06:30', 'BF-2040-17', '150,00 €'],
+    },
+  },
+  {
+    type: 'BOOKING_FULLY_PAID',
+    entityType: 'booking',
+    payload: {
+      ...passenger,
+      tour_name,
+      departure_date: '2040-06-14',
+      booking_reference,
+      total_amount: '1234.50',
+      invoice_url: 'https://example.com/r/17?a=1&b=2',
+    },
+    email: {
+      subject: 'Zahlung eingegangen: Buchung BF-2040-17 ist vollständig bezahlt',
+      words: [
+        greeting,
+        'herzlichen Dank, Ihre Zahlung ist bei uns eingegangen. Ihre Reise ist damit vollständig bezahlt.',
+        'Reise Zauber der Toskana',
+        'Abreise 14.06.2040',
+        'Buchungsnummer BF-2040-17',
+        'Gesamtbetrag 1.234,50 €',
+        'Rechnung ansehen',
+        'Jetzt beginnt die Vorfreude. Kurz vor der Abreise melden wir uns noch einmal mit allen Angaben zu Ihrem Zustieg.',
+        ...regards,
+      ],
+    },
+    whatsapp: {
+      template: 'booking_fully_paid',
+      lines: [
+        'Guten Tag Gast Beispiel, herzlichen Dank: Ihre Zahlung ist eingegangen, und Ihre Reise ist vollständig bezahlt.',
+        '',
+        'Reise: Zauber der Toskana',
+        'Abreise: 14.06.2040',
+        'Buchungsnummer: BF-2040-17',
+        'Gesamtbetrag: 1.234,50 €',
+        '',
+        'Wir wünschen Ihnen viel Vorfreude. Bei Fragen antworten Sie einfach auf diese Nachricht.',
+      ],
+      parameters: ['Gast Beispiel', 'Zauber der Toskana', '14.06.2040', 'BF-2040-17', '1.234,50 €'],
+    },
+  },
+  {
+    type: 'BOOKING_CANCELLED',
+    entityType: 'booking',
+    payload: { ...passenger, tour_name, departure_date: '2040-06-14', booking_reference, cancellation_fee: 49.9 },
+    email: {
+      subject: 'Ihre Buchung BF-2040-17 ist storniert',
+      words: [
+        greeting,
+        'wir bestätigen Ihnen die Stornierung Ihrer Buchung:',
+        'Reise Zauber der Toskana',
+        'Abreise 14.06.2040',
+        'Buchungsnummer BF-2040-17',
+        'Stornokosten 49,90 €',
+        'Haben wir Ihnen etwas zu erstatten, geben wir Ihnen Bescheid, sobald das Geld unterwegs ist.',
+        'Wir bedauern, dass aus dieser Reise nichts wird, und würden uns freuen, Sie ein anderes Mal bei uns zu begrüßen. Wenn Sie Fragen haben, antworten Sie einfach auf diese E-Mail.',
+        ...regards,
+      ],
+    },
+    whatsapp: {
+      template: 'booking_cancelled',
+      lines: [
+        'Guten Tag Gast Beispiel, wir bestätigen die Stornierung Ihrer Buchung BF-2040-17.',
+        '',
+        'Reise: Zauber der Toskana',
+        'Abreise: 14.06.2040',
+        'Stornokosten: 49,90 €',
+        '',
+        'Wir würden uns freuen, Sie ein anderes Mal zu begrüßen. Bei Fragen antworten Sie einfach auf diese Nachricht.',
+      ],
+      parameters: ['Gast Beispiel', 'BF-2040-17', 'Zauber der Toskana', '14.06.2040', '49,90 €'],
+    },
+  },
+  {
+    type: 'BOOKING_REFUNDED',
+    entityType: 'booking',
+    payload: { ...passenger, booking_reference, refund_amount: 99 },
+    email: {
+      subject: 'Ihre Erstattung zur Buchung BF-2040-17',
+      words: [
+        greeting,
+        'wir haben Ihnen zu Ihrer Buchung BF-2040-17 den Betrag von 99,00 € erstattet.',
+        'Das Geld geht auf demselben Weg zurück, auf dem Sie bezahlt haben. Bis es auf Ihrem Konto erscheint, vergehen je nach Bank einige Werktage.',
+        'Stimmt etwas nicht? Antworten Sie einfach auf diese E-Mail, wir kümmern uns darum.',
+        ...regards,
+      ],
+    },
+  },
+  {
+    type: 'BOOKING_COMPLETED',
+    entityType: 'booking',
+    payload: { ...passenger, tour_name, operator_name: 'Beispiel-Reisen', feedback_url: 'https://example.com/f' },
+    email: {
+      subject: 'Wie war Ihre Reise „Zauber der Toskana“?',
+      words: [
+        greeting,
+        'willkommen zurück! Wir hoffen, Sie sind gut nach Hause gekommen und haben von „Zauber der Toskana“ viele schöne Erinnerungen mitgebracht.',
+        'Wie hat es Ihnen gefallen? Ihre Meinung hilft uns, unsere Reisen noch besser zu machen, und kostet Sie nur zwei Minuten.',
+        'Rückmeldung geben',
+        'Vielen Dank, dass Sie mit uns gereist sind. Wir freuen uns, wenn Sie bald wieder einsteigen.',
+        'Herzliche Grüße',
+        'Beispiel-Reisen',
+      ],
+    },
+  },
+  {
+    type: 'BOOKING_NOSHOW',
+    entityType: 'booking',
+    payload: { ...passenger, tour_name, booking_reference },
+    email: {
+      subject: 'Wir haben Sie bei der Abfahrt vermisst (BF-2040-17)',
+      words: [
+        greeting,
+        'bei der Abfahrt zu „Zauber der Toskana“ haben wir auf Sie gewartet, konnten Sie aber leider nicht antreffen. Wir hoffen, dass es Ihnen gut geht.',
+        'Bitte melden Sie sich bei uns, am einfachsten mit einer Antwort auf diese E-Mail. Nennen Sie dabei Ihre Buchungsnummer BF-2040-17, dann besprechen wir, wie es weitergeht.',
+        ...regards,
+      ],
+    },
+  },
+  {
+    type: 'CHECKOUT_ABANDONED',
+    entityType: 'booking',
+    payload: {
+      ...passenger,
+      tour_name,
+      checkout_url: 'https://example.com/c/1',
+      expiry_reason: 'Die Reservierung galt 30 Minuten.',
+    },
+    email: {
+      subject: 'Ihre Buchung für „Zauber der Toskana“ ist noch nicht abgeschlossen',
+      words: [
+        greeting,
+        'schön, dass Sie sich für „Zauber der Toskana“ interessieren. Ihre Buchung ist noch nicht abgeschlossen, Ihre Angaben haben wir aber aufgehoben.',
+        'Die Reservierung galt 30 Minuten.',
+        'Buchung fortsetzen',
+        'Sind Sie noch unsicher, oder hat etwas nicht geklappt? Antworten Sie einfach auf diese E-Mail, wir helfen Ihnen gern.',
+        'Haben Sie es sich anders überlegt, müssen Sie nichts weiter tun.',
+        ...regards,
+      ],
+    },
+  },
+  {
+    type: 'CHECKOUT_ABANDONED_WHATSAPP',
+    entityType: 'booking',
+    payload: { ...passenger, tour_name, checkout_url: 'https://example.com/c/1' },
+    whatsapp: {
+      template: 'checkout_abandoned',
+      lines: [
+        'Guten Tag Gast Beispiel, schön, dass Sie sich für „Zauber der Toskana“ interessieren. Ihre Buchung ist noch nicht abgeschlossen.',
+        '',
+        'Hier geht es weiter: https://example.com/c/1',
+        '',
+        'Haben Sie Fragen? Antworten Sie einfach auf diese Nachricht. Möchten Sie keine Erinnerungen mehr, schreiben Sie bitte STOPP.',
+      ],
+      parameters: ['Gast Beispiel', 'Zauber der Toskana', 'https://example.com/c/1'],
+    },
+  },
+  {
+    type: 'FINAL_PAYMENT_DUE',
+    entityType: 'booking',
+    payload: {
+      ...passenger,
+      tour_name,
+      departure_date: '2040-06-14',
+      remaining_amount: 849.5,
+      payment_link: 'https://example.com/p/1',
+    },
+    email: {
+      subject: 'Restzahlung für „Zauber der Toskana“',
+      words: [
+        greeting,
+        'Ihre Reise rückt näher. Damit alles bereit ist, bitten wir Sie nun um die Restzahlung:',
+        'Reise Zauber der Toskana',
+        'Abreise 14.06.2040',
+        'Offener Betrag 849,50 €',
+        'Jetzt bezahlen',
+        'Haben Sie in den letzten Tagen schon überwiesen? Dann ist alles in Ordnung, und Sie können diese E-Mail als gegenstandslos betrachten.',
+        ...regards,
+      ],
+    },
+    whatsapp: {
+      template: 'final_payment_due',
+      lines: [
+        'Guten Tag Gast Beispiel, Ihre Reise „Zauber der Toskana“ am 14.06.2040 rückt näher. Wir bitten Sie nun um die Restzahlung von 849,50 €.',
+        '',
+        'Hier können Sie bequem bezahlen: https://example.com/p/1',
+        '',
+        'Haben Sie schon überwiesen? Dann ist alles in Ordnung. Herzlichen Dank!',
+      ],
+      parameters: ['Gast Beispiel', 'Zauber der Toskana', '14.06.2040', '849,50 €', 'https://example.com/p/1'],
+    },
+  },
+  {
+    type: 'FINAL_PAYMENT_OVERDUE',
+    entityType: 'booking',
+    payload: {
+      ...passenger,
+      tour_name,
+      departure_date: '2040-06-14',
+      remaining_amount: 849.5,
+      payment_link: 'https://example.com/p/1',
+      days_overdue: 7,
+    },
+    email: {
+      subject: 'Zahlungserinnerung: Restzahlung für „Zauber der Toskana“',
+      words: [
+        greeting,
+        'sicher ist es Ihnen nur entgangen: Die Restzahlung für Ihre Reise ist seit 7 Tagen fällig, und wir konnten bisher keinen Eingang feststellen.',
+        'Reise Zauber der Toskana',
+        'Abreise 14.06.2040',
+        'Offener Betrag 849,50 €',
+        'Bitte begleichen Sie den Betrag in den nächsten Tagen, damit wir Ihnen Ihren Platz erhalten können:',
+        'Jetzt bezahlen',
+        'Ist Ihre Zahlung schon unterwegs, betrachten Sie diese E-Mail bitte als gegenstandslos. Wenn Ihnen die Zahlung gerade nicht möglich ist, sprechen Sie uns an: Wir finden eine Lösung.',
+        ...regards,
+      ],
+    },
+    whatsapp: {
+      template: 'final_payment_overdue',
+      lines: [
+        'Guten Tag Gast Beispiel, sicher ist es Ihnen nur entgangen: Die Restzahlung von 849,50 € für „Zauber der Toskana“ am 14.06.2040 ist seit 7 Tagen fällig.',
+        '',
+        'Hier können Sie bequem bezahlen: https://example.com/p/1',
+        '',
+        'Ist Ihre Zahlung schon unterwegs, ist alles in Ordnung. Bei Fragen antworten Sie einfach auf diese Nachricht.',
+      ],
+      parameters: [
+        'Gast Beispiel',
+        '849,50 €',
+        'Zauber der Toskana',
+        '14.06.2040',
+        '7 Tagen',
+        'https://example.com/p/1',
+      ],
+    },
+  },
+  {
+    type: 'PASSENGER_CANCELLED',
+    entityType: 'booking',
+    payload: { ...passenger, tour_name, cancellation_fee: 20, refund_amount: 80 },
+    email: {
+      subject: 'Ihre Teilnahme an „Zauber der Toskana“ ist storniert',
+      words: [
+        greeting,
+        'wir bestätigen Ihnen, dass Ihre Teilnahme an „Zauber der Toskana“ storniert ist. Die Buchung Ihrer Mitreisenden bleibt davon unberührt.',
+        'Reise Zauber der Toskana',
+        'Stornokosten 20,00 €',
+        'Erstattung 80,00 €',
+        'Schade, dass Sie diesmal nicht dabei sein können. Wir würden uns freuen, Sie ein anderes Mal zu begrüßen. Bei Fragen antworten Sie einfach auf diese E-Mail.',
+        ...regards,
+      ],
+    },
+  },
+  {
+    type: 'ANCILLARY_CANCELLED',
+    entityType: 'booking',
+    payload: { ...passenger, ancillary_label: 'Stadtführung Florenz', refund_amount: 15 },
+    email: {
+      subject: 'Zusatzleistung storniert: Stadtführung Florenz',
+      words: [
+        greeting,
+        'die folgende Zusatzleistung Ihrer Buchung ist storniert:',
+        'Leistung Stadtführung Florenz',
+        'Erstattung 15,00 €',
+        'Ihre Reise selbst und alle anderen Leistungen bleiben unverändert. Bei Fragen antworten Sie einfach auf diese E-Mail.',
+        ...regards,
+      ],
+    },
+  },
+  {
+    type: 'PASSENGER_ADDED',
+    entityType: 'booking',
+    payload: { ...passenger, tour_name, departure_date: '2040-06-14', boarding_point_name: 'ZOB Hamburg, Steig 4' },
+    email: {
+      subject: 'Sie reisen mit: Zauber der Toskana',
+      words: [
+        greeting,
+        'herzlich willkommen! Sie wurden als Reisegast zu einer Buchung hinzugefügt, und wir freuen uns, dass Sie mitfahren.',
+        'Reise Zauber der Toskana',
+        'Abreise 14.06.2040',
+        'Zustieg ZOB Hamburg, Steig 4',
+        'Kurz vor der Abreise erinnern wir Sie noch einmal an Ort und Zeit. Stimmt etwas an diesen Angaben nicht? Antworten Sie einfach auf diese E-Mail.',
+        ...regards,
+      ],
+    },
+    whatsapp: {
+      template: 'passenger_added',
+      lines: [
+        'Guten Tag Gast Beispiel, Sie reisen mit! Wir freuen uns auf Sie.',
+        '',
+        'Reise: Zauber der Toskana',
+        'Abreise: 14.06.2040',
+        'Zustieg: ZOB Hamburg, Steig 4',
+        '',
+        'Bei Fragen antworten Sie einfach auf diese Nachricht.',
+      ],
+      parameters: ['Gast Beispiel', 'Zauber der Toskana', '14.06.2040', 'ZOB Hamburg, Steig 4'],
+    },
+  },
+  {
+    type: 'INVOICE_ISSUED',
+    entityType: 'invoice',
+    payload: {
+      ...passenger,
+      booking_reference,
+      invoice_number: 'R-100',
+      total_gross: 1234.5,
+      invoice_pdf_url: 'https://example.com/r/100.pdf',
+      currency: 'CHF',
+    },
+    email: {
+      subject: 'Ihre Rechnung R-100',
+      words: [
+        greeting,
+        'zu Ihrer Buchung haben wir Ihnen eine Rechnung ausgestellt:',
+        'Rechnungsnummer R-100',
+        'Buchungsnummer BF-2040-17',
+        'Rechnungsbetrag (brutto) 1.234,50 CHF',
+        'Rechnung als PDF öffnen',
+        'Bitte bewahren Sie die Rechnung für Ihre Unterlagen auf. Bei Fragen antworten Sie einfach auf diese E-Mail.',
+        ...regards,
+      ],
+    },
+    whatsapp: {
+      template: 'invoice_issued',
+      lines: [
+        'Guten Tag Gast Beispiel, Ihre Rechnung R-100 zur Buchung BF-2040-17 ist da.',
+        '',
+        'Rechnungsbetrag: 1.234,50 CHF',
+        'Als PDF: https://example.com/r/100.pdf',
+        '',
+        'Bei Fragen antworten Sie einfach auf diese Nachricht.',
+      ],
+      parameters: ['Gast Beispiel', 'R-100', 'BF-2040-17', '1.234,50 CHF', 'https://example.com/r/100.pdf'],
+    },
+  },
+  {
+    type: 'SERVICE_LEG_STARTED',
+    entityType: 'serviceLeg',
+    payload: {
+      ...passenger,
+      boarding_point_name: 'ZOB Hamburg',
+      tracking_url: 'https://example.com/t/1',
+      trip_id: 'trip-1',
+    },
+    channels: CHAIN,
+    whatsapp: {
+      template: 'service_leg_started',
+      lines: [
+        'Guten Tag Gast Beispiel, Ihr Bus ist unterwegs zu Ihrem Zustieg ZOB Hamburg.',
+        '',
+        'Hier sehen Sie, wo er gerade ist: https://example.com/t/1',
+        '',
+        'Bitte seien Sie einige Minuten vor der Abfahrt da. Gute Reise!',
+      ],
+      parameters: ['Gast Beispiel', 'ZOB Hamburg', 'https://example.com/t/1'],
+    },
+    sms: 'Ihr Bus ist unterwegs zu Ihrem Zustieg ZOB Hamburg. Wo er gerade ist: https://example.com/t/1 Gute Reise!',
+    email: {
+      subject: 'Ihr Bus ist unterwegs',
+      words: [
+        greeting,
+        'Ihr Bus ist unterwegs zu Ihrem Zustieg ZOB Hamburg.',
+        'Bus verfolgen',
+        'Bitte seien Sie einige Minuten vor der Abfahrt da. Gute Reise!',
+        ...regards,
+      ],
+    },
+  },
+  {
+    type: 'SERVICE_LEG_CANCELLED',
+    entityType: 'serviceLeg',
+    payload: { ...passenger, tour_name, boarding_point_name: 'ZOB Hamburg', operator_phone: '+49 40 123456' },
+    whatsapp: {
+      template: 'service_leg_cancelled',
+      lines: [
+        'Guten Tag Gast Beispiel, leider muss die Abfahrt zu „Zauber der Toskana“ ab ZOB Hamburg ausfallen. Das tut uns sehr leid.',
+        '',
+        'Bitte rufen Sie uns an: +49 40 123456',
+        '',
+        'Wir besprechen mit Ihnen, wie es weitergeht.',
+      ],
+      parameters: ['Gast Beispiel', 'Zauber der Toskana', 'ZOB Hamburg', '+49 40 123456'],
+    },
+    email: {
+      subject: 'Wichtig: Ihre Abfahrt zu „Zauber der Toskana“ fällt aus',
+      words: [
+        greeting,
+        'leider muss die Abfahrt zu „Zauber der Toskana“ ab ZOB Hamburg ausfallen. Das tut uns sehr leid.',
+        'Bitte rufen Sie uns unter +49 40 123456 an. Wir besprechen mit Ihnen, wie es weitergeht, und suchen gemeinsam die beste Lösung.',
+        'Wir bitten um Entschuldigung für die Unannehmlichkeiten.',
+        ...regards,
+      ],
+    },
+  },
+  {
+    type: 'INCIDENT_BROADCAST',
+    entityType: 'incident',
+    payload: {
+      passengers,
+      tour_name,
+      incident_message: 'Der Bus hat eine Panne.\nErsatz kommt in 40 Minuten.',
+      operator_phone: '+49 40 123456',
+      trip_id: 'trip-1',
+    },
+    channels: CHAIN,
+    whatsapp: {
+      template: 'incident_broadcast',
+      lines: [
+        'Wichtige Nachricht zu Ihrer Reise „Zauber der Toskana“:',
+        '',
+        'Der Bus hat eine Panne.',
+        'Ersatz kommt in 40 Minuten.',
+        '',
+        'Sie erreichen uns unter +49 40 123456. Wir melden uns, sobald es Neues gibt.',
+      ],
+      parameters: ['Zauber der Toskana', 'Der Bus hat eine Panne. Ersatz kommt in 40 Minuten.', '+49 40 123456'],
+    },
+    sms: 'Wichtig zu Ihrer Reise Zauber der Toskana: Der Bus hat eine Panne.\nErsatz kommt in 40 Minuten. Tel. +49 40 123456',
+    email: {
+      subject: 'Wichtige Nachricht zu Ihrer Reise „Zauber der Toskana“',
+      words: [
+        'Liebe Reisegäste,',
+        'wir haben eine wichtige Nachricht zu Ihrer Reise „Zauber der Toskana“:',
+        'Der Bus hat eine Panne. Ersatz kommt in 40 Minuten.',
+        'Sie erreichen uns unter +49 40 123456.',
+        'Wir melden uns wieder, sobald es Neues gibt. Vielen Dank für Ihre Geduld.',
+        ...regards,
+      ],
+    },
+  },
+  {
+    type: 'INCIDENT_ALLCLEAR',
+    entityType: 'incident',
+    payload: { passengers, tour_name, operator_phone: '+49 40 123456', trip_id: 'trip-1' },
+    channels: CHAIN,
+    whatsapp: {
+      template: 'incident_allclear',
+      lines: [
+        'Gute Nachricht zu Ihrer Reise „Zauber der Toskana“: Die Störung ist behoben.',
+        '',
+        'Ihre Reise geht wie geplant weiter.',
+        '',
+        'Vielen Dank für Ihre Geduld. Gute Weiterreise!',
+      ],
+      parameters: ['Zauber der Toskana', 'Ihre Reise geht wie geplant weiter.'],
+    },
+    sms: 'Entwarnung zu Ihrer Reise Zauber der Toskana: Ihre Reise geht wie geplant weiter. Vielen Dank für Ihre Geduld!',
+    email: {
+      subject: 'Entwarnung zu Ihrer Reise „Zauber der Toskana“',
+      words: [
+        'Liebe Reisegäste,',
+        'gute Nachricht zu Ihrer Reise „Zauber der Toskana“: Die Störung ist behoben.',
+        'Ihre Reise geht wie geplant weiter.',
+        'Haben Sie Fragen? Sie erreichen uns unter +49 40 123456.',
+        'Vielen Dank für Ihre Geduld. Wir wünschen Ihnen eine gute Weiterreise.',
+        ...regards,
+      ],
+    },
+  },
+  {
+    type: 'VEHICLE_SWAP_NOTIFICATION',
+    entityType: 'trip',
+    payload: { ...passenger, old_vehicle: 'Bus 7', new_vehicle: 'Bus 12, HH-BF 12', seat_assignment: '4A' },
+    channels: CHAIN,
+    whatsapp: {
+      template: 'vehicle_swap',
+      lines: [
+        'Guten Tag Gast Beispiel, für Ihre Reise setzen wir einen anderen Bus ein.',
+        '',
+        'Bisher: Bus 7',
+        'Neu: Bus 12, HH-BF 12',
+        'Ihr Platz: 4A',
+        '',
+        'An Ort und Zeit ändert sich nichts. Wir wünschen Ihnen eine gute Fahrt.',
+      ],
+      parameters: ['Gast Beispiel', 'Bus 7', 'Bus 12, HH-BF 12', '4A'],
+    },
+    sms: 'Für Ihre Reise kommt ein anderer Bus: Bus 12, HH-BF 12. Ihr Platz: 4A. An Ort und Zeit ändert sich nichts.',
+    email: {
+      subject: 'Ihre Reise: Es kommt ein anderer Bus',
+      words: [
+        greeting,
+        'für Ihre Reise setzen wir einen anderen Bus ein. An Ort und Zeit ändert sich nichts.',
+        'Bisher Bus 7',
+        'Neu Bus 12, HH-BF 12',
+        'Ihr Platz 4A',
+        'Wir bitten um Ihr Verständnis und wünschen Ihnen eine gute Fahrt.',
+        ...regards,
+      ],
+    },
+  },
+  {
+    type: 'QUALIFICATION_EXPIRING',
+    entityType: 'crewMember',
+    payload: {
+      crew_member_name: 'Gast Beispiel',
+      crew_member_email: 'gast@example.com',
+      qualification_type: 'Fahrerkarte',
+      expiry_date: '2040-07-01',
+      days_remaining: 30,
+    },
+    email: {
+      subject: 'Fahrerkarte läuft am 01.07.2040 ab',
+      words: [
+        greeting,
+        'bitte denken Sie daran: Ihr Nachweis läuft in 30 Tagen ab.',
+        'Nachweis Fahrerkarte',
+        'Gültig bis 01.07.2040',
+        'Bitte kümmern Sie sich rechtzeitig um die Verlängerung und senden Sie uns den neuen Nachweis. Ohne gültigen Nachweis dürfen wir Sie nicht einsetzen.',
+        'Brauchen Sie dafür einen freien Tag oder Unterstützung? Sprechen Sie uns bitte an.',
+        'Herzliche Grüße',
+        'Ihre Disposition',
+      ],
+    },
+  },
+  {
+    type: 'VEHICLE_INSPECTION_OVERDUE',
+    entityType: 'vehicle',
+    payload: {
+      vehicle_license_plate: 'HH-BF 12',
+      inspection_type: 'Hauptuntersuchung',
+      due_date: '2040-05-31',
+      days_overdue: 1,
+      fleet_manager_email: 'gast@example.com',
+    },
+    email: {
+      subject: 'Überfällig: Hauptuntersuchung für HH-BF 12',
+      words: [
+        'Guten Tag,',
+        'die folgende Prüfung ist seit einem Tag überfällig:',
+        'Fahrzeug HH-BF 12',
+        'Prüfung Hauptuntersuchung',
+        'Fällig am 31.05.2040',
+        'Bitte vereinbaren Sie umgehend einen Termin, und klären Sie, ob das Fahrzeug bis dahin eingesetzt werden darf.',
+        'Herzliche Grüße',
+        'Ihre Disposition',
+      ],
+    },
+  },
+  {
+    type: 'PRE_TRIP_REMINDER',
+    entityType: 'booking',
+    payload: {
+      ...passenger,
+      tour_name,
+      departure_date,
+      boarding_point_name: 'ZOB Hamburg, Steig 4',
+      boarding_time: '06:15',
+      passenger_instructions: 'Bitte Ausweis mitbringen.\nPro Person ein Koffer.',
+    },
+    whatsapp: {
+      template: 'pre_trip_reminder',
+      lines: [
+        'Guten Tag Gast Beispiel, bald geht es los: „Zauber der Toskana“!',
+        '',
+        'Abreise: 14.06.2040, 06:30',
+        'Zustieg: ZOB Hamburg, Steig 4',
+        'Uhrzeit: 06:15 Uhr',
+        'Hinweise: Bitte Ausweis mitbringen.',
+        'Pro Person ein Koffer.',
+        '',
+        'Wir wünschen Ihnen eine wunderbare Reise.',
+      ],
+      parameters: [
+        'Gast Beispiel',
+        'Zauber der Toskana',
+        '14.06.2040, 06:30',
+        'ZOB Hamburg, Steig 4',
+        '06:15',
+        'Bitte Ausweis mitbringen. Pro Person ein Koffer.',
+      ],
+    },
+    email: {
+      subject: 'Bald geht es los: Zauber der Toskana',
+      words: [
+        greeting,
+        'Ihre Koffer sind vielleicht schon gepackt: Bald geht es los! Hier noch einmal das Wichtigste:',
+        'Reise Zauber der Toskana',
+        'Abreise 14.06.2040, 06:30',
+        'Zustieg ZOB Hamburg, Steig 4',
+        'Uhrzeit 06:15 Uhr',
+        'Bitte Ausweis mitbringen. Pro Person ein Koffer.',
+        'Wir wünschen Ihnen eine wunderbare Reise und freuen uns auf Sie.',
+        ...regards,
+      ],
+    },
+  },
+]
