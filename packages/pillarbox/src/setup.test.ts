@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
+import { PillarboxError, type SetupError } from './model/errors.ts'
+import { checkMasterKey, ensureDataDir, openPrivately, refusalOf } from './setup.ts'
+import { openSqlite } from './store/sqlite/open.ts'
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'setup-'))
+  t.after(() => rmSync(path, { recursive: true }))
+  return path
+}
+
+const logger = { debug() {}, info() {}, warn() {}, error() {} }
+const open = (path: string) =>
+  openPrivately('The database', path, () => openSqlite({ path, clock: createManualClock(), logger }))
+
+describe('a start', () => {
+  it('makes a data folder that only its owner may look into', async (t) => {
+    const path = join(folder(t), 'a', 'b')
+
+    await ensureDataDir(path)
+
+    assert.equal(statSync(path).mode & 0o777, 0o700)
+  })
+
+  it('says that the data folder cannot be made, and what to do', async (t) => {
+    const file = join(folder(t), 'file')
+    writeFileSync(file, '')
+
+    await assert.rejects(ensureDataDir(join(file, 'data')), (error: SetupError) => {
+      assert.match(error.message, /The data folder .*file\/data cannot be made/)
+      assert.match(error.advice, /--data-dir/)
+      return true
+    })
+  })
+
+  it('makes database files that only their owner may read', async (t) => {
+    const path = join(folder(t), 'pillarbox.db')
+    const store = await open(path)
+
+    await store.migrate()
+
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) assert.equal(statSync(file).mode & 0o777, 0o600, file)
+    await store.close()
+  })
+
+  it('leaves the mode of a database that is there to its owner', async (t) => {
+    const path = join(folder(t), 'pillarbox.db')
+    writeFileSync(path, '', { mode: 0o640 })
+
+    await (await open(path)).close()
+
+    assert.equal(statSync(path).mode & 0o777, 0o640)
+  })
+
+  it('says that the database is a folder, or not a database', async (t) => {
+    const path = folder(t)
+    mkdirSync(join(path, 'folder'))
+    writeFileSync(join(path, 'text'), 'not a database, but long enough to be taken for one '.repeat(20))
+
+    await assert.rejects(open(join(path, 'folder')), { name: 'SetupError', advice: 'name a file, not a folder' })
+    await assert.rejects(open(join(path, 'text')), { name: 'SetupError', advice: /is no SQLite database/ })
+  })
+
+  it('refuses another master key than the one the secrets are sealed under', async (t) => {
+    const store = await open(join(folder(t), 'pillarbox.db'))
+    await store.migrate()
+    await checkMasterKey(store, { keyId: 'aaaaaaaa' })
+
+    await checkMasterKey(store, { keyId: 'aaaaaaaa' })
+    await assert.rejects(checkMasterKey(store, { keyId: 'bbbbbbbb' }), {
+      name: 'SetupError',
+      message: /sealed under master key aaaaaaaa, and this process has bbbbbbbb/,
+      advice: /PILLARBOX_MASTER_KEY/,
+    })
+    await store.close()
+  })
+
+  it('does not wait for a database that answered and will not have us', () => {
+    const refused = Object.assign(new Error('database "x" does not exist'), { code: '3D000' })
+    const away = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+    const wrapped = (cause: Error) => new PillarboxError('store_unavailable', 'PostgreSQL cannot be reached', { cause })
+
+    assert.match(refusalOf(wrapped(refused))?.message ?? '', /database "x" does not exist/)
+    assert.match(refusalOf(wrapped(refused))?.advice ?? '', /create the database/)
+    assert.equal(refusalOf(wrapped(away)), null)
+  })
+})
