@@ -1,0 +1,286 @@
+import { createHash, createHmac } from 'node:crypto'
+import type * as AcsSdk from '@azure/communication-email'
+import type { Account } from '../../model/account.ts'
+import type { Outcome } from '../../model/outcome.ts'
+import type { Clock } from '../../model/ports.ts'
+import type { Provider, SendRequest, Verification } from '../channel.ts'
+import { emailAddress, endpoint, oneOf, text } from '../fields.ts'
+import type { Outbound, OutboundAnswer, OutboundFailure, OutboundRequest } from '../outbound.ts'
+import { optionalSdk } from '../sdk.ts'
+import { baseOf, jsonOf, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
+import { acsRule } from './acs-errors.ts'
+import { mailOf } from './mail.ts'
+
+const SDK = '@azure/communication-email'
+const API_VERSION = '2025-09-01'
+const MOST_RECIPIENTS = 50
+/** Of no message: only who asks is of interest. */
+const NO_OPERATION = '00000000-0000-4000-8000-000000000000'
+
+/**
+ * Email by Azure Communication Services. The id of the operation is the notification's own, so that what became of a call
+ * without an answer can be asked; that the mail was delivered comes by Event Grid. The vendor's client makes and signs
+ * the request; it goes out by `outbound`, once.
+ */
+export function acsProvider({
+  outbound,
+  clock,
+  importSdk = () => import('@azure/communication-email'),
+}: {
+  outbound: Outbound
+  clock: Clock
+  importSdk?: () => Promise<typeof AcsSdk>
+}): Provider {
+  const sdk = optionalSdk(SDK, importSdk)
+
+  async function send(request: SendRequest): Promise<Outcome> {
+    const { account, key, signal } = request
+    const resource = resourceOf(account)
+    const message = messageOf(request)
+    if ('kind' in message) return message
+    if ('kind' in resource) return resource
+    const loaded = await sdk()
+    if (loaded.kind !== 'sdk') return loaded
+    const exchange: Exchange = { came: null }
+    const httpClient = clientOver(outbound, resource, signal, exchange)
+    const client = new loaded.module.EmailClient(
+      resource.origin,
+      { key: resource.accessKey },
+      { httpClient, retryOptions: { maxRetries: 0 }, redirectOptions: { maxRetries: 0 } },
+    )
+    // What counts is what came over the wire; the client's own errors say less about it.
+    const refused = await client.beginSend(message, { operationId: key }).then(
+      () => null,
+      (error: unknown) => error,
+    )
+    const { came } = exchange
+    if (came === null)
+      return { kind: 'unauthorized', code: 'bad_settings', error: `the ACS client makes no call: ${nameOf(refused)}` }
+    return came.kind === 'failure' ? outcomeOfFailure(came) : judge(came, clock.now())
+  }
+
+  /** Whether an earlier call was taken. Asking changes nothing, so that no answer leaves no doubt. */
+  async function lookup({ account, key, signal }: SendRequest): Promise<Outcome | null> {
+    const answer = await operation(account, key, signal)
+    if (answer.kind === 'failure') return { kind: 'transient', code: answer.code, error: answer.error }
+    if (answer.kind !== 'answer') return answer
+    if (answer.status === 404) return null
+    const outcome = judge(answer, clock.now())
+    return outcome.kind === 'unknown' ? { ...outcome, kind: 'transient' } : outcome
+  }
+
+  async function verify(account: Account, signal: AbortSignal): Promise<Verification> {
+    const loaded = await sdk()
+    if (loaded.kind !== 'sdk') return { isGood: false, error: loaded.error }
+    const answer = await operation(account, NO_OPERATION, signal)
+    if (answer.kind !== 'answer') return { isGood: false, error: answer.error }
+    if (answer.status === 404 || answer.status === 200)
+      return { isGood: true, detail: 'Azure Communication Services knows the access key.' }
+    return { isGood: false, error: `ACS says: ${refusalOf(answer).words}` }
+  }
+
+  async function operation(account: Account, id: string, signal: AbortSignal) {
+    const resource = resourceOf(account)
+    if ('kind' in resource) return resource
+    const path = `/emails/operations/${encodeURIComponent(id)}?api-version=${API_VERSION}`
+    return await outbound.request({
+      method: 'GET',
+      url: `${resource.origin}${resource.prefix}${path}`,
+      headers: { accept: 'application/json', ...signatureOf(resource, path, clock.now()) },
+      signal,
+    })
+  }
+
+  return {
+    name: 'acs',
+    channels: ['email'],
+    capability: () => 'lookup',
+    fields: {
+      settings: {
+        fromAddress: {
+          words: 'The address it is from: a sender of a domain that is linked to the resource.',
+          isRequired: true,
+          problem: emailAddress,
+        },
+        replyTo: { words: 'Where answers go.', problem: emailAddress },
+        listUnsubscribe: {
+          words: 'An https or mailto address to leave the list by; {notificationId} is filled in.',
+          problem: text,
+        },
+        onUndeliverable: {
+          words: 'fail or park: what becomes of a notification whose address is no good.',
+          problem: oneOf('fail', 'park'),
+        },
+        endpoint,
+      },
+      secrets: {
+        connectionString: {
+          words: 'The resource’s connection string: endpoint=https://…/;accesskey=….',
+          isRequired: true,
+        },
+        webhookToken: { words: 'What Event Grid’s reports carry in their address; made if not given.' },
+      },
+    },
+    send,
+    lookup,
+    verify,
+  }
+}
+
+/** Where and with which key. A prefix is a gateway's: it is not signed, since ACS does not see it. */
+interface Resource {
+  origin: string
+  prefix: string
+  accessKey: string
+}
+
+type Refused = Extract<Outcome, { kind: 'unauthorized' }>
+
+/** The connection string is a secret: nothing that is wrong with it is quoted. */
+function resourceOf({ settings, secrets }: Account): Resource | Refused {
+  const parts = new Map<string, string>()
+  for (const part of (secrets['connectionString'] ?? '').split(';')) {
+    const [name, ...rest] = part.split('=')
+    if (name && rest.length > 0) parts.set(name.trim().toLowerCase(), rest.join('=').trim())
+  }
+  const base = baseOf(settings, parts.get('endpoint') ?? '')
+  const accessKey = parts.get('accesskey') ?? ''
+  if (!/^https?:\/\//.test(base) || !URL.canParse(base) || accessKey === '')
+    return {
+      kind: 'unauthorized',
+      code: 'bad_settings',
+      error: 'the connection string must be endpoint=https://…/;accesskey=…, as the Azure portal shows it',
+    }
+  const { origin, pathname } = new URL(base)
+  return { origin, prefix: pathname.replace(/\/+$/, ''), accessKey }
+}
+
+/** How ACS wants a request without a body signed. */
+function signatureOf({ origin, accessKey }: Resource, path: string, now: number): Record<string, string> {
+  const date = new Date(now).toUTCString()
+  const hash = createHash('sha256').update('').digest('base64')
+  const { host } = new URL(origin)
+  const signature = createHmac('sha256', Buffer.from(accessKey, 'base64'))
+    .update(`GET\n${path}\n${date};${host};${hash}`)
+    .digest('base64')
+  return {
+    'x-ms-date': date,
+    'x-ms-content-sha256': hash,
+    authorization: `HMAC-SHA256 SignedHeaders=x-ms-date;host;x-ms-content-sha256&Signature=${signature}`,
+  }
+}
+
+interface Exchange {
+  came: OutboundAnswer | OutboundFailure | null
+}
+
+type HttpClient = NonNullable<AcsSdk.EmailClientOptions['httpClient']>
+type PipelineResponse = Awaited<ReturnType<HttpClient['sendRequest']>>
+
+/** The SDK's way out, for one call. */
+function clientOver(outbound: Outbound, resource: Resource, signal: AbortSignal, exchange: Exchange): HttpClient {
+  return {
+    async sendRequest(request): Promise<PipelineResponse> {
+      // The SDK asks at once what became of the operation. That has a small quota of its own, and says nothing yet.
+      if (exchange.came !== null) return { request, status: 200, headers: headersOf({}), bodyAsText: STILL_RUNNING }
+      const { 'accept-encoding': _, ...headers } = request.headers.toJSON()
+      const came = await outbound.request({
+        method: request.method as OutboundRequest['method'],
+        url: request.url.replace(resource.origin, `${resource.origin}${resource.prefix}`),
+        headers,
+        ...(typeof request.body === 'string' ? { body: request.body } : {}),
+        signal,
+      })
+      exchange.came = came
+      if (came.kind === 'failure') throw new Error(came.error)
+      const { status } = came
+      return { request, status, headers: headersOf(came.headers), bodyAsText: came.body.toString('utf8') }
+    },
+  }
+}
+
+const STILL_RUNNING = JSON.stringify({ status: 'Running' })
+
+/** The SDK's form of headers; names are in lower case already. */
+function headersOf(headers: Record<string, string>): PipelineResponse['headers'] {
+  const values = new Map(Object.entries(headers))
+  return {
+    get: (name) => values.get(name.toLowerCase()),
+    has: (name) => values.has(name.toLowerCase()),
+    set: (name, value) => void values.set(name.toLowerCase(), String(value)),
+    delete: (name) => void values.delete(name.toLowerCase()),
+    toJSON: () => Object.fromEntries(values),
+    [Symbol.iterator]: () => values.entries(),
+  }
+}
+
+/** The mail as ACS wants it, or why it cannot have it. */
+function messageOf(request: SendRequest): AcsSdk.EmailMessage | Outcome {
+  const mail = mailOf(request)
+  const count = mail.bcc.length + (mail.to ? 1 : 0)
+  if (count === 0) return outcomeOf({ does: 'dead' }, 'no_recipient', 'there is nobody to send it to')
+  if (count > MOST_RECIPIENTS)
+    return outcomeOf(
+      { does: 'fail', reason: 'permanent_refusal' },
+      'too_many_recipients',
+      `${count} recipients, and ACS takes ${MOST_RECIPIENTS} a message: send to the list with expand`,
+    )
+  return {
+    senderAddress: addressOf(mail.from).address,
+    content: { subject: mail.subject, plainText: mail.text, ...(mail.html === null ? {} : { html: mail.html }) },
+    recipients: {
+      ...(mail.to ? { to: [named(mail.to.address, mail.to.name)] } : {}),
+      ...(mail.bcc.length > 0 ? { bcc: mail.bcc.map((address) => ({ address })) } : {}),
+    },
+    ...(mail.replyTo === null ? {} : { replyTo: [replyToOf(mail.replyTo)] }),
+    ...(Object.keys(mail.headers).length > 0 ? { headers: mail.headers } : {}),
+  }
+}
+
+function replyToOf(given: string): AcsSdk.EmailAddress {
+  const { address, name } = addressOf(given)
+  return named(address, name)
+}
+
+function named(address: string, name: string | null): AcsSdk.EmailAddress {
+  return name === null ? { address } : { address, displayName: name }
+}
+
+/** `Name <address>`, or an address alone. */
+function addressOf(given: string): { address: string; name: string | null } {
+  const [, name = '', address = given] = /^([^<>]*)<([^<>]+)>\s*$/.exec(given) ?? []
+  const bare = name.trim().replace(/^"(.*)"$/, '$1')
+  return { address, name: bare === '' ? null : bare }
+}
+
+/** For an answer to the call, and for one about the operation: both name it and say how it stands. */
+function judge(answer: OutboundAnswer, now: number): Outcome {
+  const json = jsonOf(answer)
+  const id = textAt(json, 'id')
+  const state = textAt(json, 'status')
+  const hasFailed = state === 'Failed' || state === 'Canceled'
+  const isGood = answer.status >= 200 && answer.status < 300
+  if (isGood && !hasFailed)
+    return id === null
+      ? { kind: 'unknown', code: 'malformed_reply', error: `ACS answered ${answer.status} without an operation’s id` }
+      : { kind: 'accepted', providerMessageId: id }
+  const { code, words } = refusalOf(answer)
+  if (answer.status < 400 && !hasFailed)
+    return { kind: 'unknown', code: 'malformed_reply', error: `ACS answered ${answer.status} with something else` }
+  // Only with a refusal does it say when to send again; elsewhere it says when to ask about the operation.
+  const retryAfterMs = isGood ? undefined : retryAfterOf(answer, now)
+  return outcomeOf(acsRule(code, isGood ? 400 : answer.status, words), code, `ACS says: ${words}`, retryAfterMs)
+}
+
+function refusalOf(answer: OutboundAnswer): { code: string; words: string } {
+  const json = jsonOf(answer)
+  const code = textAt(json, 'error', 'code') ?? answer.headers['x-ms-error-code'] ?? String(answer.status)
+  const target = textAt(json, 'error', 'target')
+  const words = textAt(json, 'error', 'message') ?? `status ${answer.status}`
+  return { code, words: target === null ? words : `${words} (${target})` }
+}
+
+/** The SDK's errors may quote what it was given: only what kind of error it was goes on. */
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : 'no reason given'
+}

@@ -1,0 +1,232 @@
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import SMTPConnection from 'nodemailer/lib/smtp-connection'
+import type { Account } from '../../model/account.ts'
+import type { Outcome } from '../../model/outcome.ts'
+import type { Clock } from '../../model/ports.ts'
+import type { Dial, Outbound } from '../outbound.ts'
+import { createTokenCache } from '../token-cache.ts'
+import { at, textAt } from '../vendor-answers.ts'
+
+/** Why a message, or a login, did not succeed. */
+export interface SmtpError {
+  /** The server's reply code; null where it said nothing. */
+  reply: number | null
+  enhanced: string | null
+  trouble: string
+  words: string
+  /** Where no access token could be had: what that comes to. */
+  token?: Exclude<Outcome, { kind: 'accepted' }>
+}
+
+export interface Envelope {
+  from: string
+  to: string[]
+  size: number
+}
+
+/** Connections to mail servers, kept per account and used by one message after another. */
+export interface SmtpPool {
+  /** Null when the server took the message for at least one recipient. */
+  send(account: Account, envelope: Envelope, message: Readable, signal: AbortSignal): Promise<SmtpError | null>
+  /** Connects and logs in. */
+  verify(account: Account, signal: AbortSignal): Promise<SmtpError | null>
+  close(): void
+}
+
+const CONNECT_MS = 10_000
+/** No answer to a command within this time is a loss; servers may scan a message for a while. */
+const ANSWER_MS = 60_000
+/** Servers close idle connections after minutes; one that is about to be closed would cost us an attempt. */
+const IDLE_MS = 5_000
+const MOST_MESSAGES = 100
+
+export function createSmtpPool(deps: { dial: Dial; outbound: Outbound; clock: Clock; authorities?: string }): SmtpPool {
+  const tokens = createTokenCache(deps)
+  const idle = new Map<string, Kept[]>()
+  const open = new Set<SMTPConnection>()
+
+  interface Kept {
+    connection: SMTPConnection
+    sent: number
+    idleSince: number
+  }
+
+  async function connect(account: Account, signal: AbortSignal): Promise<Kept | SmtpError> {
+    const host = textAt(account.settings, 'host') ?? ''
+    const number = Number(account.settings['port'])
+    const mode = account.settings['tls']
+    if (mode !== 'none' && mode !== 'starttls' && mode !== 'implicit')
+      return trouble('ECONFIG', `tls must be none, starttls or implicit`)
+    const socket = await deps.dial({ host, port: number, timeoutMs: CONNECT_MS })
+    if ('kind' in socket) return trouble(socket.code === 'address_refused' ? 'ECONFIG' : 'ECONNECTION', socket.error)
+    const connection = new SMTPConnection({
+      host,
+      port: number,
+      connection: socket,
+      secure: mode === 'implicit',
+      requireTLS: mode === 'starttls',
+      ignoreTLS: mode === 'none',
+      connectionTimeout: CONNECT_MS,
+      greetingTimeout: CONNECT_MS,
+      socketTimeout: ANSWER_MS,
+      tls: { servername: host, ...(deps.authorities === undefined ? {} : { ca: deps.authorities }) },
+    })
+    open.add(connection)
+    connection.once('end', () => open.delete(connection))
+    // Trouble is told to whoever waits for the connection; an idle one's is of no interest.
+    connection.on('error', () => {})
+    const failed = await outcome(connection, (done) => connection.connect(done))
+    const refused = failed ?? (await login(account, connection, signal))
+    if (refused === null) return { connection, sent: 0, idleSince: deps.clock.monotonic() }
+    connection.close()
+    return refused
+  }
+
+  async function login(account: Account, connection: SMTPConnection, signal: AbortSignal): Promise<SmtpError | null> {
+    const user = textAt(account.settings, 'user')
+    if (user === null) return null
+    const auth = await credentials(account, user, signal)
+    if ('words' in auth) return auth
+    const refused = await outcome(connection, (done) => connection.login(auth, done))
+    // The next attempt asks for another token: this one may have been revoked.
+    if (refused !== null && 'accessToken' in auth) tokens.forget(ofAccount(account))
+    return refused
+  }
+
+  async function credentials(account: Account, user: string, signal: AbortSignal) {
+    const oauth2 = at(account.settings, 'oauth2')
+    if (oauth2 === undefined || oauth2 === null)
+      return { user, credentials: { user, pass: account.secrets['password'] ?? '' } }
+    const token = await tokens.get({
+      of: ofAccount(account),
+      url: textAt(oauth2, 'tokenUrl') ?? '',
+      form: () => ({
+        grant_type: 'client_credentials',
+        client_id: textAt(oauth2, 'clientId') ?? '',
+        client_secret: account.secrets['oauth2ClientSecret'] ?? '',
+        ...(textAt(oauth2, 'scope') === null ? {} : { scope: textAt(oauth2, 'scope') ?? '' }),
+      }),
+      signal,
+    })
+    if (token.kind !== 'token') return { ...trouble('EOAUTH2', token.error), token }
+    return { user, method: 'XOAUTH2', accessToken: token.token, oauth2: xoauth2(user, token.token) }
+  }
+
+  /** A connection that is idle, or a new one. */
+  async function take(account: Account, signal: AbortSignal): Promise<Kept | SmtpError> {
+    const kept = idle.get(keyOf(account)) ?? []
+    for (let last = kept.pop(); last; last = kept.pop()) {
+      if (open.has(last.connection) && deps.clock.monotonic() - last.idleSince < IDLE_MS) return last
+      last.connection.close()
+    }
+    return await connect(account, signal)
+  }
+
+  async function giveBack(account: Account, kept: Kept): Promise<void> {
+    const failed = await outcome(kept.connection, (done) => kept.connection.reset(done))
+    if (failed !== null || kept.sent >= MOST_MESSAGES || !open.has(kept.connection)) {
+      kept.connection.quit()
+      return
+    }
+    const key = keyOf(account)
+    const list = idle.get(key) ?? []
+    idle.set(key, list)
+    list.push({ ...kept, idleSince: deps.clock.monotonic() })
+    await deps.clock.sleep(IDLE_MS)
+    const stale = list.findIndex(({ connection }) => connection === kept.connection)
+    if (stale >= 0 && deps.clock.monotonic() - (list[stale]?.idleSince ?? 0) >= IDLE_MS)
+      for (const { connection } of list.splice(stale, 1)) connection.quit()
+    if (list.length === 0) idle.delete(key)
+  }
+
+  async function send(
+    account: Account,
+    envelope: Envelope,
+    message: Readable,
+    signal: AbortSignal,
+  ): Promise<SmtpError | null> {
+    const kept = await take(account, signal)
+    if ('words' in kept) return kept
+    const { connection } = kept
+    const onAbort = (): void => connection.close()
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      if (signal.aborted) return trouble('ETIMEDOUT', 'given up before anything was sent')
+      const refused = await outcome(connection, (done) => connection.send(envelope, message, done))
+      // A refusal leaves the connection usable; a loss does not.
+      if (refused === null || refused.reply !== null) void giveBack(account, { ...kept, sent: kept.sent + 1 })
+      else connection.close()
+      return refused
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  return {
+    send,
+    async verify(account, signal) {
+      const kept = await connect(account, signal)
+      if ('words' in kept) return kept
+      kept.connection.quit()
+      return null
+    },
+    close() {
+      for (const connection of open) connection.close()
+      idle.clear()
+    },
+  }
+}
+
+function ofAccount({ id, settings, secrets }: Account): string[] {
+  return [id, secrets['oauth2ClientSecret'] ?? '', JSON.stringify(at(settings, 'oauth2') ?? null)]
+}
+
+/** What a connection depends on: changed credentials need another one. Hashed, so that no secret is kept as a key. */
+function keyOf({ id, settings, secrets }: Account): string {
+  return createHash('sha256')
+    .update(JSON.stringify([id, settings, secrets]))
+    .digest('base64')
+}
+
+/** The driver asks a token source for the initial response; ours is known already. */
+function xoauth2(user: string, accessToken: string): never {
+  const response = Buffer.from(`user=${user}\u0001auth=Bearer ${accessToken}\u0001\u0001`).toString('base64')
+  return {
+    getToken: (_renew: boolean, callback: (error: Error | null, token: string) => void) => callback(null, accessToken),
+    buildXOAuth2Token: () => response,
+  } as unknown as never
+}
+
+/** What one step of the conversation came to: null, or why it failed, also where the connection ends meanwhile. */
+async function outcome(
+  connection: SMTPConnection,
+  step: (done: (error?: Error | null) => void) => void,
+): Promise<SmtpError | null> {
+  const { promise, resolve } = Promise.withResolvers<SmtpError | null>()
+  const onError = (error: Error): void => resolve(errorOf(error))
+  const onEnd = (): void => resolve(trouble('ECONNECTION', 'the server closed the connection'))
+  connection.once('error', onError).once('end', onEnd)
+  step((error) => resolve(error ? errorOf(error) : null))
+  const failed = await promise
+  connection.off('error', onError).off('end', onEnd)
+  return failed
+}
+
+function trouble(code: string, words: string): SmtpError {
+  return { reply: null, enhanced: null, trouble: code, words }
+}
+
+/** The driver calls a certificate that cannot be trusted a broken socket; it will not mend itself. */
+const NOT_TRUSTED = /CERT|SELF_SIGNED|UNABLE_TO|ALTNAME|ERR_TLS|ERR_SSL/
+
+function errorOf(error: Error): SmtpError {
+  const told = error as Error & { code?: string; originalCode?: string; responseCode?: number; response?: string }
+  const { code = 'ESOCKET', originalCode = '', responseCode, response } = told
+  return {
+    reply: responseCode ?? null,
+    enhanced: /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response ?? '')?.[1] ?? null,
+    trouble: NOT_TRUSTED.test(originalCode) ? 'ETLS' : code,
+    words: (response ?? error.message).replaceAll(/\s+/g, ' ').slice(0, 500),
+  }
+}

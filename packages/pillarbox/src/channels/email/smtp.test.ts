@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { loopbackCertificate, type SmtpOptions, startSmtpServer, startVendorServer } from '@pillarbox/vendors'
+import PostalMime from 'postal-mime'
+import { account, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
+import { createDial } from '../../security/dial.ts'
+import { systemClock } from '../../system.ts'
+import { outcomeOf } from '../vendor-answers.ts'
+import { smtpProvider } from './smtp.ts'
+import { SMTP_ENHANCED, SMTP_REPLIES, smtpRule } from './smtp-errors.ts'
+
+async function setup(
+  t: TestContext,
+  options: SmtpOptions = {},
+  more: { settings?: object; secrets?: Record<string, string> } = {},
+) {
+  const server = await startSmtpServer(options)
+  t.after(server.close)
+  const provider = smtpProvider({
+    ...testOutbound(t),
+    dial: createDial({ clock: systemClock, allowPrivate: true }),
+    authorities: loopbackCertificate.authority,
+  })
+  t.after(() => provider.close?.())
+  const sender = account('email', 'smtp', {
+    settings: {
+      host: server.host,
+      port: server.port,
+      tls: options.tls ?? 'none',
+      fromAddress: 'Example Tours <tours@example.com>',
+      ...more.settings,
+    },
+    secrets: more.secrets ?? {},
+  })
+  const request = sendRequest(sender, {
+    to: { email: 'guest@example.org', name: 'Guest' },
+    content: { subject: 'Booking 12345', body: 'See you soon.' },
+  })
+  return { server, provider, sender, request }
+}
+
+describe('smtp', () => {
+  it('sends plain text as plain text, with a message id of ours', async (t) => {
+    const { server, provider, request } = await setup(t)
+
+    const outcome = await provider.send(request)
+
+    assert.deepEqual(outcome, { kind: 'accepted', providerMessageId: `<${request.notificationId}@example.com>` })
+    const [sent] = server.mails
+    assert.deepEqual([sent?.from, sent?.to], ['tours@example.com', ['guest@example.org']])
+    const mail = await PostalMime.parse(sent?.raw ?? '')
+    assert.equal(mail.subject, 'Booking 12345')
+    assert.equal(mail.text?.trim(), 'See you soon.')
+    assert.equal(mail.html, undefined)
+    assert.deepEqual([mail.from?.name, mail.to?.[0]?.name], ['Example Tours', 'Guest'])
+    assert.equal(mail.messageId, `<${request.notificationId}@example.com>`)
+  })
+
+  it('gives HTML a text part, and a way to leave the list where one is named', async (t) => {
+    const { server, provider, request } = await setup(
+      t,
+      {},
+      { settings: { listUnsubscribe: 'https://example.com/leave/{notificationId}', replyTo: 'desk@example.com' } },
+    )
+
+    await provider.send({
+      ...request,
+      content: { ...request.content, body: '<p>Dear <b>Guest</b>,</p><p>see you.</p>' },
+    })
+
+    const mail = await PostalMime.parse(server.mails[0]?.raw ?? '')
+    const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value
+    assert.match(mail.html ?? '', /<b>Guest<\/b>/)
+    assert.match(mail.text ?? '', /Dear Guest,\s+see you\./)
+    assert.equal(header('list-unsubscribe'), `<https://example.com/leave/${request.notificationId}>`)
+    assert.equal(header('list-unsubscribe-post'), 'List-Unsubscribe=One-Click')
+    assert.equal(mail.replyTo?.[0]?.address, 'desk@example.com')
+  })
+
+  it('sends one mail to a list, of whom nobody sees the others', async (t) => {
+    const { server, provider, request } = await setup(t)
+
+    await provider.send({ ...request, to: { list: 'ops', bcc: ['a@example.org', 'b@example.org'] } })
+
+    assert.equal(server.mails.length, 1)
+    assert.deepEqual(server.mails[0]?.to, ['a@example.org', 'b@example.org'])
+    assert.ok(!server.mails[0]?.raw.includes('a@example.org'))
+    assert.match(server.mails[0]?.raw ?? '', /^To: "?undisclosed-recipients"?:;/m)
+  })
+
+  it('lets no line break of a subject or name become a header', async (t) => {
+    const { server, provider, request } = await setup(t)
+
+    await provider.send({
+      ...request,
+      to: { email: 'guest@example.org', name: 'Guest\r\nBcc: evil@example.org' },
+      content: { ...request.content, subject: 'Hello\r\nX-Evil: 1' },
+    })
+
+    const mail = await PostalMime.parse(server.mails[0]?.raw ?? '')
+    assert.deepEqual(server.mails[0]?.to, ['guest@example.org'])
+    assert.ok(!mail.headers.some(({ key }) => key === 'x-evil' || key === 'bcc'))
+  })
+
+  for (const tls of ['none', 'starttls', 'implicit'] as const)
+    it(`speaks with TLS ${tls} and logs in`, async (t) => {
+      const { server, provider, request } = await setup(
+        t,
+        { tls, users: { user: 'pass' } },
+        { settings: { user: 'user' }, secrets: { password: 'pass' } },
+      )
+
+      assert.equal((await provider.send(request)).kind, 'accepted')
+      assert.deepEqual([server.mails[0]?.isSecure, server.mails[0]?.user], [tls !== 'none', 'user'])
+    })
+
+  it('does not go on without the TLS it was told to use', async (t) => {
+    const { server, provider, request, sender } = await setup(t, { tls: 'none' })
+    const settings = { ...sender.settings, tls: 'starttls' }
+
+    const outcome = await provider.send({ ...request, account: { ...sender, settings } })
+
+    assert.notEqual(outcome.kind, 'accepted')
+    assert.equal(server.mails.length, 0)
+  })
+
+  it('logs in with an access token, which it keeps', async (t) => {
+    const accessTokens = new Set(['token-1'])
+    let given = 0
+    const tokens = await startVendorServer({
+      answers: {},
+      accept: ({ body }) => {
+        assert.match(body, /grant_type=client_credentials&client_id=client&client_secret=hidden&scope=mail/)
+        given += 1
+        return { status: 200, body: { access_token: `token-${given}`, expires_in: 3_600 } }
+      },
+    })
+    t.after(tokens.close)
+    const { server, provider, request } = await setup(
+      t,
+      { tls: 'starttls', accessTokens },
+      {
+        settings: { user: 'tours@example.com', oauth2: { tokenUrl: tokens.url, clientId: 'client', scope: 'mail' } },
+        secrets: { oauth2ClientSecret: 'hidden' },
+      },
+    )
+
+    await Promise.all([provider.send(request), provider.send(request)])
+    await provider.send(request)
+
+    assert.deepEqual([server.mails.length, given], [3, 1])
+  })
+
+  it('uses a connection for one mail after another', async (t) => {
+    const { server, provider, request } = await setup(t)
+
+    for (let i = 0; i < 5; i++) await provider.send(request)
+
+    assert.deepEqual([server.mails.length, server.connections()], [5, 1])
+  })
+
+  for (const [code, { words, ...rule }] of Object.entries(SMTP_REPLIES))
+    it(`takes reply ${code} for ${rule.does}: ${words}`, async (t) => {
+      const { server, provider, request } = await setup(t)
+      server.answerWith({ at: 'data', code: Number(code), text: 'because' })
+
+      assert.deepEqual(await provider.send(request), outcomeOf(rule, code, `the mail server says: ${code} because`))
+    })
+
+  for (const [code, { words, ...rule }] of Object.entries(SMTP_ENHANCED))
+    it(`takes ${code} for ${rule.does}: ${words}`, async (t) => {
+      const { server, provider, request } = await setup(t)
+      const reply = code.startsWith('4') ? 499 : 550
+      const enhanced = code === '4.x.x' ? '4.2.9' : code.replace('x', '99')
+      server.answerWith({ at: 'rcpt', code: reply, text: `${enhanced} because` })
+
+      const outcome = await provider.send(request)
+
+      assert.deepEqual(outcome, outcomeOf(rule, enhanced, `the mail server says: ${reply} ${enhanced} because`))
+    })
+
+  it('judges a reply it has never heard of by its first digit', () => {
+    assert.deepEqual(smtpRule(499, null), { does: 'retry' })
+    assert.deepEqual(smtpRule(599, null), { does: 'fail', reason: 'permanent_refusal' })
+  })
+
+  it('leaves in doubt what broke off after the message, and not what broke off before', async (t) => {
+    const { server, provider, request } = await setup(t)
+
+    server.answerWith('cut_after_accept')
+    const after = await provider.send(request)
+    server.answerWith({ at: 'mail', code: 421, text: '4.3.2 closing' })
+    const before = await provider.send(request)
+    await server.close()
+    const down = await provider.send(request)
+
+    assert.deepEqual([after.kind, before.kind, down.kind], ['unknown', 'transient', 'transient'])
+    assert.equal(server.mails.length, 1)
+  })
+
+  it('gives up when it is told to, and is then in doubt', async (t) => {
+    const { server, provider, request } = await setup(t)
+    const giveUp = new AbortController()
+    server.answerWith('silence_after_accept')
+    setTimeout(() => giveUp.abort(), 200)
+
+    const outcome = await provider.send({ ...request, signal: giveUp.signal })
+
+    assert.equal(outcome.kind, 'unknown')
+  })
+
+  it('stops the account when its login, its server’s certificate or its settings are wrong', async (t) => {
+    const { provider, request, sender } = await setup(
+      t,
+      { tls: 'starttls', users: { user: 'pass' } },
+      { settings: { user: 'user' }, secrets: { password: 'wrong' } },
+    )
+    const strict = smtpProvider({ ...testOutbound(t), dial: createDial({ clock: systemClock, allowPrivate: true }) })
+    const closed = smtpProvider({ ...testOutbound(t), dial: createDial({ clock: systemClock, allowPrivate: false }) })
+    const badMode = { ...sender, settings: { ...sender.settings, tls: 'sometimes' } }
+
+    const outcomes = [
+      await provider.send(request),
+      await strict.send(request),
+      await closed.send(request),
+      await provider.send({ ...request, account: badMode }),
+    ]
+
+    assert.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      ['unauthorized', 'unauthorized', 'unauthorized', 'unauthorized'],
+    )
+    assert.ok(outcomes.every((outcome) => !JSON.stringify(outcome).includes('wrong"')))
+  })
+
+  it('verifies by logging in, with the server’s words', async (t) => {
+    const { provider, sender, request } = await setup(
+      t,
+      { tls: 'implicit', users: { user: 'pass' } },
+      { settings: { user: 'user' }, secrets: { password: 'pass' } },
+    )
+
+    const good = await provider.verify?.(sender, request.signal)
+    const bad = await provider.verify?.({ ...sender, secrets: { password: 'no' } }, request.signal)
+
+    assert.deepEqual(good, { isGood: true, detail: 'localhost lets us in.' })
+    assert.match(bad?.isGood === false ? bad.error : '', /localhost says: 535 5\.7\.8/)
+  })
+})

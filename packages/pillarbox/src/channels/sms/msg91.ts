@@ -1,0 +1,126 @@
+import type { Account } from '../../model/account.ts'
+import type { Outcome } from '../../model/outcome.ts'
+import type { Clock } from '../../model/ports.ts'
+import type { Provider, SendRequest, Verification } from '../channel.ts'
+import { digits, endpoint, text } from '../fields.ts'
+import type { Outbound, OutboundAnswer } from '../outbound.ts'
+import { at, baseOf, jsonOf, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
+import { msg91Rule } from './msg91-errors.ts'
+
+const VENDOR = 'https://control.msg91.com'
+/** The route for messages that are not advertising. */
+const TRANSACTIONAL = '4'
+
+/**
+ * SMS in India by MSG91. With a `flowId` the flow of that id is sent with its variables, and MSG91 knows the registered
+ * text; without one the rendered words are sent as they are, with the DLT ids of template and entity. Our notification's
+ * id travels as `CRQID` and comes back in delivery reports. There is no idempotency key.
+ */
+export function msg91Provider({ outbound, clock }: { outbound: Outbound; clock: Clock }): Provider {
+  const call = (account: Account, path: string, body: Record<string, unknown>, signal: AbortSignal) =>
+    outbound.request({
+      method: 'POST',
+      url: `${baseOf(account.settings, VENDOR)}${path}`,
+      headers: { authkey: account.secrets['authKey'] ?? '', 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal,
+    })
+
+  async function send(request: SendRequest): Promise<Outcome> {
+    const isFlow = textAt(request.content.providerTemplate, 'flowId') !== null
+    const [path, body] = isFlow ? ['/api/v5/flow', flowOf(request)] : ['/api/v2/sendsms', wordsOf(request)]
+    const answer = await call(request.account, path, body, request.signal)
+    return answer.kind === 'failure' ? outcomeOfFailure(answer) : judge(answer, clock.now())
+  }
+
+  /** A flow to nobody: MSG91 complains of the key before it complains of the rest. */
+  async function verify(account: Account, signal: AbortSignal): Promise<Verification> {
+    const answer = await call(account, '/api/v5/flow', { template_id: '', recipients: [] }, signal)
+    if (answer.kind === 'failure') return { isGood: false, error: answer.error }
+    const { code, words } = refusalOf(answer)
+    return msg91Rule(code, answer.status).does === 'halt'
+      ? { isGood: false, error: `MSG91 says: ${words}` }
+      : { isGood: true, detail: 'MSG91 knows the key.' }
+  }
+
+  return {
+    name: 'msg91',
+    channels: ['sms'],
+    capability: () => 'none',
+    fields: {
+      settings: {
+        senderId: { words: 'The registered header: six letters.', isRequired: true, problem: text },
+        dltEntityId: { words: 'The principal entity’s id on the DLT platform.', problem: digits },
+        route: { words: `${TRANSACTIONAL} for service messages (default), 1 for promotional ones.`, problem: text },
+        endpoint,
+      },
+      secrets: {
+        authKey: { words: 'The authentication key of the panel.', isRequired: true },
+        webhookToken: { words: 'What delivery reports carry in their address; made if not given.' },
+      },
+    },
+    send,
+    verify,
+  }
+}
+
+/** Country code and number, without the plus. */
+function mobileOf({ to }: SendRequest): string {
+  return (to.phone ?? '').replace(/^\+/, '')
+}
+
+function flowOf(request: SendRequest): Record<string, unknown> {
+  const template = request.content.providerTemplate ?? {}
+  const variables = at(template, 'variables')
+  return {
+    template_id: textAt(template, 'flowId'),
+    sender: textAt(request.account.settings, 'senderId'),
+    short_url: '0',
+    recipients: [
+      {
+        mobiles: mobileOf(request),
+        CRQID: request.notificationId,
+        ...(typeof variables === 'object' ? variables : {}),
+      },
+    ],
+  }
+}
+
+function wordsOf(request: SendRequest): Record<string, unknown> {
+  const { account, content } = request
+  const template = textAt(content.providerTemplate, 'dltTemplateId')
+  const entity = textAt(content.providerTemplate, 'dltEntityId') ?? textAt(account.settings, 'dltEntityId')
+  return {
+    sender: textAt(account.settings, 'senderId'),
+    route: textAt(account.settings, 'route') ?? TRANSACTIONAL,
+    // The numbers have their country codes.
+    country: '0',
+    CRQID: request.notificationId,
+    ...(!/^\p{ASCII}*$/u.test(content.body) ? { unicode: '1' } : {}),
+    ...(template === null ? {} : { DLT_TE_ID: template }),
+    ...(entity === null ? {} : { PE_ID: entity }),
+    sms: [{ message: content.body, to: [mobileOf(request)] }],
+  }
+}
+
+/** MSG91 says what came of it in `type`, whatever the status. */
+function judge(answer: OutboundAnswer, now: number): Outcome {
+  const json = jsonOf(answer)
+  const type = textAt(json, 'type')
+  const id = textAt(json, 'request_id') ?? textAt(json, 'message')
+  if (type === 'success')
+    return id === null
+      ? { kind: 'unknown', code: 'malformed_reply', error: 'MSG91 answered success without a request id' }
+      : { kind: 'accepted', providerMessageId: id }
+  if (type === null && answer.status < 400)
+    return { kind: 'unknown', code: 'malformed_reply', error: `MSG91 answered ${answer.status} with something else` }
+  const { code, words } = refusalOf(answer)
+  return outcomeOf(msg91Rule(code, answer.status), code, `MSG91 says: ${words}`, retryAfterOf(answer, now))
+}
+
+function refusalOf(answer: OutboundAnswer): { code: string; words: string } {
+  const json = jsonOf(answer)
+  const words = textAt(json, 'message') ?? `status ${answer.status}`
+  const code = textAt(json, 'code') ?? /^(?:code:? ?)?(\d{3})\b/i.exec(words)?.[1] ?? String(answer.status)
+  return { code, words }
+}

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import type { Outcome } from '../model/outcome.ts'
+import type { Clock } from '../model/ports.ts'
+import type { Outbound } from './outbound.ts'
+import { at, jsonOf, outcomeOf, outcomeOfFailure, textAt } from './vendor-answers.ts'
+
+/** A bearer token, or why there is none: nothing was sent to the vendor yet, so that is no doubt about the message. */
+export type Token = { kind: 'token'; token: string } | Exclude<Outcome, { kind: 'accepted' }>
+
+export interface TokenRequest {
+  /** What the token depends on: another secret needs another token. */
+  of: readonly string[]
+  url: string
+  form: () => Record<string, string>
+  signal: AbortSignal
+}
+
+/** Access tokens of the OAuth2 kind, asked for once for all who need one, and kept until shortly before they expire. */
+export interface TokenCache {
+  get(request: TokenRequest): Promise<Token>
+  /** The vendor no longer takes it: the next one is asked for anew. */
+  forget(of: readonly string[]): void
+}
+
+/** Renewed this long before it expires, so that none expires on its way. */
+const MARGIN_MS = 60_000
+const SHORTEST_LIFE_MS = 10_000
+const MOST_TOKENS = 1_000
+
+export function createTokenCache({ outbound, clock }: { outbound: Outbound; clock: Clock }): TokenCache {
+  const known = new Map<string, { token: Promise<Token>; until: number }>()
+
+  async function ask({ url, form, signal }: TokenRequest): Promise<{ token: Token; lifeMs: number }> {
+    const answer = await outbound.request({
+      method: 'POST',
+      url,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+      body: new URLSearchParams(form()).toString(),
+      signal,
+    })
+    const none = (token: Token) => ({ token, lifeMs: 0 })
+    if (answer.kind === 'failure') {
+      const outcome = outcomeOfFailure(answer)
+      // What may have left was a question for a token, not the message.
+      if (outcome.kind === 'unknown')
+        return none({ kind: 'transient', code: outcome.code, error: `no token: ${outcome.error}` })
+      return none(outcome as Token)
+    }
+    const json = jsonOf(answer)
+    const token = textAt(json, 'access_token')
+    const seconds = Number(at(json, 'expires_in') ?? 3_600)
+    if (answer.status === 200 && token !== null)
+      return { token: { kind: 'token', token }, lifeMs: (Number.isFinite(seconds) ? seconds : 3_600) * 1_000 }
+    const words = textAt(json, 'error_description') ?? textAt(json, 'error') ?? `status ${answer.status}`
+    const rule =
+      answer.status >= 500 || answer.status === 429 ? ({ does: 'retry' } as const) : ({ does: 'halt' } as const)
+    return none(outcomeOf(rule, `token_${answer.status}`, `the token endpoint says: ${words}`) as Token)
+  }
+
+  return {
+    async get(request) {
+      const key = keyOf(request.of)
+      const kept = known.get(key)
+      if (kept && clock.monotonic() < kept.until) return await kept.token
+      const asked = ask(request)
+      const entry = { token: asked.then(({ token }) => token), until: Number.POSITIVE_INFINITY }
+      if (known.size >= MOST_TOKENS) known.delete(known.keys().next().value ?? '')
+      known.set(key, entry)
+      const { token, lifeMs } = await asked
+      if (token.kind === 'token') entry.until = clock.monotonic() + Math.max(SHORTEST_LIFE_MS, lifeMs - MARGIN_MS)
+      else if (known.get(key) === entry) known.delete(key)
+      return token
+    },
+    forget(of) {
+      known.delete(keyOf(of))
+    },
+  }
+}
+
+/** Hashed, so that no secret is kept as a key. */
+function keyOf(of: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(of)).digest('base64')
+}

@@ -1,0 +1,91 @@
+import type { Outcome } from '../model/outcome.ts'
+import type { Reason } from '../model/reason.ts'
+import type { OutboundAnswer, OutboundFailure } from './outbound.ts'
+
+/** What one line of a vendor's error table comes to. Tables are data: one line per code, one test per line. */
+export type Rule =
+  | { does: 'retry'; afterMs?: number }
+  | { does: 'throttle'; scope?: 'account' | 'recipient'; afterMs?: number }
+  /** Not for hours: a quota, or a policy about when one may write to somebody. */
+  | { does: 'defer'; afterMs: number }
+  /** Can never succeed as written. */
+  | { does: 'fail'; reason: 'template_rejected' | 'content_rejected' | 'permanent_refusal' }
+  /** The address is unusable on this channel. */
+  | { does: 'dead' }
+  /** Cannot be reached on this channel now; the address may be fine. */
+  | { does: 'fallback'; reason?: Reason }
+  /** The account, its credentials or its sender is broken. */
+  | { does: 'halt' }
+  | { does: 'unknown' }
+
+export function outcomeOf(rule: Rule, code: string, error: string, retryAfterMs?: number): Outcome {
+  const after = retryAfterMs ?? ('afterMs' in rule ? rule.afterMs : undefined)
+  const wait = after === undefined ? {} : { retryAfterMs: after }
+  switch (rule.does) {
+    case 'retry':
+      return { kind: 'transient', code, error, ...wait }
+    case 'throttle':
+      return { kind: 'throttled', code, error, ...wait, ...(rule.scope === undefined ? {} : { scope: rule.scope }) }
+    case 'defer':
+      return { kind: 'transient', code, error, ...wait, isDeferred: true }
+    case 'fail':
+      return { kind: 'permanent', code, error, reason: rule.reason, fallback: false }
+    case 'dead':
+      return { kind: 'permanent', code, error, reason: 'invalid_recipient', fallback: true, isDead: true }
+    case 'fallback':
+      return { kind: 'permanent', code, error, reason: rule.reason ?? 'unreachable', fallback: true }
+    case 'halt':
+      return { kind: 'unauthorized', code, error }
+    case 'unknown':
+      return { kind: 'unknown', code, error }
+  }
+}
+
+/** A call that got no answer: nothing was sent and it may be tried again, or nobody knows. */
+export function outcomeOfFailure({ code, error, hasLeft }: OutboundFailure): Outcome {
+  if (hasLeft) return { kind: 'unknown', code, error }
+  // An address we will not dial, or a URL that is none, does not get better by waiting; the account is set up wrong.
+  if (code === 'address_refused' || code === 'invalid_request') return { kind: 'unauthorized', code, error }
+  return { kind: 'transient', code, error }
+}
+
+/** The answer's JSON; undefined where it is none. */
+export function jsonOf({ body }: OutboundAnswer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** A value deep inside something a vendor sent, by own properties only. */
+export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+  let found = value
+  for (const step of path) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined
+    found = (found as Record<string | number, unknown>)[step]
+  }
+  return found
+}
+
+export function textAt(value: unknown, ...path: readonly (string | number)[]): string | null {
+  const found = at(value, ...path)
+  if (typeof found === 'number') return String(found)
+  return typeof found === 'string' && found !== '' ? found : null
+}
+
+const LONGEST_WAIT_MS = 24 * 3_600_000
+
+/** What a `Retry-After` header asks for: seconds, or a date. No more than a day, whatever it says. */
+export function retryAfterOf({ headers }: OutboundAnswer, now: number): number | undefined {
+  const text = headers['retry-after']?.trim()
+  if (!text) return undefined
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now
+  return Number.isNaN(ms) ? undefined : Math.min(LONGEST_WAIT_MS, Math.max(0, ms))
+}
+
+/** The base to build a vendor's URLs on: the account's own endpoint, or the vendor's. */
+export function baseOf(settings: Record<string, unknown>, vendors: string): string {
+  const own = settings['endpoint']
+  return (typeof own === 'string' && own !== '' ? own : vendors).replace(/\/+$/, '')
+}

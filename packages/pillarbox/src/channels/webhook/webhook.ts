@@ -1,0 +1,103 @@
+import { createHmac } from 'node:crypto'
+import type { Account } from '../../model/account.ts'
+import type { Outcome } from '../../model/outcome.ts'
+import type { Clock } from '../../model/ports.ts'
+import type { Provider, SendRequest, Verification } from '../channel.ts'
+import { httpUrl } from '../fields.ts'
+import type { Outbound, OutboundAnswer } from '../outbound.ts'
+import { outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
+import { WEBHOOK_STATUSES, webhookRule } from './webhook-errors.ts'
+
+/** What a receiver of Standard Webhooks takes at most, by the standard's advice. */
+const LONGEST_BODY = 20_000
+
+/**
+ * A signed POST to somebody else's endpoint, in the form of Standard Webhooks. `webhook-id` is the same over all attempts,
+ * so a receiver that looks at it gets each notification once: that is why the outcome of a call in doubt is simply to call
+ * again. A signing secret of several, separated by spaces, signs with each, so that one can be changed for another.
+ */
+export function webhookProvider({ outbound, clock }: { outbound: Outbound; clock: Clock }): Provider {
+  async function send(request: SendRequest): Promise<Outcome> {
+    const { account, notificationId, signal } = request
+    const url = request.to.url ?? textAt(account.settings, 'url')
+    if (!url) return outcomeOf({ does: 'dead' }, 'no_url', 'there is no URL to send to')
+    const body = JSON.stringify(messageOf(request, clock.now()))
+    if (Buffer.byteLength(body) > LONGEST_BODY)
+      return outcomeOf({ does: 'fail', reason: 'content_rejected' }, 'too_long', `longer than ${LONGEST_BODY} bytes`)
+    const timestamp = Math.floor(clock.now() / 1_000)
+    const signature = signatures(account, `${notificationId}.${timestamp}.${body}`)
+    if (signature === null)
+      return outcomeOf(
+        { does: 'halt' },
+        'bad_signing_secret',
+        'signingSecret must be whsec_ and base64 of 24 to 64 bytes',
+      )
+    const answer = await outbound.request({
+      method: 'POST',
+      url,
+      headers: {
+        'content-type': 'application/json',
+        'webhook-id': notificationId,
+        'webhook-timestamp': String(timestamp),
+        'webhook-signature': signature,
+      },
+      body,
+      signal,
+    })
+    if (answer.kind === 'answer') return judge(answer, notificationId, clock.now())
+    // The receiver's address is the tenant's data, not the account's: a bad one is no reason to stop the account.
+    if (answer.code === 'address_refused' || answer.code === 'invalid_request')
+      return outcomeOf({ does: 'dead' }, answer.code, answer.error)
+    return outcomeOfFailure(answer)
+  }
+
+  async function verify(account: Account): Promise<Verification> {
+    return signatures(account, 'x') === null
+      ? { isGood: false, error: 'signingSecret must be whsec_ and base64 of 24 to 64 bytes.' }
+      : { isGood: true, detail: 'The signing secret can be used; receivers are not asked.' }
+  }
+
+  return {
+    name: 'webhook',
+    channels: ['webhook'],
+    capability: () => 'key',
+    fields: {
+      settings: { url: { words: 'Where to send what names no URL of its own.', problem: httpUrl } },
+      secrets: {
+        signingSecret: {
+          words: 'whsec_ and base64 of 24 to 64 bytes; several, separated by spaces.',
+          isRequired: true,
+        },
+      },
+    },
+    send,
+    verify,
+  }
+}
+
+function messageOf({ content, correlationId }: SendRequest, now: number): Record<string, unknown> {
+  return {
+    type: content.subject ?? 'notification',
+    timestamp: new Date(now).toISOString(),
+    data: { ...content.data, ...(content.body === '' ? {} : { body: content.body }) },
+    ...(correlationId === null ? {} : { correlationId }),
+  }
+}
+
+/** One signature per secret, as the standard lists them; null where a secret has not the form of one. */
+function signatures({ secrets }: Account, signed: string): string | null {
+  const keys = (secrets['signingSecret'] ?? '').split(/\s+/).filter((key) => key !== '')
+  const signatures = keys.map((key) => {
+    const bytes = key.startsWith('whsec_') ? Buffer.from(key.slice(6), 'base64') : Buffer.alloc(0)
+    return bytes.length < 24 || bytes.length > 64 ? null : createHmac('sha256', bytes).update(signed).digest('base64')
+  })
+  return signatures.length === 0 || signatures.includes(null) ? null : signatures.map((each) => `v1,${each}`).join(' ')
+}
+
+function judge(answer: OutboundAnswer, notificationId: string, now: number): Outcome {
+  const { status } = answer
+  // Receivers name nothing; what they were given is what they know it by.
+  if (status >= 200 && status < 300) return { kind: 'accepted', providerMessageId: notificationId }
+  const words = WEBHOOK_STATUSES[status]?.words ?? 'the receiver did not take it'
+  return outcomeOf(webhookRule(status), String(status), `answered ${status}: ${words}`, retryAfterOf(answer, now))
+}

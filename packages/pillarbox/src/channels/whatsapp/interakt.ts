@@ -1,0 +1,107 @@
+import type { Account } from '../../model/account.ts'
+import type { Outcome } from '../../model/outcome.ts'
+import type { Clock } from '../../model/ports.ts'
+import type { Provider, SendRequest, Verification } from '../channel.ts'
+import { endpoint } from '../fields.ts'
+import type { Outbound, OutboundAnswer } from '../outbound.ts'
+import { at, baseOf, jsonOf, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
+import { interaktRule } from './interakt-errors.ts'
+
+const VENDOR = 'https://api.interakt.ai'
+
+/**
+ * WhatsApp by Interakt, a partner of Meta. It takes templates by name and lists of values, free text within 24 hours of
+ * the customer's last word, and our id as `callbackData`, which comes back in receipts. It has no idempotency key.
+ * Interakt's own fallback to SMS stays off: the chain is ours.
+ */
+export function interaktProvider({ outbound, clock }: { outbound: Outbound; clock: Clock }): Provider {
+  const call = (account: Account, body: Record<string, unknown>, signal: AbortSignal) =>
+    outbound.request({
+      method: 'POST',
+      url: `${baseOf(account.settings, VENDOR)}/v1/public/message/`,
+      // The key from the dashboard is base64 already.
+      headers: { authorization: `Basic ${account.secrets['apiKey'] ?? ''}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal,
+    })
+
+  async function send(request: SendRequest): Promise<Outcome> {
+    const answer = await call(request.account, messageOf(request), request.signal)
+    return answer.kind === 'failure' ? outcomeOfFailure(answer) : judge(answer, clock.now())
+  }
+
+  /** Interakt has no call that only looks: one with nothing in it is refused by its content, or by its key. */
+  async function verify(account: Account, signal: AbortSignal): Promise<Verification> {
+    const answer = await call(account, {}, signal)
+    if (answer.kind === 'failure') return { isGood: false, error: answer.error }
+    if (answer.status === 400) return { isGood: true, detail: 'Interakt knows the key.' }
+    return { isGood: false, error: `Interakt says: ${textAt(jsonOf(answer), 'message') ?? `status ${answer.status}`}` }
+  }
+
+  return {
+    name: 'interakt',
+    channels: ['whatsapp'],
+    capability: () => 'none',
+    fields: {
+      settings: { endpoint },
+      secrets: {
+        apiKey: { words: 'The secret key of Interakt’s developer settings.', isRequired: true },
+        webhookSecret: { words: 'What receipts are signed with.' },
+        webhookToken: { words: 'What receipts carry in their address where no secret is set; made if not given.' },
+      },
+    },
+    send,
+    verify,
+  }
+}
+
+function messageOf({ to, content, notificationId, locale }: SendRequest): Record<string, unknown> {
+  const common = { fullPhoneNumber: (to.phone ?? '').replace(/^\+/, ''), callbackData: notificationId }
+  const template = content.providerTemplate
+  if (!template) return { ...common, type: 'Text', data: { message: content.body } }
+  return {
+    ...common,
+    type: 'Template',
+    template: {
+      name: template['name'],
+      languageCode: textAt(template, 'language') ?? textAt(template, 'language', 'code') ?? locale?.slice(0, 2) ?? 'en',
+      ...valuesOf(template),
+    },
+  }
+}
+
+/** Interakt's own lists where the template has them, else the texts of Meta's components. */
+function valuesOf(template: Record<string, unknown>): Record<string, unknown> {
+  const { headerValues, bodyValues, buttonValues, fileName } = template
+  const own = { headerValues, bodyValues, buttonValues, fileName }
+  if (Object.values(own).some((value) => value !== undefined)) return own
+  const components = Array.isArray(template['components']) ? (template['components'] as unknown[]) : []
+  const texts = (component: unknown): string[] => {
+    const parameters = at(component, 'parameters')
+    return Array.isArray(parameters) ? parameters.map((parameter) => textAt(parameter, 'text') ?? '') : []
+  }
+  const of = (type: string): string[] =>
+    components.filter((component) => String(textAt(component, 'type')).toLowerCase() === type).flatMap(texts)
+  const buttons = components.filter((component) => String(textAt(component, 'type')).toLowerCase() === 'button')
+  return {
+    ...(of('header').length > 0 ? { headerValues: of('header') } : {}),
+    ...(of('body').length > 0 ? { bodyValues: of('body') } : {}),
+    ...(buttons.length > 0
+      ? {
+          buttonValues: Object.fromEntries(buttons.map((each, i) => [textAt(each, 'index') ?? String(i), texts(each)])),
+        }
+      : {}),
+  }
+}
+
+function judge(answer: OutboundAnswer, now: number): Outcome {
+  const json = jsonOf(answer)
+  const { status } = answer
+  const id = textAt(json, 'id')
+  if (status >= 200 && status < 300)
+    return at(json, 'result') === true && id !== null
+      ? { kind: 'accepted', providerMessageId: id }
+      : { kind: 'unknown', code: 'malformed_reply', error: `Interakt answered ${status} without a message id` }
+  const words = textAt(json, 'message') ?? 'nothing more'
+  return outcomeOf(interaktRule(status, words), String(status), `Interakt says: ${words}`, retryAfterOf(answer, now))
+}

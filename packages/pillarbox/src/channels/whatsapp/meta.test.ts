@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { metaError, startMetaServer } from '@pillarbox/vendors'
+import { account, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
+import { outcomeOf } from '../vendor-answers.ts'
+import { metaProvider } from './meta.ts'
+import { META_ERRORS } from './meta-errors.ts'
+
+async function setup(t: TestContext) {
+  const server = await startMetaServer({ accessToken: 'token' })
+  t.after(server.close)
+  const { outbound, clock } = testOutbound(t)
+  const provider = metaProvider({ outbound, clock })
+  const meta = account('whatsapp', 'meta', {
+    settings: { phoneNumberId: '1234567890', endpoint: server.url },
+    secrets: { accessToken: 'token' },
+  })
+  const request = sendRequest(meta, { to: { phone: '+919876543210' }, content: { body: 'Hello' } })
+  return { server, provider, meta, request }
+}
+
+describe('meta', () => {
+  it('sends a session message as Meta wants it, with the notification’s id to come back in receipts', async (t) => {
+    const { server, provider, request } = await setup(t)
+
+    const outcome = await provider.send(request)
+
+    const [message] = server.messages
+    assert.deepEqual(outcome, { kind: 'accepted', providerMessageId: message?.id })
+    assert.equal(server.requests[0]?.path, '/v25.0/1234567890/messages')
+    assert.deepEqual(message?.body, {
+      messaging_product: 'whatsapp',
+      recipient_type: 'individual',
+      to: '+919876543210',
+      biz_opaque_callback_data: request.notificationId,
+      type: 'text',
+      text: { body: 'Hello', preview_url: false },
+    })
+  })
+
+  it('sends an approved template with its language and components', async (t) => {
+    const { server, provider, request } = await setup(t)
+    const components = [{ type: 'body', parameters: [{ type: 'text', text: 'Guest' }] }]
+
+    await provider.send({
+      ...request,
+      content: { ...request.content, providerTemplate: { name: 'booking_confirmed', language: 'de', components } },
+    })
+
+    assert.deepEqual(server.messages[0]?.body['template'], {
+      name: 'booking_confirmed',
+      language: { code: 'de' },
+      components,
+    })
+  })
+
+  for (const [code, { words, ...rule }] of Object.entries(META_ERRORS))
+    it(`takes error ${code} for ${rule.does}: ${words}`, async (t) => {
+      const { server, provider, request } = await setup(t)
+      server.answerWith(metaError(Number(code), 'words', 'details'))
+
+      const outcome = await provider.send(request)
+
+      assert.deepEqual(outcome, outcomeOf(rule, code, `Meta says: (#${code}) words: details`))
+    })
+
+  it('takes a permission code for a broken account and an unknown code for a refusal', async (t) => {
+    const { server, provider, request } = await setup(t)
+    server.answerWith(metaError(294), metaError(139_999))
+
+    const outcomes = [await provider.send(request), await provider.send(request)]
+
+    assert.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      ['unauthorized', 'permanent'],
+    )
+  })
+
+  it('does not take a 200 without an id for success', async (t) => {
+    const { server, provider, request } = await setup(t)
+    server.answerWith('no_id', 'garbage')
+
+    const outcomes = [await provider.send(request), await provider.send(request)]
+
+    assert.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      ['unknown', 'unknown'],
+    )
+  })
+
+  it('reads statuses where there is no code', async (t) => {
+    const { server, provider, request } = await setup(t)
+    server.answerWith('server_error', 'too_many', { status: 404, body: 'nothing here' })
+
+    const outcomes = [await provider.send(request), await provider.send(request), await provider.send(request)]
+
+    assert.deepEqual(
+      outcomes.map((outcome) => [outcome.kind, 'retryAfterMs' in outcome ? outcome.retryAfterMs : undefined]),
+      [
+        ['transient', undefined],
+        ['throttled', 7_000],
+        ['permanent', undefined],
+      ],
+    )
+  })
+
+  it('leaves in doubt what broke off, and not what never left', async (t) => {
+    const { server, provider, request } = await setup(t)
+    server.answerWith('reset_after_accept')
+
+    assert.equal((await provider.send(request)).kind, 'unknown')
+    await server.close()
+    assert.equal((await provider.send(request)).kind, 'transient')
+  })
+
+  it('verifies the credentials with Meta’s own words', async (t) => {
+    const { provider, meta } = await setup(t)
+    const { signal } = new AbortController()
+
+    const good = await provider.verify?.(meta, signal)
+    const bad = await provider.verify?.({ ...meta, secrets: { accessToken: 'old' } }, signal)
+
+    assert.deepEqual(good, { isGood: true, detail: 'Meta knows it as Example Tours, +1 555 0100.' })
+    assert.match(bad?.isGood === false ? bad.error : '', /Meta says: .*Invalid OAuth access token/)
+  })
+})

@@ -1,0 +1,132 @@
+import type { Account } from '../../model/account.ts'
+import type { Outcome } from '../../model/outcome.ts'
+import type { Clock } from '../../model/ports.ts'
+import type { Provider, SendRequest, Verification } from '../channel.ts'
+import { digits, endpoint, oneOf, text } from '../fields.ts'
+import type { Outbound, OutboundAnswer } from '../outbound.ts'
+import { at, baseOf, jsonOf, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
+import { metaRule } from './meta-errors.ts'
+
+const VENDOR = 'https://graph.facebook.com'
+const VERSION = 'v25.0'
+const LONGEST_TEXT = 4_096
+
+/**
+ * WhatsApp by Meta's Cloud API. With a provider template it sends that approved template, otherwise a session message,
+ * which Meta delivers only within 24 hours of the recipient's last word. Meta has no idempotency key; the notification's
+ * id travels as `biz_opaque_callback_data` and comes back in receipts.
+ */
+export function metaProvider({ outbound, clock }: { outbound: Outbound; clock: Clock }): Provider {
+  async function send(request: SendRequest): Promise<Outcome> {
+    const { account, signal } = request
+    const { body } = request.content
+    if (!request.content.providerTemplate && body.length > LONGEST_TEXT)
+      return outcomeOf(
+        { does: 'fail', reason: 'content_rejected' },
+        'too_long',
+        `longer than ${LONGEST_TEXT} characters`,
+      )
+    const answer = await outbound.request({
+      method: 'POST',
+      url: `${numberUrl(account)}/messages`,
+      headers: { ...authorization(account), 'content-type': 'application/json' },
+      body: JSON.stringify(messageOf(request)),
+      signal,
+    })
+    return answer.kind === 'failure' ? outcomeOfFailure(answer) : judge(answer, clock.now())
+  }
+
+  async function verify(account: Account, signal: AbortSignal): Promise<Verification> {
+    const answer = await outbound.request({
+      method: 'GET',
+      url: `${numberUrl(account)}?fields=display_phone_number,verified_name`,
+      headers: authorization(account),
+      signal,
+    })
+    if (answer.kind === 'failure') return { isGood: false, error: answer.error }
+    const json = jsonOf(answer)
+    if (answer.status === 200) {
+      const name = textAt(json, 'verified_name') ?? 'a number'
+      return { isGood: true, detail: `Meta knows it as ${name}, ${textAt(json, 'display_phone_number') ?? 'unnamed'}.` }
+    }
+    return { isGood: false, error: `Meta says: ${textAt(json, 'error', 'message') ?? `status ${answer.status}`}` }
+  }
+
+  return {
+    name: 'meta',
+    channels: ['whatsapp'],
+    capability: () => 'none',
+    fields: {
+      settings: {
+        phoneNumberId: { words: 'The id of the business phone number.', isRequired: true, problem: digits },
+        wabaId: { words: 'The id of the WhatsApp business account.', problem: digits },
+        apiVersion: { words: `The version of the Graph API; ${VERSION} by default.`, problem: version },
+        tier: { words: 'The messaging tier, for the pace.', problem: text },
+        messageType: {
+          words: 'auto (a template where there is one), or template: never a session message.',
+          problem: oneOf('auto', 'template'),
+        },
+        endpoint,
+      },
+      secrets: {
+        accessToken: { words: 'A system user’s token with whatsapp_business_messaging.', isRequired: true },
+        appSecret: { words: 'The app’s secret, which receipts are signed with.' },
+        verifyToken: { words: 'What Meta repeats when the webhook is set up.' },
+      },
+    },
+    send,
+    verify,
+  }
+}
+
+const version = (value: unknown): string | null =>
+  typeof value === 'string' && /^v\d{1,3}\.\d$/.test(value) ? null : 'must look like v25.0'
+
+function numberUrl({ settings }: Account): string {
+  return `${baseOf(settings, VENDOR)}/${textAt(settings, 'apiVersion') ?? VERSION}/${textAt(settings, 'phoneNumberId') ?? ''}`
+}
+
+function authorization({ secrets }: Account): Record<string, string> {
+  return { authorization: `Bearer ${secrets['accessToken'] ?? ''}` }
+}
+
+function messageOf({ to, content, notificationId, locale }: SendRequest): Record<string, unknown> {
+  const common = {
+    messaging_product: 'whatsapp',
+    recipient_type: 'individual',
+    to: to.phone,
+    biz_opaque_callback_data: notificationId,
+  }
+  const template = content.providerTemplate
+  if (!template) return { ...common, type: 'text', text: { body: content.body, preview_url: false } }
+  const language = template['language'] ?? (locale ?? 'en').replace('-', '_')
+  return {
+    ...common,
+    type: 'template',
+    template: {
+      name: template['name'],
+      language: typeof language === 'string' ? { code: language } : language,
+      ...(template['components'] === undefined ? {} : { components: template['components'] }),
+    },
+  }
+}
+
+/** Meta says to branch on the code, not on the status. A 200 without a message's id is no success. */
+function judge(answer: OutboundAnswer, now: number): Outcome {
+  const json = jsonOf(answer)
+  const id = textAt(json, 'messages', 0, 'id')
+  if (answer.status === 200 && id !== null) return { kind: 'accepted', providerMessageId: id }
+  const code = Number(at(json, 'error', 'code'))
+  if (Number.isInteger(code) && at(json, 'error', 'code') !== '') {
+    const details = textAt(json, 'error', 'error_data', 'details') ?? textAt(json, 'error', 'error_data')
+    const words = [textAt(json, 'error', 'message'), details].filter((part) => part !== null).join(': ')
+    return outcomeOf(metaRule(code), String(code), `Meta says: ${words || 'nothing more'}`, retryAfterOf(answer, now))
+  }
+  const error = `Meta answered ${answer.status} without a message id or an error code`
+  if (answer.status === 429) return outcomeOf({ does: 'throttle' }, '429', error, retryAfterOf(answer, now))
+  if (answer.status >= 500) return outcomeOf({ does: 'retry' }, String(answer.status), error, retryAfterOf(answer, now))
+  if (answer.status === 401 || answer.status === 403) return outcomeOf({ does: 'halt' }, String(answer.status), error)
+  if (answer.status >= 400)
+    return outcomeOf({ does: 'fail', reason: 'permanent_refusal' }, String(answer.status), error)
+  return { kind: 'unknown', code: 'malformed_reply', error }
+}
