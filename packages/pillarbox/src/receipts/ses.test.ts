@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type SesEvent, type SesEventType, sesEvent, snsMessage } from '@pillarbox/vendors'
+import { keptOf } from '../../../../test/support/callbacks.ts'
+import { outcomeOf } from '../channels/vendor-answers.ts'
+import { createOutbound } from '../security/outbound.ts'
+import { systemClock } from '../system.ts'
+import { sesReceipts } from './ses.ts'
+import { SES_BOUNCES, SES_EVENTS } from './ses-events.ts'
+
+const AT = Date.UTC(2026, 10, 15, 9, 30, 15, 123)
+const NOTIFICATION = '018f0000-0000-7000-8000-0000000000ff'
+const EVENT: SesEvent = {
+  messageId: '0100018f-message',
+  recipients: ['guest@example.com'],
+  at: AT,
+  tags: { notificationId: NOTIFICATION, 'ses:configuration-set': 'main' },
+}
+
+const source = sesReceipts({
+  outbound: createOutbound({ clock: systemClock, allowPrivate: false }),
+  clock: systemClock,
+  certHosts: [],
+})
+
+const published = (message: unknown) =>
+  source.parse(
+    keptOf(
+      snsMessage({
+        certificateUrl: 'https://sns.us-east-1.amazonaws.com/SimpleNotificationService-1.pem',
+        topicArn: 'arn:aws:sns:us-east-1:123456789012:ses',
+        at: AT + 500,
+        messageId: 'sns-1',
+        message,
+      }),
+      AT + 1_000,
+    ),
+  )
+const parse = (type: SesEventType, event: Partial<SesEvent> = {}) => published(sesEvent(type, { ...EVENT, ...event }))
+
+describe('SES’s events', () => {
+  it('name the message, our reference, the time and the recipient', () => {
+    assert.deepEqual(parse('Delivery'), {
+      events: [
+        {
+          provider: 'ses',
+          providerMessageId: '0100018f-message',
+          notificationId: NOTIFICATION,
+          at: AT,
+          recipient: 'guest@example.com',
+          isPartial: false,
+          eventId: 'sns-1',
+          kind: 'delivered',
+        },
+      ],
+      unreadable: 0,
+    })
+  })
+
+  for (const form of ['event', 'notification'] as const)
+    for (const [type, { words, ...meaning }] of Object.entries(SES_EVENTS))
+      it(`${type} means ${meaning.means} as ${form}: ${words}`, () => {
+        const isSuppressed = type === 'Complaint/OnAccountSuppressionList'
+        const { events, unreadable } = parse((isSuppressed ? 'Complaint' : type) as SesEventType, {
+          form,
+          ...(isSuppressed ? { complaintSubType: 'OnAccountSuppressionList' } : {}),
+        })
+
+        assert.equal(unreadable, 0)
+        assert.deepEqual(
+          events.map(({ kind }) => kind),
+          meaning.means === 'nothing' ? [] : [meaning.means],
+        )
+        const [event] = events
+        if (event && 'failure' in event && 'rule' in meaning)
+          assert.deepEqual(event.failure, outcomeOf(meaning.rule, type, `SES reported ${type}: ${words}`))
+      })
+
+  for (const [bounce, { words, ...meaning }] of Object.entries(SES_BOUNCES))
+    it(`Bounce ${bounce} means ${meaning.means}: ${words}`, () => {
+      const [event] = parse('Bounce', { bounce: bounce as NonNullable<SesEvent['bounce']> }).events
+
+      assert.ok(event?.kind === 'bounced' && 'rule' in meaning)
+      assert.deepEqual(event.failure, outcomeOf(meaning.rule, bounce, `SES reported ${bounce}: ${words}`))
+    })
+
+  for (const [type, isDead] of [
+    ['Permanent', true],
+    ['Transient', undefined],
+    ['Undetermined', undefined],
+  ] as const)
+    it(`Bounce ${type} of a kind nobody knows yet counts by its type`, () => {
+      const [event] = parse('Bounce', { bounce: `${type}/Brand-new` }).events
+
+      assert.ok(event?.kind === 'bounced' && event.failure.kind === 'permanent')
+      assert.deepEqual([event.failure.code, event.failure.isDead], [`${type}/Brand-new`, isDead])
+    })
+
+  it('speak of each recipient alone, and say when there are others', () => {
+    const destination = ['a@example.com', 'b@example.com', 'c@example.com']
+    const bounced = parse('Bounce', { destination, recipients: destination.slice(0, 2) }).events
+    const delivered = parse('Delivery', { destination, recipients: destination }).events
+
+    assert.deepEqual(
+      bounced.map(({ recipient, isPartial }) => [recipient, isPartial]),
+      [
+        ['a@example.com', true],
+        ['b@example.com', true],
+      ],
+    )
+    assert.deepEqual(
+      delivered.map(({ recipient, isPartial }) => [recipient, isPartial]),
+      destination.map((recipient) => [recipient, false]),
+    )
+  })
+
+  it('are none of the greeting that SES puts into a topic', () => {
+    for (const greeting of [
+      'Successfully validated SNS topic for Amazon SES event publishing.',
+      { notificationType: 'AmazonSnsSubscriptionSucceeded', message: 'You have successfully subscribed' },
+    ])
+      assert.deepEqual(published(greeting), { events: [], unreadable: 0 })
+  })
+
+  it('are counted where nobody knows them', () => {
+    for (const message of ['words', '', { eventType: 'Teleported' }, { eventType: 'constructor' }, [], 7])
+      assert.deepEqual(published(message), { events: [], unreadable: 1 }, JSON.stringify(message))
+  })
+
+  it('say nothing in their errors that came with them', () => {
+    const [event] = published({
+      eventType: 'Bounce',
+      mail: { messageId: 'm', destination: ['guest@example.com'] },
+      bounce: {
+        bounceType: 'Permanent',
+        bounceSubType: 'guest@example.com is <b>unknown</b>',
+        bouncedRecipients: [{ emailAddress: 'guest@example.com', diagnosticCode: 'smtp; 550 guest@example.com' }],
+      },
+    }).events
+
+    assert.ok(event?.kind === 'bounced')
+    assert.equal(event.failure.error, 'SES reported Permanent/unknown: The recipient’s server refused it for good.')
+  })
+})

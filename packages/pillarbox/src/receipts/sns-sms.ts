@@ -1,0 +1,71 @@
+import { at, textAt } from '../channels/vendor-answers.ts'
+import {
+  believed,
+  codeAt,
+  idAt,
+  instantIn,
+  jsonIn,
+  meaningOf,
+  phoneAt,
+  type Reading,
+  referenceAt,
+  startReading,
+} from './reading.ts'
+import type { KeptCallback, Parsed, ReceiptSource } from './receipt-source.ts'
+import { createSnsVerifier, snsMessageIn } from './sns.ts'
+import type { SnsDeps } from './sns-certificates.ts'
+import { AWS_SMS_EVENTS, snsFailure } from './sns-sms-events.ts'
+
+/**
+ * SMS by AWS, over SNS: the events of End User Messaging, which are about messages of `aws-sms`, and the record that SNS
+ * itself keeps of a delivery, about messages of `sns`, for those who forward it from its log.
+ */
+export function snsSmsReceipts(deps: SnsDeps): ReceiptSource {
+  return { name: 'sns-sms', providers: ['sns', 'aws-sms'], verify: createSnsVerifier(deps), parse }
+}
+
+type Message = ReturnType<typeof snsMessageIn>
+
+function parse(kept: KeptCallback): Parsed {
+  const reading = startReading('AWS')
+  const message = snsMessageIn(kept)
+  const json = jsonIn(message.text ?? '')
+  if (at(json, 'eventType') !== undefined) addEvent(reading, kept, message, json)
+  else if (at(json, 'delivery') !== undefined) addRecord(reading, kept, message, json)
+  else reading.miss()
+  return reading.result()
+}
+
+function addEvent(reading: Reading, kept: KeptCallback, { messageId, publishedAt }: Message, json: unknown): void {
+  const [, family, name] = /^(TEXT|MEDIA|RCS|VOICE)_(\w{1,64})$/.exec(textAt(json, 'eventType') ?? '') ?? []
+  if (family === 'VOICE') return
+  const time = at(json, 'eventTimestamp')
+  const facts = {
+    provider: 'aws-sms',
+    providerMessageId: idAt(json, 'messageId'),
+    notificationId: referenceAt(json, 'context', 'notificationId'),
+    at: believed(kept, typeof time === 'number' ? time : null, publishedAt),
+    recipient: phoneAt(json, 'destinationPhoneNumber'),
+    isPartial: false,
+    eventId: idAt({ messageId }, 'messageId'),
+  }
+  reading.add(facts, codeAt(json, 'eventType'), meaningOf(AWS_SMS_EVENTS, name ?? null))
+}
+
+function addRecord(reading: Reading, kept: KeptCallback, { messageId, publishedAt }: Message, json: unknown): void {
+  const facts = {
+    provider: 'sns',
+    providerMessageId: idAt(json, 'notification', 'messageId'),
+    notificationId: null,
+    at: believed(kept, instantIn(textAt(json, 'notification', 'timestamp'), 'Z'), publishedAt),
+    recipient: phoneAt(json, 'delivery', 'destination'),
+    isPartial: false,
+    eventId: idAt({ messageId }, 'messageId'),
+  }
+  const status = textAt(json, 'status')
+  if (status === 'SUCCESS') reading.add(facts, '', { means: 'delivered', words: 'The carrier took it.' })
+  else if (status === 'FAILURE') {
+    const { code, meaning } = snsFailure(textAt(json, 'delivery', 'providerResponse'))
+    reading.add(facts, code, meaning)
+  } else reading.miss()
+}
