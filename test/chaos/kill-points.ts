@@ -65,12 +65,15 @@ export function storeUnderTest(store: Store, reach: Reach, note: Note, callsUnde
     },
     plan: {
       ...store.plan,
-      async events(limit, plan) {
+      async events(limit, planning) {
         if (received > 0) reach('plan.before')
-        const planned = await store.plan.events(limit, (event) => {
-          const answer = plan(event)
-          if (answer.kind === 'notifications') reach('plan.inside')
-          return answer
+        const planned = await store.plan.events(limit, {
+          prepare: (events) => planning.prepare(events),
+          plan: (event) => {
+            const answer = planning.plan(event)
+            if (answer.kind === 'notifications') reach('plan.inside')
+            return answer
+          },
         })
         if (planned.inserted > 0) reach('plan.after')
         return planned

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { readyCatalogues } from '../../packages/pillarbox/src/catalogue/ready.ts'
 import { createRegistry } from '../../packages/pillarbox/src/channels/registry.ts'
 import { sandboxProvider } from '../../packages/pillarbox/src/channels/sandbox/provider.ts'
 import { createSandboxVendor } from '../../packages/pillarbox/src/channels/sandbox/vendor.ts'
@@ -12,6 +13,7 @@ import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { createLogger } from '../../packages/pillarbox/src/runtime/logger.ts'
 import { hashKey } from '../../packages/pillarbox/src/security/keys.ts'
+import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
 import { createSeal } from '../../packages/pillarbox/src/security/seal.ts'
 import { systemClock, systemRandom } from '../../packages/pillarbox/src/system.ts'
 import {
@@ -59,11 +61,17 @@ if (!(await store.keys.findByHash(hash)))
     hash,
   )
 
+const renderer = createRenderer()
+const payloadSeal = createPayloadSeal(Buffer.alloc(32, 7))
+const notPartOfThese = async (): Promise<never> => {
+  throw new Error('not part of these tests')
+}
 const engine = createEngine({
   store,
   registry,
-  renderer: createRenderer(),
+  renderer,
   openSecrets: () => ({}),
+  payloadSeal,
   scrub: (text) => text,
   clock,
   random,
@@ -80,10 +88,11 @@ const app = await buildApp({
   registry,
   seal: createSeal(Buffer.alloc(32)),
   nudge: (topic) => engine.hub.nudge(topic),
-  replan: async () => {
-    throw new Error('not part of these tests')
-  },
-  readyMade: () => null,
+  renderer,
+  payloadSeal,
+  replan: notPartOfThese,
+  resend: notPartOfThese,
+  readyMade: readyCatalogues,
   config: { ...DEFAULT_HTTP_CONFIG, workerTtlMs: config.workerTtlMs },
   version: 'under test',
 })

@@ -1,9 +1,10 @@
 import type { Provider } from '../../../packages/pillarbox/src/channels/channel.ts'
 import { createEngine, type Engine, type EngineSettings } from '../../../packages/pillarbox/src/engine.ts'
-import { parseCatalogue } from '../../../packages/pillarbox/src/model/catalogue.ts'
+import { parseCatalogue } from '../../../packages/pillarbox/src/model/catalogue-parse.ts'
 import type { Logger } from '../../../packages/pillarbox/src/model/ports.ts'
 import { createRenderer } from '../../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../../packages/pillarbox/src/runtime/ids.ts'
+import { createPayloadSeal } from '../../../packages/pillarbox/src/security/payload-seal.ts'
 import type { NewNotification, Store } from '../../../packages/pillarbox/src/store/store.ts'
 import { systemClock, systemRandom } from '../../../packages/pillarbox/src/system.ts'
 import { payload } from '../payload.ts'
@@ -34,7 +35,7 @@ export async function furnish(store: Store): Promise<void> {
   await store.tenants.insert({ id: TENANT, name: 'Bench', defaultLocale: 'en', timeZone: 'UTC', settings: {} })
   const read = parseCatalogue(CATALOGUE)
   if ('problems' in read) throw new Error(JSON.stringify(read.problems))
-  await store.catalogue.replace(TENANT, read.catalogue, newId)
+  await store.catalogue.replace(TENANT, read.catalogue, { document: '{}', actor: 'system', newId })
   await store.accounts.insert({
     id: ACCOUNT,
     tenantId: TENANT,
@@ -133,6 +134,7 @@ const DEFAULTS: EngineSettings = {
   discoverEveryMs: 100,
   workerTtlMs: 30_000,
   rescueEveryMs: 1_000,
+  scrubEveryMs: 2_000,
   shutdownGraceMs: 10_000,
   planRows: 200,
   flushMs: 5,
@@ -173,6 +175,7 @@ export function openWorker(
     registry: () => provider,
     renderer: createRenderer(),
     openSecrets: () => ({}),
+    payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
     scrub: (text) => text,
     clock: systemClock,
     random,

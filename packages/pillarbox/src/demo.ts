@@ -1,3 +1,4 @@
+import { readyCatalogues } from './catalogue/ready.ts'
 import { DEFAULT_BREAKER } from './model/account.ts'
 import { CHANNELS } from './model/channel.ts'
 import { isPillarboxError } from './model/errors.ts'
@@ -38,8 +39,9 @@ export async function ensureDemo({ store, ids }: { store: Store; ids: IdSource }
 async function makeTenant(store: Store, ids: IdSource): Promise<void> {
   try {
     await provisionTenant(
-      { store, ids, readyMade: () => null },
+      { store, ids, readyMade: readyCatalogues },
       { id: DEMO_TENANT, name: 'Demo', defaultLocale: 'en', timeZone: 'UTC', settings: {}, catalogue: DEMO_CATALOGUE },
+      'system',
     )
   } catch (error) {
     if (!isPillarboxError(error, 'already_exists')) throw error

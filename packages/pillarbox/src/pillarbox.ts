@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { readyCatalogues } from './catalogue/ready.ts'
+import { allProviders } from './channels/all.ts'
 import { createRegistry } from './channels/registry.ts'
 import { sandboxProvider } from './channels/sandbox/provider.ts'
 import { createSandboxVendor, type SandboxVendor } from './channels/sandbox/vendor.ts'
@@ -16,17 +17,25 @@ import { isPillarboxError } from './model/errors.ts'
 import type { Clock, IdSource, Logger, Random } from './model/ports.ts'
 import { issueKey } from './operate/provision.ts'
 import { createContextBook } from './plan/context-book.ts'
+import { createEventBook } from './plan/event-book.ts'
+import { createPeopleBook } from './plan/people.ts'
 import { replan } from './plan/replan.ts'
+import { createResend } from './plan/resend.ts'
+import type { ResolveHook } from './plan/resolve-hook.ts'
 import { createRenderer } from './render/render.ts'
 import { createHub } from './runtime/hub.ts'
 import { createIdSource } from './runtime/ids.ts'
 import { openAccountSecrets } from './security/account-secrets.ts'
+import { createDial } from './security/dial.ts'
 import { hashKey } from './security/keys.ts'
+import { createOutbound } from './security/outbound.ts'
+import { createPayloadSeal, type PayloadSeal } from './security/payload-seal.ts'
 import { redact } from './security/redact.ts'
 import { createSeal, type Seal } from './security/seal.ts'
+import { checkMasterKey, ensureDataDir, openPrivately, refusalOf } from './setup.ts'
 import { openPostgres } from './store/postgres/open.ts'
 import { openSqlite } from './store/sqlite/open.ts'
-import type { Store } from './store/store.ts'
+import type { Store, WakeTopic } from './store/store.ts'
 import { systemClock, systemRandom } from './system.ts'
 import { VERSION } from './version.ts'
 
@@ -56,22 +65,35 @@ export interface Started {
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
+export interface Overrides {
+  logger?: Logger
+  /** Asked when an event is due, where the application runs Pillarbox within itself. */
+  resolve?: ResolveHook
+}
+
 /**
  * The composition root: the only place that knows every stage, and, with `system.ts`, the only one that knows the real
  * clock and chance.
  */
-export async function createPillarbox(config: Config, overrides: { logger?: Logger } = {}): Promise<Pillarbox> {
+export async function createPillarbox(config: Config, overrides: Overrides = {}): Promise<Pillarbox> {
   const logger = overrides.logger ?? silent
+  const resolve = overrides.resolve ?? null
   const clock = systemClock
   const random = systemRandom()
   const ids = createIdSource(clock, random)
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
+  await ensureDataDir(config.dataDir)
   const { key } = await loadMasterKey(config, { randomBytes, newId: ids })
   const seal = createSeal(key)
+  const payloadSeal = createPayloadSeal(key)
   const store = await openStore(config, logger)
-  const vendor = createSandboxVendor({ path: join(config.dataDir, 'sandbox.db'), clock })
-  const registry = createRegistry([sandboxProvider(vendor, { clock, random })])
-  const parts: Assembly = { config, logger, clock, random, ids, seal, store, vendor, registry }
+  const inbox = join(config.dataDir, 'sandbox.db')
+  const vendor = await openPrivately('The sandbox inbox', inbox, () => createSandboxVendor({ path: inbox, clock }))
+  const { allowPrivateEndpoints: allowPrivate } = config
+  const outbound = createOutbound({ clock, allowPrivate })
+  const dial = createDial({ clock, allowPrivate })
+  const providers = [sandboxProvider(vendor, { clock, random }), ...allProviders({ outbound, dial, clock })]
+  const registry = createRegistry(providers)
+  const parts: Assembly = { config, logger, clock, random, ids, seal, payloadSeal, resolve, store, vendor, registry }
 
   const stopping = new AbortController()
   let engine: Engine | null = null
@@ -84,6 +106,7 @@ export async function createPillarbox(config: Config, overrides: { logger?: Logg
     const report = await untilReachable(parts, stopping.signal, () => store.migrate())
     if (report && report.from !== report.to) logger.info({ ...report, engine: store.engine }, 'schema migrated')
     if (stopping.signal.aborted) return started
+    await checkMasterKey(store, seal)
     if (api) {
       started.newOpsKey = await ensureOpsKey(parts)
       started.demoTenantId = config.demo ? await ensureDemo({ store, ids }) : null
@@ -106,6 +129,8 @@ export async function createPillarbox(config: Config, overrides: { logger?: Logg
     await starting.catch(() => {})
     // The API first: what it still answers for is committed, and nothing new comes in. Then the loops.
     await Promise.all([app?.close(), early ?? engine?.stop()])
+    for (const provider of providers) provider.close?.()
+    outbound.close()
     vendor.close()
     await store.close()
   }
@@ -122,14 +147,12 @@ export async function createPillarbox(config: Config, overrides: { logger?: Logg
 
 /** The configured store as it is found: not migrated. */
 export function openStore(config: Config, logger: Logger): Promise<Store> {
-  if (config.databaseUrl.startsWith('sqlite:'))
-    return openSqlite({
-      path: config.databaseUrl.slice('sqlite:'.length),
-      clock: systemClock,
-      logger,
-      defer: setImmediate,
-      watch: true,
-    })
+  if (config.databaseUrl.startsWith('sqlite:')) {
+    const path = config.databaseUrl.slice('sqlite:'.length)
+    return openPrivately('The database', path, () =>
+      openSqlite({ path, clock: systemClock, logger, defer: setImmediate, watch: true }),
+    )
+  }
   return openPostgres({ url: config.databaseUrl, clock: systemClock, logger, poolSize: config.databasePoolSize })
 }
 
@@ -140,17 +163,22 @@ interface Assembly {
   random: Random
   ids: IdSource
   seal: Seal
+  payloadSeal: PayloadSeal
+  resolve: ResolveHook | null
   store: Store
   vendor: SandboxVendor
   registry: ReturnType<typeof createRegistry>
 }
 
-function assembleEngine({ config, logger, clock, random, ids, seal, store, registry }: Assembly): Engine {
+function assembleEngine(parts: Assembly): Engine {
+  const { config, logger, clock, random, ids, seal, payloadSeal, resolve, store, registry } = parts
   return createEngine({
     store,
     registry,
     renderer: createRenderer(),
     openSecrets: (account) => openAccountSecrets(seal, account),
+    payloadSeal,
+    resolve,
     scrub: redact,
     clock,
     random,
@@ -175,6 +203,7 @@ export function engineSettings(config: Config): EngineSettings {
     discoverEveryMs: 100,
     workerTtlMs: config.workerTtlMs,
     rescueEveryMs: Math.min(1_000, config.workerTtlMs / 4),
+    scrubEveryMs: 2_000,
     shutdownGraceMs: config.shutdownGraceMs,
     planRows: config.planBatch,
     flushMs: config.flushMs,
@@ -185,10 +214,21 @@ export function engineSettings(config: Config): EngineSettings {
 }
 
 async function assembleApp(parts: Assembly, engine: Engine | null): Promise<FastifyInstance> {
-  const { config, logger, clock, ids, seal, store, vendor, registry } = parts
+  const { config, logger, clock, ids, seal, payloadSeal, resolve, store, vendor, registry } = parts
   const hub = engine?.hub ?? createHub(clock, store.wake)
   const renderer = createRenderer()
+  const nudge = (topic: WakeTopic): void => hub.nudge(topic)
   const contexts = createContextBook(store, clock, 1_000)
+  const sealing = payloadSeal
+  const planning = {
+    store,
+    events: createEventBook({ store, contexts, sealing, resolve, clock }),
+    people: createPeopleBook({ people: store.people, clock, ids }),
+    renderer,
+    sealing,
+    clock,
+    ids,
+  }
   return buildApp({
     store,
     ids,
@@ -196,9 +236,12 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
     logger,
     registry,
     seal,
-    nudge: (topic) => hub.nudge(topic),
-    replan: (notification) => replan({ store, contexts, renderer, ids }, notification),
-    readyMade: () => null,
+    payloadSeal,
+    renderer,
+    nudge,
+    replan: (notification) => replan(planning, notification),
+    resend: createResend({ ...planning, logger, nudge }),
+    readyMade: readyCatalogues,
     sandbox: (filter) => vendor.list(filter),
     oldestPendingAgeSeconds: async () => {
       const ms = await store.notifications.oldestDueMs()
@@ -244,7 +287,8 @@ async function untilReachable<T>(
     try {
       return await work()
     } catch (error) {
-      if (!isPillarboxError(error, 'store_unavailable')) throw error
+      const refusal = refusalOf(error)
+      if (refusal || !isPillarboxError(error, 'store_unavailable')) throw refusal ?? error
       logger.warn({ error: String(error) }, 'the database cannot be reached; trying again')
       await clock.sleep(pauseMs, stop)
     }
