@@ -3,9 +3,10 @@ import type { Entry } from './entries.ts'
 import { MeasuredProcess } from './measured-process.ts'
 import { foreignCores, snapshot } from './meter.ts'
 import { payload } from './payload.ts'
-import type { Peer } from './peer.ts'
+import { NOTIFICATIONS_PER_EVENT, type Peer, type PlanVariant } from './peer.ts'
 import { loadPeer } from './registry.ts'
 import { type Quantiles, quantiles, range } from './statistics.ts'
+import type { Report } from './task.ts'
 
 /** One measurement; which fields it has depends on the case. */
 export interface Sample {
@@ -13,6 +14,8 @@ export interface Sample {
   /** Cores that others used meanwhile. */
   others: number
   rate?: number
+  /** plan: of events, where `rate` is of their notifications. */
+  eventRate?: number
   complete?: boolean
   duplicates?: number
   rssMb?: number[]
@@ -81,30 +84,87 @@ export async function drain(entry: Entry, store: string, options: DrainOptions):
   await peer.settle(store, entry.settings)
   const workers = range(0, processes).map(() => new MeasuredProcess('drain', entry, store, { count, countStatements }))
   const probe = await peer.probe(store, entry.settings)
+  const { isCounted, sum, ...figures } = await measured(workers, {
+    what: peer.reportsFinished === true ? 'finished' : 'handled',
+    count,
+    countStatements,
+    untilCommitted: async () => {
+      while (peer.reportsFinished !== true && (await probe.pending())) await sleep(2)
+    },
+  })
+  const isPending = await probe.pending()
+  await probe.close()
+  return {
+    ...figures,
+    complete: isCounted && !isPending,
+    duplicates: Math.max(0, sum((report) => report.handled) - count),
+  }
+}
+
+/** From `go` until all events are planned: their notifications are queued, and none of them is sent. */
+export async function plan(
+  entry: Entry,
+  store: string,
+  { variant, count, countStatements = false }: { variant: PlanVariant; count: number; countStatements?: boolean },
+): Promise<Sample> {
+  const peer = await loadPeer(entry.peer)
+  if (!peer.planning) throw new Error(`${entry.peer} plans nothing`)
+  const events = Math.ceil(count / NOTIFICATIONS_PER_EVENT[variant])
+  const notifications = events * NOTIFICATIONS_PER_EVENT[variant]
+  await peer.create(store, entry.settings)
+  await peer.planning.publish(store, variant, events)
+  await peer.settle(store, entry.settings)
+  const worker = new MeasuredProcess('plan', entry, store, { count: notifications, countStatements })
+  const { isCounted, sum, ...figures } = await measured([worker], {
+    what: 'finished',
+    count: notifications,
+    countStatements,
+  })
+  return {
+    ...figures,
+    eventRate: (events / figures.ms) * 1_000,
+    complete: isCounted && sum((report) => report.handled) === events && (await peer.planning.isComplete(store)),
+  }
+}
+
+type Figures = Pick<
+  Sample,
+  'ms' | 'rate' | 'others' | 'rssMb' | 'peakMb' | 'workerUsPerJob' | 'serverUsPerJob' | 'statementsPerJob'
+>
+
+/** From `go`, the workers being connected, until they have counted to `count` and all of it is committed. */
+async function measured(
+  workers: readonly MeasuredProcess[],
+  given: {
+    what: 'handled' | 'finished'
+    count: number
+    countStatements: boolean
+    untilCommitted?: () => Promise<void>
+  },
+): Promise<Figures & { isCounted: boolean; sum(pick: (report: Report) => number | undefined): number }> {
+  const { what, count, countStatements, untilCommitted } = given
   await Promise.all(workers.map((worker) => worker.ready()))
   await sleep(200)
 
   const before = snapshot()
   for (const worker of workers) worker.send('go')
-  const isCounted = await untilCounted(workers, peer.reportsFinished === true ? 'finished' : 'handled', count)
-  while (isCounted && peer.reportsFinished !== true && (await probe.pending())) await sleep(2)
+  const isCounted = await untilCounted(workers, what, count)
+  if (isCounted) await untilCommitted?.()
   const after = snapshot()
 
   await sleep(100)
   for (const worker of workers) worker.send('stop')
   const reports = await Promise.all(workers.map((worker) => worker.report()))
   await Promise.all(workers.map((worker) => worker.exited))
-  const isPending = await probe.pending()
-  await probe.close()
-  const sum = (pick: (report: (typeof reports)[number]) => number | undefined): number =>
+  const sum = (pick: (report: Report) => number | undefined): number =>
     reports.reduce((total, report) => total + (pick(report) ?? 0), 0)
   const ms = after.at - before.at
   return {
+    isCounted,
+    sum,
     ms,
     rate: (count / ms) * 1_000,
     others: foreignCores(before, after),
-    complete: isCounted && !isPending,
-    duplicates: Math.max(0, sum((report) => report.handled) - count),
     rssMb: reports.map((report) => Math.round(report.rssMb)),
     peakMb: reports.map((report) => Math.round(report.peakMb)),
     workerUsPerJob: (sum((report) => report.cpuMs) * 1_000) / count,

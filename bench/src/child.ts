@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { now, sleep } from './clock.ts'
 import { payload } from './payload.ts'
-import type { Producer, Shared } from './peer.ts'
+import type { Consumer, Producer, Shared } from './peer.ts'
 import { loadPeer } from './registry.ts'
 import { countStatements } from './statement-count.ts'
 import { range } from './statistics.ts'
@@ -26,7 +26,20 @@ const roles: Record<Role, () => Promise<void>> = {
       task.batch,
       (producer, from) => producer.bulk(range(from, from + task.batch).map(payload)),
     ),
-  drain,
+  drain: () =>
+    consume((counts) =>
+      peer.consumer(
+        task.store,
+        async () => {
+          if (counts.handled++ === 0) counts.first = now()
+        },
+        task.settings,
+        (count) => {
+          counts.finished += count
+        },
+      ),
+    ),
+  plan: () => consume(openPlanner),
   produce,
   work,
   'produce-and-work': produceAndWork,
@@ -63,31 +76,39 @@ async function throughput(
   await producer.close()
 }
 
-async function drain(): Promise<void> {
-  let handled = 0
-  let finished = 0
-  let first = 0
+interface Counts {
+  handled: number
+  finished: number
+  first: number
+}
+
+/** Works from `go` to `stop`, and tells its counts meanwhile. */
+async function consume(open: (counts: Counts) => Promise<Consumer>): Promise<void> {
+  const counts: Counts = { handled: 0, finished: 0, first: 0 }
   let told = ''
-  const handler = async (): Promise<void> => {
-    if (handled++ === 0) first = now()
-  }
   const statements = task.countStatements ? await countStatements() : () => 0
-  const consumer = await peer.consumer(task.store, handler, task.settings, (count) => {
-    finished += count
-  })
+  const consumer = await open(counts)
   await readyAndGo()
   const cpu = process.cpuUsage()
   const stopped = message('stop')
   const tell = setInterval(() => {
-    if (told === `${handled} ${finished}`) return
-    told = `${handled} ${finished}`
-    send({ type: 'count', handled, finished, first })
+    if (told === `${counts.handled} ${counts.finished}`) return
+    told = `${counts.handled} ${counts.finished}`
+    send({ type: 'count', ...counts })
   }, 5)
   await consumer.start()
   await stopped
   clearInterval(tell)
-  report({ handled, cpuMs: cpuMsSince(cpu), statements: statements(), ...memory() })
+  report({ handled: counts.handled, cpuMs: cpuMsSince(cpu), statements: statements(), ...memory() })
   await consumer.stop()
+}
+
+async function openPlanner(counts: Counts): Promise<Consumer> {
+  if (!peer.planning) throw new Error(`${task.peer} plans nothing`)
+  return peer.planning.planner(task.store, task.settings, (events, notifications) => {
+    counts.handled += events
+    counts.finished += notifications
+  })
 }
 
 async function produce(): Promise<void> {

@@ -21,6 +21,32 @@ export interface Peer {
   /** Puts rows that are ready to be sent into the store. Default: the producer's `bulk`, 1,000 at a time. */
   preload?(store: string, count: number, settings: Settings): Promise<void>
   consumer(store: string, handler: Handler, settings: Settings, finished: (count: number) => void): Promise<Consumer>
+  /** What turns events into messages, by itself. */
+  planning?: Planning
+}
+
+/**
+ * bare: one recipient who makes no contact, one channel, words without placeholders. full: two recipients on two channels
+ * each, four variables and a date; each recipient is a new contact, or one that exists.
+ */
+export const PLAN_VARIANTS = ['bare', 'full-new', 'full-known'] as const
+export type PlanVariant = (typeof PLAN_VARIANTS)[number]
+export const NOTIFICATIONS_PER_EVENT = { bare: 1, 'full-new': 4, 'full-known': 4 } as const satisfies Record<
+  PlanVariant,
+  number
+>
+
+export interface Planning {
+  /** Puts events into an empty store, and whatever has to exist before they are planned. */
+  publish(store: string, variant: PlanVariant, events: number): Promise<void>
+  /** Plans and does nothing else; `planned` hears of each committed batch. */
+  planner(
+    store: string,
+    settings: Settings,
+    planned: (events: number, notifications: number) => void,
+  ): Promise<Consumer>
+  /** Whether every event is planned, and nothing failed or was stopped. */
+  isComplete(store: string): Promise<boolean>
 }
 
 export interface Probe {

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { AIMS, measured } from './aims.ts'
 import { ENTRIES, REFERENCE, SQLITE_REFERENCE } from './entries.ts'
+import { PLAN_VARIANTS } from './peer.ts'
 import { cell, ratios, samplesIn, type Taken, values } from './samples.ts'
 
 const { values: flags, positionals } = parseArgs({
@@ -11,7 +12,16 @@ const { values: flags, positionals } = parseArgs({
 })
 const files = positionals.length > 0 ? positionals : ['results/run.jsonl']
 const samples = samplesIn(files.flatMap((file) => readFileSync(file, 'utf8').trim().split('\n')))
-const lines = [...environment(), ...aims(), ...enqueueing(), ...draining(), ...latency(), ...growth(), ...errors()]
+const lines = [
+  ...environment(),
+  ...aims(),
+  ...enqueueing(),
+  ...draining(),
+  ...planning(),
+  ...latency(),
+  ...growth(),
+  ...errors(),
+]
 const text = `${lines.join('\n')}\n`
 if (flags.out === undefined) console.log(text)
 else writeFileSync(flags.out, text)
@@ -61,9 +71,12 @@ function enqueueing(): string[] {
 function processorTime(name: string, id: string): [string, string] {
   const [own, reference] = [samples.of(name, id), samples.of(name === 'e2e' ? 'e2' : name, referenceOf(id))]
   const parts = [(taken: Taken) => taken.workerUsPerJob, (taken: Taken) => taken.serverUsPerJob]
-  const all = (taken: Taken): number => (taken.workerUsPerJob ?? Number.NaN) + (taken.serverUsPerJob ?? Number.NaN)
-  const inverse = ratios(own, reference, all).map((ratio) => 1 / ratio)
+  const inverse = ratios(own, reference, processorUs).map((ratio) => 1 / ratio)
   return [parts.map((part) => cell(values(own, part))).join(' + '), cell(inverse)]
+}
+
+function processorUs(taken: Taken): number {
+  return (taken.workerUsPerJob ?? Number.NaN) + (taken.serverUsPerJob ?? Number.NaN)
 }
 
 function draining(): string[] {
@@ -109,6 +122,51 @@ function draining(): string[] {
     ...table(
       head,
       ids('e2e').map((id) => row('e2e', id)),
+    ),
+  ]
+}
+
+/** What the words and the people of a notification cost, beside one that has neither. */
+function planning(): string[] {
+  const head = [
+    'entry',
+    'events',
+    'events/s',
+    'ratio to bare',
+    'notifications/s',
+    'ratio to bare',
+    'worker CPU µs each',
+    'server CPU µs each',
+    'CPU ratio',
+    'statements each',
+    'RSS MB',
+    '',
+  ]
+  const rows = PLAN_VARIANTS.flatMap((variant) => {
+    const name = `plan-${variant}`
+    return ids(name).map((id) => {
+      const [own, bare] = [samples.of(name, id), samples.of('plan-bare', id)]
+      return [
+        id,
+        variant,
+        cell(values(own, eventRate)),
+        cell(ratios(own, bare, eventRate)),
+        cell(values(own, rate)),
+        cell(ratios(own, bare, rate)),
+        cell(values(own, (taken) => taken.workerUsPerJob)),
+        cell(values(own, (taken) => taken.serverUsPerJob)),
+        cell(ratios(own, bare, processorUs).map((ratio) => 1 / ratio)),
+        cell(values(samples.of(`${name}-cost`, id), (taken) => taken.statementsPerJob)),
+        cell(values(own, (taken) => taken.rssMb?.[0])),
+        note(name, id),
+      ]
+    })
+  })
+  return [
+    ...title('Planning: events to queued notifications, nothing sent (each: per notification)'),
+    ...table(
+      head,
+      rows.toSorted(([a = ''], [b = '']) => a.localeCompare(b)),
     ),
   ]
 }
@@ -201,6 +259,10 @@ function errors(): string[] {
 
 function rate(taken: Taken): number | undefined {
   return taken.rate
+}
+
+function eventRate(taken: Taken): number | undefined {
+  return taken.eventRate
 }
 
 /** The limit of the same database. */

@@ -8,11 +8,12 @@ import { enableCompileCache } from 'node:module'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { drain, enqueue, forLatency, latency, type Sample } from './cases.ts'
+import { drain, enqueue, forLatency, latency, plan, type Sample } from './cases.ts'
 import { now } from './clock.ts'
 import { CASES, type Case, ENTRIES, type Entry } from './entries.ts'
 import { COMPILE_CACHE, DATA, ROOT, redisAddress } from './environment.ts'
 import { findServers, quiet } from './meter.ts'
+import { PLAN_VARIANTS } from './peer.ts'
 import { withPostgres } from './postgres-admin.ts'
 import { loadPeer } from './registry.ts'
 import { startServers } from './servers.ts'
@@ -39,6 +40,8 @@ const SIZES = {
   one: 10_000 * scale,
   bulk: 50_000 * scale,
   drain: 50_000 * scale,
+  /** Notifications. */
+  plan: 50_000 * scale,
   latency: Math.max(50, 300 * scale),
   grownDrain: 20_000 * scale,
   finished: 1_000_000 * scale,
@@ -72,6 +75,7 @@ try {
   record(await environment())
   for (const round of rounds) await oneRound(round)
   if (cases.has('cost')) await cost()
+  if (cases.has('plan')) await planCost()
   if (cases.has('e4')) await growth()
 } finally {
   await servers.stop()
@@ -96,6 +100,9 @@ async function oneRound(round: number): Promise<void> {
     await sample('e2x2', entry, round, () => drain(entry, storeOf(entry), { count: SIZES.drain, processes: 2 }))
   for (const entry of taking('e2e'))
     await sample('e2e', entry, round, () => drain(entry, storeOf(entry), { count: SIZES.drain, from: 'events' }))
+  for (const entry of taking('plan'))
+    for (const variant of PLAN_VARIANTS)
+      await sample(`plan-${variant}`, entry, round, () => plan(entry, storeOf(entry), { variant, count: SIZES.plan }))
   for (const entry of taking('e3'))
     await sample('e3', entry, round, () => latency(entry, storeOf(entry), { count: SIZES.latency, gapMs: GAP_MS }))
 }
@@ -108,6 +115,15 @@ async function cost(): Promise<void> {
         drain(entry, storeOf(entry), { count: SIZES.drain, from: 'events', countStatements: true }),
       )
   }
+}
+
+/** Belongs to the case itself: without it, how often the store is asked would stay unsaid. */
+async function planCost(): Promise<void> {
+  for (const entry of taking('plan'))
+    for (const variant of PLAN_VARIANTS)
+      await sample(`plan-${variant}-cost`, entry, 1, () =>
+        plan(entry, storeOf(entry), { variant, count: SIZES.plan, countStatements: true }),
+      )
 }
 
 /** Grown stores are seeded once and used by every round; an empty one that has been used once is the control. */

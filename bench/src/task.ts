@@ -18,7 +18,7 @@ export interface Task {
   countStatements: boolean
 }
 
-export const ROLES = ['enqueue', 'bulk', 'drain', 'produce', 'work', 'produce-and-work'] as const
+export const ROLES = ['enqueue', 'bulk', 'drain', 'plan', 'produce', 'work', 'produce-and-work'] as const
 export type Role = (typeof ROLES)[number]
 
 export interface Memory {
@@ -26,7 +26,7 @@ export interface Memory {
   peakMb: number
 }
 
-/** What the process says: `ready`, then counts while it drains, then one report. */
+/** What the process says: `ready`, then counts while it drains or plans, then one report. */
 export type Message =
   | { type: 'ready' }
   | { type: 'count'; handled: number; finished: number; first: number }
@@ -36,9 +36,9 @@ export interface Report extends Memory {
   /** enqueue, bulk */
   ms?: number
   count?: number
-  /** enqueue, bulk, drain */
+  /** enqueue, bulk, drain, plan */
   cpuMs?: number
-  /** drain */
+  /** drain, plan: messages, or events that were planned */
   handled?: number
   statements?: number
   /** latency: when the call began, when its commit was answered, when the handler ran; by number. */

@@ -1,7 +1,8 @@
 import type { Provider } from '../../../packages/pillarbox/src/channels/channel.ts'
 import { createEngine, type Engine, type EngineSettings } from '../../../packages/pillarbox/src/engine.ts'
 import { parseCatalogue } from '../../../packages/pillarbox/src/model/catalogue-parse.ts'
-import type { Logger } from '../../../packages/pillarbox/src/model/ports.ts'
+import type { Channel } from '../../../packages/pillarbox/src/model/channel.ts'
+import type { Logger, Random } from '../../../packages/pillarbox/src/model/ports.ts'
 import { createRenderer } from '../../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../../packages/pillarbox/src/runtime/ids.ts'
 import { createPayloadSeal } from '../../../packages/pillarbox/src/security/payload-seal.ts'
@@ -18,7 +19,7 @@ export const PROVIDER = 'counting'
 const TEMPLATE = '01900000-0000-7000-8000-000000000002'
 const BATCH = 1_000
 
-const random = systemRandom()
+export const random: Random = systemRandom()
 export const newId = createIdSource(systemClock, random)
 
 /** Silent unless something is wrong: a warning during a sample would explain its result. */
@@ -33,13 +34,21 @@ export const logger: Logger = {
 export async function furnish(store: Store): Promise<void> {
   await store.migrate()
   await store.tenants.insert({ id: TENANT, name: 'Bench', defaultLocale: 'en', timeZone: 'UTC', settings: {} })
-  const read = parseCatalogue(CATALOGUE)
+  await importCatalogue(store, CATALOGUE)
+  await insertAccount(store, ACCOUNT, 'email')
+}
+
+export async function importCatalogue(store: Store, catalogue: unknown): Promise<void> {
+  const read = parseCatalogue(catalogue)
   if ('problems' in read) throw new Error(JSON.stringify(read.problems))
   await store.catalogue.replace(TENANT, read.catalogue, { document: '{}', actor: 'system', newId })
+}
+
+export async function insertAccount(store: Store, id: string, channel: Channel): Promise<void> {
   await store.accounts.insert({
-    id: ACCOUNT,
+    id,
     tenantId: TENANT,
-    channel: 'email',
+    channel,
     provider: PROVIDER,
     name: 'counting',
     settings: {},
@@ -88,6 +97,9 @@ function notification(i: number): NewNotification {
     accountId: ACCOUNT,
     provider: PROVIDER,
     to: { name: vars.name, email: to },
+    contactId: null,
+    conversationId: null,
+    policy: null,
     content: {
       subject: `Your order ${vars.order}`,
       body: `Dear ${vars.name}, ${vars.text} This message went to ${to}.`,
@@ -121,7 +133,7 @@ export async function preloadNotifications(store: Store, count: number): Promise
 }
 
 /** The configuration's defaults, as `pillarbox.ts` hands them to the engine. */
-const DEFAULTS: EngineSettings = {
+export const DEFAULTS: EngineSettings = {
   host: 'bench',
   pid: process.pid,
   version: '0.0.0',

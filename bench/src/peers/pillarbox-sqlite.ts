@@ -16,6 +16,7 @@ import {
   preloadNotifications,
   TENANT,
 } from './pillarbox-parts.ts'
+import { planningOn } from './pillarbox-planning.ts'
 import { fileOf, removeFile } from './sqlite.ts'
 
 /** Pillarbox on a SQLite file: synchronous FULL, group commit once per turn of the event loop, as the server opens it. */
@@ -63,6 +64,7 @@ export const pillarboxSqlite: Peer = {
       }
     return consumer
   },
+  planning: planningOn((name) => openStore(name)),
 }
 
 const openStore = (name: string): Promise<Store> =>

@@ -17,6 +17,7 @@ import {
   preloadNotifications,
   TENANT,
 } from './pillarbox-parts.ts'
+import { planningOn } from './pillarbox-planning.ts'
 
 /** Pillarbox on PostgreSQL, as a host and a worker use it. */
 export const pillarbox: Peer = {
@@ -55,6 +56,7 @@ export const pillarbox: Peer = {
   },
   consumer: async (name, handler, settings, finished) =>
     openWorker(await openStore(name), handler, settings, finished).consumer,
+  planning: planningOn((name) => openStore(name)),
 }
 
 const openStore = (name: string): Promise<Store> => openPostgres({ url: postgresUrl(name), clock: systemClock, logger })

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { sampleTemplate, storedAccount } from '../../../../test/support/samples.ts'
 import type { Store } from '../store/store.ts'
 import { createContextBook } from './context-book.ts'
+import { bodyOf, openPlanning } from './fixture.ts'
 
 const MAX_AGE_MS = 1_000
 
@@ -107,4 +108,71 @@ it('can be peeked at after a load that took longer than the time it is kept for'
   await clock.advance(5 * MAX_AGE_MS)
 
   assert.ok(book.peek('acme', 'booking.confirmed'), 'else a slow store would keep planning from ever beginning')
+})
+
+describe('a change is felt within a second by every process', () => {
+  const catalogue = (phone: string) => ({
+    entities: { booking: 'bookings' },
+    eventTypes: {
+      'booking.confirmed': {
+        entity: 'booking',
+        recipients: [{ phone }],
+        templates: [{ channel: 'sms', body: 'Hello' }],
+      },
+    },
+  })
+  const payload = { phone: '+15550100', mobile: '+15550199' }
+
+  /** Two processes that have planned before; `each` is what the next event becomes in either of them. */
+  async function openTwo(t: TestContext) {
+    const bench = await openPlanning(t, { catalogue: catalogue('phone'), accounts: ['sms'] })
+    const { store, clock } = bench
+    const planners = [1, 2].map(() => bench.planner({ contexts: createContextBook(store, clock, MAX_AGE_MS) }))
+    const each = async () => {
+      for (const planner of planners) {
+        await bench.publish({ payload })
+        await planner.round()
+      }
+      return (await bench.notifications()).slice(-planners.length)
+    }
+    await each()
+    return { ...bench, each }
+  }
+
+  it('of a template', async (t) => {
+    const { store, clock, each } = await openTwo(t)
+    const [template] = await store.templates.ofEventType('acme', 'booking.confirmed')
+    assert.ok(template)
+
+    await store.templates.update('acme', template.id, { body: 'Welcome' }, 'test')
+    await clock.advance(MAX_AGE_MS)
+
+    assert.deepEqual((await each()).map(bodyOf), ['Welcome', 'Welcome'])
+  })
+
+  it('of an account', async (t) => {
+    const { store, clock, each, ids, accountId } = await openTwo(t)
+    const other = ids()
+
+    await store.accounts.insert(storedAccount({ id: other, name: 'other' }))
+    await store.accounts.setStatus(accountId('sms'), 'suspended', null, 'test')
+    await clock.advance(MAX_AGE_MS)
+
+    assert.deepEqual(
+      (await each()).map((notification) => notification.accountId),
+      [other, other],
+    )
+  })
+
+  it('of an event type', async (t) => {
+    const { clock, each, ...bench } = await openTwo(t)
+
+    await bench.import(catalogue('mobile'))
+    await clock.advance(MAX_AGE_MS)
+
+    assert.deepEqual(
+      (await each()).map(({ to }) => to.phone),
+      [payload.mobile, payload.mobile],
+    )
+  })
 })

@@ -4,7 +4,8 @@ import { PillarboxError } from '../model/errors.ts'
 import type { PlanStore, Progress, Store } from '../store/store.ts'
 import { type Bench, openPlanning } from './fixture.ts'
 
-const MANY = 100_000
+/** A hundred thousand in the long run (`PILLARBOX_CHAOS=full`); fewer parts show the same. */
+const MANY = process.env['PILLARBOX_CHAOS'] === 'full' ? 100_000 : 20_000
 const ENGINES = ['sqlite', 'postgres'] as const
 
 const sms = { channel: 'sms', body: 'Hello {{recipient.name}}' }
@@ -15,7 +16,7 @@ const catalogueOf = (fields: Record<string, unknown>) => ({
 const event = { type: 'broadcast.sent', entity: { type: 'broadcast', id: 'X-1' } }
 const phoneOf = (i: number): string => `+1555${1_000_000 + i}`
 
-describe('a send to a hundred thousand', { timeout: 600_000 }, () => {
+describe('a send to very many', { timeout: 600_000 }, () => {
   for (const engine of ENGINES) {
     it(`in one payload, on ${engine}: in parts, through crashes, each of them once`, async (t) => {
       const bench = await openPlanning(t, {
@@ -272,7 +273,7 @@ async function planThroughCrashes(bench: Bench): Promise<void> {
     planned,
     planned.toSorted((a, b) => a - b),
   )
-  assert.ok(new Set(planned).size >= 50, 'progress can be watched')
+  assert.ok(new Set(planned).size >= MANY / 2_000, 'progress can be watched')
 }
 
 async function everybodyOnce(bench: Bench): Promise<void> {
