@@ -134,8 +134,10 @@ async function seed(name: string, { finished, future }: { finished: number; futu
     .run(finished, past, JSON.stringify(sample))
   database
     .prepare(
-      `insert into pillarbox_schedules (id, tenant_id, event_id, due_at, status, created_at, completed_at)
-       ${COUNT} select ${idAt('1')}, '${TENANT}', 'seed-' || g, ?2 + g * 10, 'completed', ?2 + g * 10, ?2 + g * 10 from c`,
+      `insert into pillarbox_schedules (id, tenant_id, event_id, event_type, entity_type, entity_id, due_at, status, created_at,
+         completed_at)
+       ${COUNT} select ${idAt('1')}, '${TENANT}', 'seed-' || g, '${EVENT_TYPE}', 'order', 'S-' || g, ?2 + g * 10, 'completed',
+         ?2 + g * 10, ?2 + g * 10 from c`,
     )
     .run(finished, past)
   database

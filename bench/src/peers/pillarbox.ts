@@ -127,8 +127,10 @@ async function seed(name: string, { finished, future }: { finished: number; futu
         [finished, JSON.stringify(sample)],
       ],
       [
-        `insert into pillarbox.schedules (id, tenant_id, event_id, due_at, status, created_at, completed_at)
-         select ${idAt(past, 's')}, '${TENANT}', 'seed-' || g, ${at}, 'completed', ${at}, ${at} from generate_series(1, $1::int) g`,
+        `insert into pillarbox.schedules (id, tenant_id, event_id, event_type, entity_type, entity_id, due_at, status, created_at,
+           completed_at)
+         select ${idAt(past, 's')}, '${TENANT}', 'seed-' || g, '${EVENT_TYPE}', 'order', 'S-' || g, ${at}, 'completed', ${at}, ${at}
+         from generate_series(1, $1::int) g`,
         [finished],
       ],
       [
