@@ -579,6 +579,7 @@ describe('acting on a notification', () => {
         locale: 'en',
         fallback: [],
         warnings: [],
+        idempotencyKey: 'planned-anew',
       },
     }
     const retried = await f.call(tenant.keys.operator, 'POST', `${URL}/${id}/retry`)

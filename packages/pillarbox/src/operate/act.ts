@@ -41,6 +41,12 @@ export async function actOnNotification(
 
   const moved = await store.notifications.act(request)
   if (!moved) throw missing()
+  if (moved.twin !== undefined)
+    throw new PillarboxError(
+      'duplicate_notification',
+      `The same was told by notification ${moved.twin} meanwhile; discard this one.`,
+      { notificationId: moved.twin },
+    )
   if (!moved.moved) throw refusal(action, moved.from)
   if (action === 'retry') nudge('dispatch')
   return (await store.notifications.find(found.tenantId, id)) ?? found
@@ -49,11 +55,13 @@ export async function actOnNotification(
 /** For one that has its words and only lacked an account. */
 async function findAccount(notification: NotificationView, accounts: AccountDirectory): Promise<ReplanAnswer> {
   const { tenantId, channel, to, content, templateId, templateVersion, locale, fallback, warnings } = notification
+  const { idempotencyKey } = notification
   const account = await accounts.choose(tenantId, channel, to)
   if (!account || !content)
     return { problem: { reason: 'no_active_channels', error: `The tenant has no active account for ${channel}.` } }
   const words = { content, templateId, templateVersion, locale, warnings }
-  return { replacement: { accountId: account.id, provider: account.provider, channel, to, fallback, ...words } }
+  const way = { accountId: account.id, provider: account.provider, channel, to, fallback, idempotencyKey }
+  return { replacement: { ...way, ...words } }
 }
 
 function refusal(action: Action, status: string): PillarboxError {

@@ -212,7 +212,7 @@ function shared(assignment: Assignment, addressee: Addressee | null, channel: Ch
 }
 
 /** One row per key (P2): the entity or the event, the channel, the template and, where there are several, who. */
-function keyFor(
+export function keyFor(
   { due, manual }: Pick<Assignment, 'due' | 'manual'>,
   addressee: Pick<Recipient, 'key'> | null,
   channel: Channel,

@@ -62,6 +62,41 @@ async function retried(bench: Bench, { tenantId, id }: NotificationView, answer:
 }
 
 describe('planning anew what was born parked', () => {
+  it('makes it the one that its event would be planned as: a repeat of the event sends nothing more', async (t) => {
+    const { bench, parked, mended } = await setup(t, { catalogue: catalogueOf({ templates: [] }) })
+    const sent = await retried(bench, parked, await mended(() => bench.import(catalogueOf({ templates: [email] }))))
+
+    await bench.publish({ entity: parked.entity ?? assert.fail() })
+    await bench.plan()
+
+    assert.deepEqual(
+      (await bench.notifications()).map(({ id }) => id),
+      [sent?.id],
+    )
+  })
+
+  it('does not send what a repeat of the event has sent meanwhile', async (t) => {
+    const { bench, parked, mended } = await setup(t, { catalogue: catalogueOf({ templates: [] }) })
+    const answer = await mended(async () => {
+      await bench.import(catalogueOf({ templates: [email] }))
+      await bench.clock.advance(1_000)
+      await bench.publish({ entity: parked.entity ?? assert.fail() })
+      await bench.plan()
+    })
+    const { tenantId, id } = parked
+
+    const moved = await bench.store.notifications.act({
+      tenantId,
+      id,
+      action: 'retry',
+      actor: 'console:test',
+      replacement: replacementOf(answer),
+    })
+
+    const queued = (await bench.notifications()).filter(({ status }) => status === 'queued')
+    assert.deepEqual([moved?.moved, moved?.twin, queued.length], [false, queued[0]?.id, 1])
+  })
+
   it('for want of templates answers channel, account, template and words as they are now', async (t) => {
     const { bench, parked, mended } = await setup(t, { catalogue: catalogueOf({ templates: [] }) })
 
@@ -145,8 +180,8 @@ describe('planning anew what was born parked', () => {
   })
 
   it('finds the address that the contact has learnt', async (t) => {
-    const payload = { phone: '+15550100', name: 'Ada' }
-    const { bench, parked, mended } = await setup(t, { catalogue: catalogueOf({ templates: [email] }) }, { payload })
+    const recipients = [{ phone: '+15550100', profileId: 'p-1' }]
+    const { bench, parked, mended } = await setup(t, { catalogue: catalogueOf({ templates: [email] }) }, { recipients })
 
     const learnt = { email: 'new@example.test' }
     const answer = await mended(() => bench.store.people.updateContact('acme', parked.contactId ?? '', learnt, 'test'))

@@ -6,7 +6,7 @@ import { conversationOf, type DueEvent } from './due-event.ts'
 import type { EventBook } from './event-book.ts'
 import { BEGINNING, PART_RECIPIENTS, takePart } from './part.ts'
 import type { Addressee, PeopleBook } from './people.ts'
-import { type Assignment, type PlanTools, planNotifications, tell, wrongForm } from './plan-event.ts'
+import { type Assignment, keyFor, type PlanTools, planNotifications, tell, wrongForm } from './plan-event.ts'
 import { isChain, type Obstacle, type Wish, waysTo, wordsFor } from './words.ts'
 
 export interface ReplanDeps extends PlanTools {
@@ -123,6 +123,7 @@ function replace(
         templateVersion: template.version,
         locale: template.locale,
         fallback,
+        idempotencyKey: keyFor(assignment, addressee, channel, template.id),
       },
       others: isChain(due) ? [] : rest.map((next) => tell(assignment, addressee, next)),
     }

@@ -290,7 +290,7 @@ export interface NotificationStore {
    * Moves a notification by hand, with its audit row. Null: no such notification of that tenant. Retrying an
    * `uncertain` one sets `possibleDuplicate`: the call in doubt may have arrived.
    */
-  act(request: ActRequest): Promise<{ moved: boolean; from: NotificationStatus; laneId: string | null } | null>
+  act(request: ActRequest): Promise<Acted | null>
   /** How long the event or notification that is due and waits longest has been due; null when nothing is. */
   oldestDueMs(): Promise<number | null>
   /**
@@ -301,6 +301,14 @@ export interface NotificationStore {
   scrub(limit: number): Promise<number>
   /** Sum per status, for the conservation check. Counts the whole ledger. */
   countByStatus(tenantId: string | null): Promise<Record<NotificationStatus, number>>
+}
+
+export interface Acted {
+  moved: boolean
+  from: NotificationStatus
+  laneId: string | null
+  /** Not moved because this one has the key that the replacement would have: it was told in another way meanwhile. */
+  twin?: string
 }
 
 export interface ActRequest {
@@ -320,6 +328,8 @@ export interface ActRequest {
     to: Address
     fallback: Channel[]
     warnings: Warning[]
+    /** The key it has from now on: a notification planned anew is the one that its event would be planned as. */
+    idempotencyKey: string
   }
 }
 

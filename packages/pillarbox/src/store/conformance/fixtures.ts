@@ -238,6 +238,7 @@ export function replacementOn(
     to: { email: 'ada@example.test' },
     fallback: [],
     warnings: [],
+    idempotencyKey: 'planned-anew',
     ...changes,
   }
 }

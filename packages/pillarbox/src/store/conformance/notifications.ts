@@ -706,9 +706,9 @@ function actRules(rule: Rule): void {
     })
 
     assert.deepEqual(answer, { moved: true, from: 'parked', laneId: sms.id })
-    const { status, idempotencyKey, ...after } = await view(parked.id)
+    const { status, ...after } = await view(parked.id)
     assert.deepEqual({ ...after, ...replacement }, after)
-    assert.deepEqual([status, idempotencyKey], ['queued', parked.idempotencyKey])
+    assert.equal(status, 'queued')
     const claimed = only(await claim(await worker(), sms))
     assert.deepEqual([claimed.notificationId, claimed.content, claimed.attempt], [parked.id, words, 1])
     assert.deepEqual([claimed.channel, claimed.to, claimed.fallback], ['sms', replacement.to, ['email']])
@@ -717,6 +717,27 @@ function actRules(rule: Rule): void {
       byAddress.items.map(({ id }) => id),
       [parked.id],
     )
+  })
+
+  rule('a retry moves nothing when another notification has the key by now, and names it', async (bench) => {
+    const { store, lane, notification, view } = bench
+    const target = await lane()
+    const [parked, told] = [notification(target, bornParked()), notification(target)]
+    await store.notifications.insert([parked, told])
+    const replacement = replacementOn(target, { idempotencyKey: told.idempotencyKey })
+    const { tenantId } = target
+
+    const answer = await store.notifications.act({
+      tenantId,
+      id: parked.id,
+      action: 'retry',
+      actor: 'key:ada',
+      replacement,
+    })
+
+    assert.deepEqual(answer, { moved: false, from: 'parked', laneId: target.id, twin: told.id })
+    const after = await view(parked.id)
+    assert.deepEqual([after.status, after.idempotencyKey], ['parked', parked.idempotencyKey])
   })
 
   rule('a retry of one that never had an account does nothing without a replacement', async (bench) => {

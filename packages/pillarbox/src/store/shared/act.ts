@@ -1,12 +1,10 @@
 import { ACTIONS, type Action, type NotificationStatus } from '../../model/notification.ts'
 import { addressOf } from '../../model/recipient.ts'
-import type { ActRequest, NotificationStore } from '../store.ts'
+import type { Acted, ActRequest } from '../store.ts'
 import { writeAudit } from './audit.ts'
 import { booleanOf, isSealed, textOrNull, uuidOrNull } from './fields.ts'
 import { IS_RETRYING, isRetrying, statusOf } from './notification-view.ts'
 import { type Dialect, type Row, row, type Script } from './script.ts'
-
-type Acted = Awaited<ReturnType<NotificationStore['act']>>
 
 /** What the row was when it was taken, and so locked. */
 interface Taken {
@@ -22,7 +20,7 @@ interface Taken {
  * so of two operators, or an operator and a worker, only one finds it there. A retry of one without account or content
  * needs a `replacement` and otherwise moves nothing; one whose content was scrubbed is never sent again.
  */
-export function* act(dialect: Dialect, request: ActRequest): Script<Acted> {
+export function* act(dialect: Dialect, request: ActRequest): Script<Acted | null> {
   const id = uuidOrNull(request.id)
   if (id === null) return null
   const { action } = request
@@ -35,7 +33,8 @@ export function* act(dialect: Dialect, request: ActRequest): Script<Acted> {
 
   const laneId = request.replacement?.accountId ?? textOrNull(notification['account_id'])
   const hasWords = request.replacement !== undefined || (laneId !== null && booleanOf(notification['has_content']))
-  const canBeSent = hasWords && !booleanOf(notification['is_scrubbed'])
+  const twin = request.replacement ? yield* twinOf(request.tenantId, id, request.replacement.idempotencyKey) : null
+  const canBeSent = hasWords && twin === null && !booleanOf(notification['is_scrubbed'])
   const taken = action === 'retry' && !canBeSent ? null : yield* take(dialect, action, id)
   if (!taken) {
     const now = yield* row(
@@ -44,7 +43,7 @@ export function* act(dialect: Dialect, request: ActRequest): Script<Acted> {
         left join pillarbox.settled s on s.notification_id = n.id where n.id = $1`,
       [id],
     )
-    return now && { moved: false, from: statusOf(now), laneId }
+    return now && { moved: false, from: statusOf(now), laneId, ...(twin === null ? {} : { twin }) }
   }
 
   if (action === 'retry') yield* requeue(dialect, request, { id, laneId: laneId ?? '', taken })
@@ -60,6 +59,15 @@ export function* act(dialect: Dialect, request: ActRequest): Script<Acted> {
     reason: action === 'retry' ? null : REASON[action],
   })
   return { moved: true, from: taken.from, laneId }
+}
+
+/** Another notification that already has the key. */
+function* twinOf(tenantId: string, id: string, idempotencyKey: string): Script<string | null> {
+  const found = yield* row(
+    'select id from pillarbox.notifications where tenant_id = $1 and idempotency_key = $2 and id <> $3',
+    [tenantId, idempotencyKey, id],
+  )
+  return found && String(found['id'])
 }
 
 const REASON = {
@@ -161,7 +169,7 @@ function* replace(
 ): Script<void> {
   yield {
     text: `update pillarbox.notifications set account_id = $2, provider = $3, channel = $4, content = $5, template_id = $6,
-      template_version = $7, locale = $8, recipient = $9, address = $10, fallback = $11, warnings = $12 where id = $1`,
+      template_version = $7, locale = $8, recipient = $9, address = $10, fallback = $11, warnings = $12, idempotency_key = $13 where id = $1`,
     values: [
       id,
       planned.accountId,
@@ -175,6 +183,7 @@ function* replace(
       addressOf(channel, to),
       planned.fallback.length > 0 ? JSON.stringify(planned.fallback) : null,
       planned.warnings.length > 0 ? JSON.stringify(planned.warnings) : null,
+      planned.idempotencyKey,
     ],
   }
   if (isSealed(content))
