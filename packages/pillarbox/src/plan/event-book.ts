@@ -23,6 +23,8 @@ export interface EventBookDeps {
   sealing: Pick<PayloadSeal, 'openPayload'>
   resolve: ResolveHook | null
   clock: Clock
+  /** How old what was read may be. Default: a second. */
+  maxAgeMs?: number
 }
 
 /** When a mass send falls back, thousands of its notifications ask for the same large event within a second. */
@@ -32,7 +34,7 @@ const MAX_AGE_MS = 1_000
 const MAX_SEARCHED = 1_000
 
 export function createEventBook(deps: EventBookDeps): EventBook {
-  const { store, contexts, clock } = deps
+  const { store, contexts, clock, maxAgeMs = MAX_AGE_MS } = deps
   const known = new Map<string, { due: DueEvent; readAt: number }>()
 
   async function read(tenantId: string, eventId: string): Promise<DueEvent | Stop> {
@@ -56,7 +58,7 @@ export function createEventBook(deps: EventBookDeps): EventBook {
     async open(tenantId, eventId) {
       const key = `${tenantId}\n${eventId}`
       const entry = known.get(key)
-      if (entry && clock.monotonic() - entry.readAt < MAX_AGE_MS) return entry.due
+      if (entry && clock.monotonic() - entry.readAt < maxAgeMs) return entry.due
       known.delete(key)
       const due = await read(tenantId, eventId)
       // Secrets are opened for one use, not kept.

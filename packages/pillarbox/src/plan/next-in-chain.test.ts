@@ -124,7 +124,11 @@ describe('who takes over', () => {
   })
 
   it('reaches the recipient at an address that their contact has learnt since', async (t) => {
-    const { bench, first, next } = await setup(t, {}, { payload: { phone: '+15550100', name: 'Ada' } })
+    const { bench, first, next } = await setup(
+      t,
+      {},
+      { payload: { name: 'Ada' }, recipients: [{ phone: '+15550100', profileId: 'p-1' }] },
+    )
     assert.equal(await next('email'), null)
     const changed = { email: 'new@example.test' }
     await bench.store.people.updateContact('acme', first.contactId ?? '', changed, 'test')

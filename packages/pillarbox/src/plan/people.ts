@@ -102,11 +102,19 @@ export function introduced(recipient: Recipient, person: Person | null): Address
   const contact = person?.contact ?? null
   return {
     ...recipient,
-    address: filledIn(recipient.address, contact),
+    address: isCertain(recipient) ? filledIn(recipient.address, contact) : recipient.address,
     locale: recipient.locale ?? contact?.locale ?? null,
     contactId: contact?.id ?? null,
     conversationId: person?.conversationId ?? null,
   }
+}
+
+/**
+ * Only one who is named for certain is reached at addresses that the event does not name: families share a telephone, and
+ * what is for one of them is not for the other's mailbox.
+ */
+function isCertain({ identity }: Recipient): boolean {
+  return identity?.profileId !== undefined || identity?.userId !== undefined || identity?.contactId !== undefined
 }
 
 const CONTACT_FIELDS = ['name', 'email', 'phone', 'userId'] as const

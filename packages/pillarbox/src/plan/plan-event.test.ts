@@ -413,10 +413,21 @@ describe('secrets', () => {
 })
 
 describe('contacts', () => {
-  it('fill in the addresses that the event does not name', () => {
+  it('lend their addresses to nobody who is only reached by the same telephone', () => {
     const planned = plan({
       ...BOTH,
-      event: { payload: { phone: '+15550100' } },
+      event: { recipients: [{ phone: '+15550100' }] },
+      contact: { email: 'ada@example.test', phone: '+15550100' },
+    })
+
+    assert.deepEqual(brief(planned), ['sms→a-sms'])
+    assert.deepEqual([planned[0]?.to, planned[0]?.contactId], [{ phone: '+15550100' }, 'c-1'])
+  })
+
+  it('fill in the addresses that the event does not name, for one it names for certain', () => {
+    const planned = plan({
+      ...BOTH,
+      event: { recipients: [{ phone: '+15550100', profileId: 'p-1' }] },
       contact: { email: 'ada@example.test', phone: '+15550999', name: 'Ada L.' },
     })
 
