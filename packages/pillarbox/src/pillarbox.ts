@@ -218,11 +218,12 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
   const hub = engine?.hub ?? createHub(clock, store.wake)
   const renderer = createRenderer()
   const nudge = (topic: WakeTopic): void => hub.nudge(topic)
-  const contexts = createContextBook(store, clock, 1_000)
+  // Whoever retries or resends by hand has just mended something: nothing is remembered here.
+  const contexts = createContextBook(store, clock, 0)
   const sealing = payloadSeal
   const planning = {
     store,
-    events: createEventBook({ store, contexts, sealing, resolve, clock }),
+    events: createEventBook({ store, contexts, sealing, resolve, clock, maxAgeMs: 0 }),
     people: createPeopleBook({ people: store.people, clock, ids }),
     renderer,
     sealing,

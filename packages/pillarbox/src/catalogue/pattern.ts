@@ -5,6 +5,13 @@ const MAX_PATTERN = 200
 const UNBOUNDED = 3
 const MAX_COST = 9
 
+/**
+ * How many steps the patterns of one payload may still take, all texts together. Whoever checks a payload sets it; what is
+ * looked at when it is used up does not match.
+ */
+export const patternMeter = { left: 0 }
+export const PATTERN_STEPS = 20_000_000
+
 /** Longer texts than a pattern can look at in a moment do not match it. */
 export interface BoundedPattern {
   test(text: string): boolean
@@ -36,9 +43,15 @@ export function patternProblem(pattern: string): string | null {
 export function boundedPattern(pattern: string): BoundedPattern {
   const expression = new RegExp(pattern, 'u')
   const cost = costOf(pattern)
-  const maxLength = cost === 'nested' || cost > 2 * UNBOUNDED ? 1_000 : cost > UNBOUNDED ? 10_000 : Infinity
+  const maxLength = cost === 'nested' || cost > 2 * UNBOUNDED ? 250 : cost > UNBOUNDED ? 4_000 : Infinity
+  const degree = cost === 'nested' ? 3 : Math.max(1, Math.ceil(cost / UNBOUNDED))
   return {
-    test: (text) => text.length <= maxLength && expression.test(text),
+    test(text) {
+      const steps = text.length ** degree
+      if (text.length > maxLength || steps > patternMeter.left) return false
+      patternMeter.left -= steps
+      return expression.test(text)
+    },
     maxLength,
     toString: () => expression.toString(),
   }

@@ -273,3 +273,12 @@ describe('a payload’s schema', () => {
     )
   })
 })
+
+it('spends no more than a moment on the patterns of one payload, however many texts it has', () => {
+  const schema = { type: 'object', properties: { x: { type: 'array', items: { type: 'string', pattern: '^a*a*b' } } } }
+  const rules = { name: 'a.b', payload: schema, secrets: [] }
+
+  const problems = checkPayload(rules, { x: Array.from({ length: 900 }, () => 'a'.repeat(1_000)) })
+
+  assert.ok(problems.length > 0)
+})

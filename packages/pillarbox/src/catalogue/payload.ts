@@ -5,7 +5,7 @@ import type { EventType } from '../model/catalogue.ts'
 import type { FieldError } from '../model/errors.ts'
 import { type SchemaError, schemaErrors } from '../model/schema-errors.ts'
 import { parseDate } from '../model/timing.ts'
-import { boundedPattern } from './pattern.ts'
+import { boundedPattern, PATTERN_STEPS, patternMeter } from './pattern.ts'
 import { type Draft, draftOf, safetyProblems, schemaWarnings } from './payload-schema.ts'
 import { sealable } from './sealable.ts'
 
@@ -31,7 +31,9 @@ export function checkPayload(type: PayloadRules, payload: unknown): FieldError[]
   if (type.payload === null) return []
   try {
     const { first, all } = compiledFor(type, type.payload)
+    patternMeter.left = PATTERN_STEPS
     if (first(payload)) return []
+    patternMeter.left = PATTERN_STEPS
     const validate = hasAtMost(payload, MAX_VALUES) ? all() : first
     if (validate !== first) validate(payload)
     return wordsFor(validate.errors ?? []).slice(0, MAX_ERRORS)

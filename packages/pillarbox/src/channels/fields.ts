@@ -46,6 +46,12 @@ export function fieldProblems(
     const problem = isGiven ? (field.problem ?? text)(value) : null
     if (problem !== null) problems.push({ path: `/settings/${name}`, message: problem })
   }
+  for (const name of Object.keys(fields.secrets))
+    if (Object.hasOwn(settings, name) && !Object.hasOwn(fields.settings, name))
+      problems.push({
+        path: `/settings/${name}`,
+        message: 'is a secret: give it under secrets, where nobody can read it',
+      })
   for (const [name, field] of Object.entries(fields.secrets))
     if (field.isRequired && !secretNames.includes(name))
       problems.push({ path: `/secrets/${name}`, message: `is missing: ${field.words}` })

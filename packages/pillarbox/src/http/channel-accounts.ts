@@ -472,7 +472,8 @@ function accountJson(account: StoredAccount, unknown: readonly string[]): Static
 const DEFAULT_RETRY_JSON = { maxAttempts: 5, base: 'PT5S', factor: 2, cap: 'PT5M', jitter: 0.3 }
 
 function invalid(errors: FieldError[]): PillarboxError {
-  return new PillarboxError('invalid_body', `${errors[0]?.path} ${errors[0]?.message}.`, { errors })
+  const [first] = errors
+  return new PillarboxError('invalid_body', `${first?.path} ${first?.message.replace(/\.$/, '')}.`, { errors })
 }
 
 function nameTaken(): PillarboxError {

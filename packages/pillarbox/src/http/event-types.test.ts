@@ -222,7 +222,7 @@ describe('the catalogue', () => {
     ).json()
 
     assert.deepEqual(
-      warnings.map(({ path, message }) => [path, message]),
+      warnings.map(({ key, message }) => [key, message]),
       [
         [
           '/eventTypes/order.paid/recipients/0/email',

@@ -7,7 +7,7 @@ import { importCatalogue, readCatalogue, readCatalogueDocument, templatesOf } fr
 import type { StoredCatalogue, Template } from '../store/store.ts'
 import { callerOf, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { FieldErrorSchema, ForOps, notFound, Query } from './schemas.ts'
+import { ForOps, notFound, Query, WarningSchema } from './schemas.ts'
 import { withBodyCheck } from './validation.ts'
 import { isYamlType } from './yaml-body.ts'
 
@@ -159,7 +159,7 @@ const ImportJson = Type.Object({
   version: Type.Integer({ description: 'The one in force: after a dry run still the one before, 0 if none.' }),
   dryRun: Type.Boolean(),
   changes: Type.Array(ChangeJson),
-  warnings: Type.Array(FieldErrorSchema, { description: 'What is legal and probably not meant.' }),
+  warnings: Type.Array(WarningSchema, { description: 'What is legal and probably not meant; `key` is its path.' }),
 })
 
 const VersionJson = Type.Object({
@@ -265,7 +265,8 @@ export function eventTypeRoutes(app: App, context: Context): void {
       const { version, changes, warnings } = await importCatalogue(context, tenantId, given, { actor, dryRun })
       if (!dryRun) events.forget(tenantId)
       const { name, defaultLocale } = given.catalogue
-      return { name, defaultLocale, version, dryRun, changes, warnings }
+      const told = warnings.map(({ path, message }) => ({ code: 'probably_not_meant', key: path, message }))
+      return { name, defaultLocale, version, dryRun, changes, warnings: told }
     },
   })
 

@@ -43,6 +43,22 @@ describe('publishing events', () => {
     assert.deepEqual(f.nudges, ['events'])
   })
 
+  it('refuses a time that no store could keep, and spoils no other item with it', async (t) => {
+    const { publish } = await setup(t)
+    const times = ['9999-12-31T23:59:59Z', '0001-01-01T00:00:00Z', '1970-01-01T00:00:00+05:00']
+
+    for (const dueAt of times) assert.equal((await publish({ ...EVENT, dueAt })).statusCode, 422, dueAt)
+    const both = await publish([
+      { ...EVENT, occurredAt: '1900-01-01T00:00:00Z' },
+      { ...EVENT, id: 'e-2' },
+    ])
+
+    assert.deepEqual(
+      both.json().results.map(({ status }) => status),
+      [422, 202],
+    )
+  })
+
   it('answers a known id with 200 and changes nothing', async (t) => {
     const { f, publish } = await setup(t)
     await publish(EVENT)

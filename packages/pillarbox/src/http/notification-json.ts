@@ -332,7 +332,8 @@ function maskRecipient({ name, phone, email, ...rest }: EventRecipient): EventRe
 function maskDeep(value: unknown): unknown {
   if (typeof value === 'string') {
     if (/^[^\s@]+@[^\s@]+$/.test(value)) return maskAddress({ email: value }).email
-    return /^\+?[\d ()-]{7,20}$/.test(value) ? maskAddress({ phone: value }).phone : value
+    const isPhone = /^\+?[\d ()-]{7,20}$/.test(value) && !/^\d{4}-\d\d-\d\d$/.test(value)
+    return isPhone ? maskAddress({ phone: value }).phone : value
   }
   if (Array.isArray(value)) return value.map(maskDeep)
   if (typeof value !== 'object' || value === null) return value

@@ -5,7 +5,7 @@ import { ERRORS, PillarboxError } from '../model/errors.ts'
 import { ACTIONS, type Action, NOTIFICATION_STATUSES } from '../model/notification.ts'
 import { REASONS } from '../model/reason.ts'
 import { actOnNotification } from '../operate/act.ts'
-import type { NotificationFilter, NotificationView } from '../store/store.ts'
+import type { NotificationFilter, NotificationView, Store } from '../store/store.ts'
 import { callerOf, scopeOf, TO_OPERATE, TO_PUBLISH, TO_READ, TO_READ_STATUS, tenantOf } from './auth.ts'
 import type { App, Context, HttpConfig } from './context.ts'
 import { entityQuery } from './entity-query.ts'
@@ -158,7 +158,8 @@ export function notificationRoutes(app: App, context: Context): void {
     },
     async handler(request) {
       const { limit, cursor } = request.query
-      const filter = filterOf(request.query, scopeOf(request), config)
+      const tenantId = scopeOf(request)
+      const filter = filterOf(await entityByName(request.query, tenantId, store), tenantId, config)
       const page = await store.notifications.list(filter, { limit, ...(cursor !== undefined && { cursor }) })
       const now = clock.now()
       const items = page.items.map((view) => ({
@@ -318,6 +319,18 @@ const listQuery = entityQuery(
   },
   NOT_FILTERS,
 )
+
+/** `eventId` is our event, unless the tenant's catalogue has entities of the type `event`: then it is theirs. */
+async function entityByName(
+  query: Static<typeof listQuery.schema>,
+  tenantId: string | null,
+  store: Pick<Store, 'catalogue'>,
+): Promise<Static<typeof listQuery.schema>> {
+  const { eventId, ...rest } = query
+  if (tenantId === null || eventId === undefined || !Object.hasOwn(await store.catalogue.entities(tenantId), 'event'))
+    return query
+  return { ...rest, entityType: 'event', entityId: eventId }
+}
 
 function filterOf(
   query: Static<typeof listQuery.schema>,

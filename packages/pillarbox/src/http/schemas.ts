@@ -32,7 +32,7 @@ export const WarningSchema = Type.Object({
   message: Type.String(),
 })
 
-export const FieldErrorSchema = Type.Object({ path: Type.String(), message: Type.String() })
+const FieldErrorSchema = Type.Object({ path: Type.String(), message: Type.String() })
 
 export const ProblemSchema = Type.Object(
   {

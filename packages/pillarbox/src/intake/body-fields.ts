@@ -20,8 +20,11 @@ export const Line = (minLength: number, maxLength: number, description?: string)
     ...(description !== undefined && { description }),
   })
 
-export const Instant = (description?: string) =>
-  Type.String({ format: 'date-time', ...(description !== undefined && { description }) })
+/** The years that every store can keep, in whatever zone they are written. */
+const YEARS = '^(?:19(?:7[1-9]|[89][0-9])|[2-8][0-9]{3}|9(?:[0-8][0-9]{2}|9(?:[0-8][0-9]|9[0-8])))-'
+
+export const Instant = (description = 'An ISO 8601 time of the years 1971 to 9998.') =>
+  Type.String({ format: 'date-time', pattern: YEARS, description })
 
 export const ChannelName = Type.Enum([...CHANNELS])
 

@@ -6,7 +6,7 @@ import { textOf, valueAt } from '../model/path.ts'
 import type { Clock } from '../model/ports.ts'
 import type { Address } from '../model/recipient.ts'
 import { renderOptions } from '../operate/templates.ts'
-import type { Renderer } from '../render/render.ts'
+import { looksLikeHtml, type Renderer } from '../render/render.ts'
 import { isSealedContent, type PayloadSeal } from '../security/payload-seal.ts'
 import { redact } from '../security/redact.ts'
 import type { Content, NewNotification, SealedContent, Store, Template, Tenant, Warning } from '../store/store.ts'
@@ -120,14 +120,17 @@ export function createWordsFinder(deps: WordsDeps, tenantId: string) {
     sourceOf(body: WordsBody): WordsSource | Promise<WordsSource> {
       if (isGiven(body.templateId)) return ofTemplate(body, body.templateId)
       if (isGiven(body.eventType)) return ofEventType(body, body.eventType)
-      return { channels: null, on: () => ownWords(body) }
+      return { channels: null, on: (channel) => ownWords(body, channel) }
     },
   }
 }
 
-function ownWords({ subject, body, data }: WordsBody): Said {
+/** The caller's own words are the whole message: there is nothing in them that somebody else has put there. */
+function ownWords({ subject, body, data }: WordsBody, channel: Channel): Said {
   const nothing = { eventType: null, templateId: null, templateVersion: null, locale: null, policy: null }
-  return { ...nothing, content: { subject: subject ?? null, body: body ?? '', data: data ?? {} }, warnings: [] }
+  const words = { subject: subject ?? null, body: body ?? '', data: data ?? {} }
+  const isHtml = channel === 'email' && looksLikeHtml(words.body)
+  return { ...nothing, content: { ...words, ...(isHtml && { isHtml }) }, warnings: [] }
 }
 
 interface Rendering extends WordsDeps {

@@ -199,8 +199,8 @@ function textsOf({ subject, body, providerTemplate }: Words): string[] {
   return [...(subject === null ? [] : [subject]), body, ...liquidTextsOf(providerTemplate)]
 }
 
-/** Has a tag that ends. Two searches, because one pattern for both takes quadratic time on tags that do not end. */
-function looksLikeHtml(body: string): boolean {
+/** Whether a mail's body is meant as HTML: it has a tag that ends. Two searches, because one pattern for both takes quadratic time on tags that do not end. */
+export function looksLikeHtml(body: string): boolean {
   const start = body.search(/<[a-z]/i)
   return start >= 0 && body.lastIndexOf('>') > start
 }

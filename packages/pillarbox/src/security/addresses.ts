@@ -25,6 +25,7 @@ const NOT_PUBLIC: readonly (readonly [network: string, prefix: number])[] = [
   ['240.0.0.0', 4],
   ['::', 128],
   ['::1', 128],
+  ['::ffff:0:0:0', 96],
   ['64:ff9b:1::', 48],
   ['100::', 64],
   ['2001::', 23],

@@ -46,7 +46,10 @@ describe('acs', () => {
   it('sends HTML with a text part', async (t) => {
     const { server, provider, request } = await setup(t)
 
-    await provider.send({ ...request, content: { ...request.content, body: '<p>Grüße, <b>Gäste</b>!</p>' } })
+    await provider.send({
+      ...request,
+      content: { ...request.content, body: '<p>Grüße, <b>Gäste</b>!</p>', isHtml: true },
+    })
 
     assert.equal(server.mails[0]?.html, '<p>Grüße, <b>Gäste</b>!</p>')
     assert.equal(server.mails[0]?.text, 'Grüße, Gäste!')

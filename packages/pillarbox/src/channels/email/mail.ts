@@ -23,7 +23,7 @@ const toText = compile({ wordwrap: 78, selectors: [{ selector: 'img', format: 's
 export function mailOf(request: SendRequest): Mail {
   const { account, to, content, notificationId } = request
   const from = textAt(account.settings, 'fromAddress') ?? ''
-  const isHtml = /<[a-z][^>]*>/i.test(content.body)
+  const isHtml = content.isHtml === true
   return {
     from,
     to: to.email === undefined ? null : { address: to.email, name: to.name ?? null },

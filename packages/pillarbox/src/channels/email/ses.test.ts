@@ -50,7 +50,10 @@ describe('ses', () => {
   it('sends HTML with a text part', async (t) => {
     const { server, provider, request } = await setup(t)
 
-    await provider.send({ ...request, content: { ...request.content, body: '<p>See you, <b>Guest</b>!</p>' } })
+    await provider.send({
+      ...request,
+      content: { ...request.content, body: '<p>See you, <b>Guest</b>!</p>', isHtml: true },
+    })
 
     assert.equal(server.mails[0]?.html, '<p>See you, <b>Guest</b>!</p>')
     assert.equal(server.mails[0]?.text, 'See you, Guest!')

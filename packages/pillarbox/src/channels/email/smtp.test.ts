@@ -65,7 +65,7 @@ describe('smtp', () => {
 
     await provider.send({
       ...request,
-      content: { ...request.content, body: '<p>Dear <b>Guest</b>,</p><p>see you.</p>' },
+      content: { ...request.content, body: '<p>Dear <b>Guest</b>,</p><p>see you.</p>', isHtml: true },
     })
 
     const mail = await PostalMime.parse(server.mails[0]?.raw ?? '')
@@ -75,6 +75,15 @@ describe('smtp', () => {
     assert.equal(header('list-unsubscribe'), `<https://example.com/leave/${request.notificationId}>`)
     assert.equal(header('list-unsubscribe-post'), 'List-Unsubscribe=One-Click')
     assert.equal(mail.replyTo?.[0]?.address, 'desk@example.com')
+  })
+
+  it('sends plain text as plain text, whatever a guest’s name looks like', async (t) => {
+    const { server, provider, request } = await setup(t)
+
+    await provider.send({ ...request, content: { ...request.content, body: 'Hello <img src=x onerror=1>' } })
+
+    const mail = await PostalMime.parse(server.mails[0]?.raw ?? '')
+    assert.deepEqual([mail.html, mail.text?.trim()], [undefined, 'Hello <img src=x onerror=1>'])
   })
 
   it('sends one mail to a list, of whom nobody sees the others', async (t) => {
