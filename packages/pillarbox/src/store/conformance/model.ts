@@ -322,7 +322,8 @@ class Act implements Step {
   async run(model: Reference, { bench, lanes }: System): Promise<void> {
     const row = at([...model.byId.values()], this.pick % model.byId.size)
     const lane = at(lanes, row.lane)
-    const replacement = replacementOn(lane)
+    const [idempotencyKey = ''] = [...model.byKey].find(([, expected]) => expected.id === row.id) ?? []
+    const replacement = replacementOn(lane, { idempotencyKey })
 
     const answer = await bench.store.notifications.act({
       tenantId: lane.tenantId,
