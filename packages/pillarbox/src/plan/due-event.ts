@@ -4,7 +4,7 @@ import { textOf, valueAt } from '../model/path.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Tenant, Warning } from '../store/store.ts'
 import type { PlanContext } from './context-book.ts'
-import { type Audience, audienceOf } from './recipients.ts'
+import { type Audience, audienceOf, openly } from './recipients.ts'
 import type { ResolveAnswer } from './resolve-hook.ts'
 
 /** An event that can be turned into notifications, with everything they are made from but the people themselves. */
@@ -46,7 +46,7 @@ export function openEvent(
       key,
       message: `${key} is a secret of ${event.type} and was published in clear; seal it with sealWith() of the client package.`,
     })),
-    audience: audienceOf(payload, type.recipients, event.recipients, context.region),
+    audience: audienceOf(payload, type.recipients, event.recipients, context.region, secrets),
   }
 }
 
@@ -58,15 +58,15 @@ export function withAnswer(due: DueEvent, answer: Exclude<ResolveAnswer, { cance
   const payload = context === undefined ? due.payload : { ...due.payload, ...context }
   const [paths, named]: [EventType['recipients'], EventRecipient[] | null] =
     recipients === undefined ? [type.recipients, event.recipients] : [[], recipients]
-  return { ...due, payload, audience: audienceOf(payload, paths, named, due.context.region) }
+  return { ...due, payload, audience: audienceOf(payload, paths, named, due.context.region, due.secrets) }
 }
 
 /** What the exchange is about; null where there is none. */
-export function conversationOf({ event, type, payload }: DueEvent): Entity | null {
+export function conversationOf({ event, type, payload, secrets }: DueEvent): Entity | null {
   if (event.conversation) return event.conversation
   if (type.conversation === null) return null
   if (type.conversation === 'entity') return event.entity
-  const id = textOf(valueAt(payload, type.conversation.path))
+  const id = textOf(openly(valueAt(payload, type.conversation.path), secrets))
   return id === null ? null : { type: type.conversation.type, id }
 }
 

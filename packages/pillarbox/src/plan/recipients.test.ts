@@ -37,6 +37,16 @@ describe('recipients in the payload', () => {
     ])
   })
 
+  it('are never what was sealed, whatever the catalogue says by now', () => {
+    const payload = { email: 'ada@example.test', token: 'rsvp-1', pin: 4711 }
+    const paths = [{ email: 'email', name: 'token', userId: 'pin', profileId: 'token' }]
+    const entry = audienceOf(payload, paths, null, null, ['rsvp-1', '4711']).at(0)
+
+    assert.ok(entry && 'recipient' in entry)
+    assert.deepEqual(entry.recipient.address, { email: 'ada@example.test' })
+    assert.deepEqual(entry.recipient.identity, { email: 'ada@example.test' })
+  })
+
   it('are as many as there are sets of paths', () => {
     const payload = { guest: { email: 'guest@example.test' }, host: { email: 'host@example.test' } }
 

@@ -37,16 +37,20 @@ export interface Audience {
   at(place: number): Entry | null
 }
 
-/** The event's own recipients where it names some, else those the catalogue's paths find in the payload. */
+/**
+ * The event's own recipients where it names some, else those the catalogue's paths find in the payload. A value that was
+ * sealed is nobody's name or address, whatever the catalogue says by now: those are kept in clear.
+ */
 export function audienceOf(
   payload: Record<string, unknown>,
   paths: readonly RecipientPaths[],
   named: readonly EventRecipient[] | null,
   region: string | null,
+  secrets: readonly string[] = [],
 ): Audience {
   const rows: Row[] = named?.length
     ? [{ count: named.length, read: (i) => entryOf(fieldsOf(named[i]), region) }]
-    : paths.map((entry) => rowOf(payload, entry, region))
+    : paths.map((entry) => rowOf(payload, entry, region, secrets))
   const size = rows.reduce((sum, { count }) => sum + count, 0)
   const hasExpandedList = named?.length
     ? named.some((one) => fieldsOf(one)('list') && fieldsOf(one)('expand') === true)
@@ -91,11 +95,19 @@ function entryOf(fields: Fields, region: string | null): Entry | null {
   return recipient && { recipient }
 }
 
-function rowOf(payload: Record<string, unknown>, paths: RecipientPaths, region: string | null): Row {
+function rowOf(
+  payload: Record<string, unknown>,
+  paths: RecipientPaths,
+  region: string | null,
+  secrets: readonly string[],
+): Row {
   const { list, expand } = paths
   // A field of the payload that names the list, or the list's own name.
   if (list !== undefined)
-    return { count: 1, read: () => ({ list: textOf(valueAt(payload, list)) ?? list, isExpanded: expand === true }) }
+    return {
+      count: 1,
+      read: () => ({ list: textOf(openly(valueAt(payload, list), secrets)) ?? list, isExpanded: expand === true }),
+    }
   const parsed = Object.entries(paths).flatMap(([field, path]) =>
     typeof path === 'string' ? [[field, stepsOf(path)] as const] : [],
   )
@@ -114,13 +126,19 @@ function rowOf(payload: Record<string, unknown>, paths: RecipientPaths, region: 
         // A path through another list cannot be paired with this one's elements.
         if (!steps || steps.lists.some((list, depth) => list !== deepest[depth])) return undefined
         const from = trail[steps.lists.length]
-        return steps.rest === '' ? from : valueAt(from, steps.rest)
+        return openly(steps.rest === '' ? from : valueAt(from, steps.rest), secrets)
       }
       const element = trail.length > 1 ? recordOf(trail.at(-1)) : null
       const recipient = recipientFrom(read, element, region)
       return recipient && { recipient }
     },
   }
+}
+
+/** A value that may stand in clear; undefined where it is one of the secrets. */
+export function openly(value: unknown, secrets: readonly string[]): unknown {
+  const text = secrets.length === 0 ? null : textOf(value)
+  return text !== null && secrets.includes(text) ? undefined : value
 }
 
 interface Steps {

@@ -9,31 +9,47 @@ export interface Found {
 
 /**
  * Every value of `payload` that a secret path leads to, sealed or not; absent ones and null are none. `guests[].token`
- * goes through a list. Names are compared as templates compare them, without regard to letter case, and a list is gone
- * through whether the path says so or not: what could be rendered must not stay in clear.
+ * goes through a list, and a list is gone through whether the path says so or not. Names are compared as templates
+ * compare them, without regard to letter case and whether they are nested or run together (`guest.pin`, `guestPin`): what
+ * could be rendered must not stay in clear.
  */
 export function findSecrets(payload: object, paths: readonly string[]): Found[] {
   const found = new Map<string, Found>()
-  for (const path of paths) walk(payload, path.split('.'), '', found)
+  for (const path of paths) walk(payload, runTogether(path), { isEach: path.endsWith('[]'), pointer: '', found })
   return [...found.values()]
 }
 
-function walk(at: unknown, segments: readonly string[], pointer: string, found: Map<string, Found>): void {
+/** A path or a name as it is compared. */
+function runTogether(name: string): string {
+  return name.replaceAll('[]', '').replaceAll('.', '').toLowerCase()
+}
+
+interface Search {
+  /** Each element of the list at the path's end is a secret of its own. */
+  isEach: boolean
+  pointer: string
+  found: Map<string, Found>
+}
+
+/** `wanted` is what is left of the path. */
+function walk(at: unknown, wanted: string, search: Search): void {
+  const { isEach, pointer, found } = search
   if (Array.isArray(at)) {
-    for (const [index, element] of at.entries()) walk(element, segments, `${pointer}/${index}`, found)
+    for (const [index, element] of at.entries()) walk(element, wanted, { ...search, pointer: `${pointer}/${index}` })
     return
   }
-  const [segment, ...rest] = segments
-  if (segment === undefined || typeof at !== 'object' || at === null || isSealed(at)) return
-  const isList = segment.endsWith('[]')
-  const wanted = (isList ? segment.slice(0, -2) : segment).toLowerCase()
+  if (typeof at !== 'object' || at === null || isSealed(at)) return
   const fields = at as Record<string, unknown>
   for (const [name, value] of Object.entries(fields)) {
-    if (name.toLowerCase() !== wanted) continue
+    const step = runTogether(name)
+    if (step === '' || !wanted.startsWith(step)) continue
     const here = `${pointer}/${escaped(name)}`
-    if (rest.length > 0 && !isSealed(value)) walk(value, rest, here, found)
-    else if (isList && rest.length === 0 && Array.isArray(value)) elements(value, here, found)
-    else add(found, here, value, (replacement) => void Object.assign(fields, { [name]: replacement }))
+    const isEnd = wanted === step
+    if (isEnd && isEach && Array.isArray(value)) elements(value, here, found)
+    // A whole that was sealed as one holds what the rest of the path would lead to.
+    else if (isEnd || isSealed(value))
+      add(found, here, value, (replacement) => void Object.assign(fields, { [name]: replacement }))
+    else walk(value, wanted.slice(step.length), { ...search, pointer: here })
   }
 }
 

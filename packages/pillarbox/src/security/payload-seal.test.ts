@@ -35,6 +35,10 @@ describe('sealing the secret fields of a payload', () => {
     ['rsvp', { rsvp: { token: CANARY, code: 42 } }],
     ['guests.token', { guests: [{ token: CANARY }] }],
     ['rsvpToken', { RSVPToken: CANARY }],
+    ['rsvpToken', { rsvp: { token: CANARY } }],
+    ['rsvp.token', { rsvpToken: CANARY }],
+    ['rsvp.token', { 'rsvp.token': CANARY }],
+    ['guests[].rsvp.token', { guests: [{ rsvpToken: CANARY }] }],
   ] as [string, Record<string, unknown>][])
     it(`leaves nothing at ${path} in clear, and opens to the same payload`, () => {
       const { sealed, opened } = roundTrip(payload, [path])
