@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises'
-import { SetupError } from './model/errors.ts'
+import { errorText, SetupError } from './model/errors.ts'
 import { ensurePrivateFile } from './runtime/private-file.ts'
 import type { Seal } from './security/seal.ts'
 import type { Store } from './store/store.ts'
@@ -11,7 +11,7 @@ export async function ensureDataDir(path: string): Promise<void> {
     await mkdir(path, { recursive: true, mode: 0o700 })
   } catch (error) {
     throw new SetupError(
-      `The data folder ${path} cannot be made: ${textOf(error)}`,
+      `The data folder ${path} cannot be made: ${errorText(error)}`,
       'let this user make it, or choose another with --data-dir or PILLARBOX_DATA_DIR',
       error,
     )
@@ -25,7 +25,7 @@ export async function openPrivately<T>(what: string, path: string, open: () => T
     return await open()
   } catch (error) {
     if (error instanceof SetupError) throw error
-    throw new SetupError(`${what} ${path} cannot be opened: ${textOf(error)}`, adviceFor(error, path), error)
+    throw new SetupError(`${what} ${path} cannot be opened: ${errorText(error)}`, adviceFor(error, path), error)
   }
 }
 
@@ -70,8 +70,4 @@ export function refusalOf(error: unknown): SetupError | null {
     if (advice !== undefined) return new SetupError(`PostgreSQL refuses us: ${at.message}`, advice, error)
   }
   return null
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

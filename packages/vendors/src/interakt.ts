@@ -1,4 +1,4 @@
-import { type ServerOptions, startVendorServer, type VendorReply, type VendorServer } from './server.ts'
+import { jsonObject, type ServerOptions, startVendorServer, type VendorReply, type VendorServer } from './server.ts'
 
 export interface InteraktMessage {
   id: string
@@ -35,7 +35,7 @@ export async function startInteraktServer({ apiKey, ...options }: InteraktOption
         const key = /^Basic (.+)$/.exec(headers['authorization'] ?? '')?.[1]
         if (key === undefined || (apiKey !== undefined && key !== apiKey)) return interaktError(401, 'Invalid API key')
         if (method !== 'POST' || path !== '/v1/public/message/') return interaktError(404, 'Not found')
-        const given = parsed(body)
+        const given = jsonObject(body)
         if (!given) return interaktError(400, 'Invalid JSON')
         const phone = given['fullPhoneNumber'] ?? given['phoneNumber']
         if (typeof phone !== 'string' || !/^\d{7,15}$/.test(phone))
@@ -49,7 +49,7 @@ export async function startInteraktServer({ apiKey, ...options }: InteraktOption
         return null
       },
       accept: (request) => {
-        const body = parsed(request.body) ?? {}
+        const body = jsonObject(request.body) ?? {}
         const id = `00000000-0000-4000-8000-${String(messages.length + 1).padStart(12, '0')}`
         const callbackData = body['callbackData']
         messages.push({
@@ -65,12 +65,4 @@ export async function startInteraktServer({ apiKey, ...options }: InteraktOption
     options,
   )
   return { ...server, messages }
-}
-
-function parsed(body: string): Record<string, unknown> | null {
-  try {
-    return JSON.parse(body) as Record<string, unknown>
-  } catch {
-    return null
-  }
 }

@@ -1,4 +1,4 @@
-import { type ServerOptions, startVendorServer, type VendorReply, type VendorServer } from './server.ts'
+import { jsonObject, type ServerOptions, startVendorServer, type VendorReply, type VendorServer } from './server.ts'
 
 export interface Msg91Message {
   requestId: string
@@ -38,14 +38,14 @@ export async function startMsg91Server({ authKey, ...options }: Msg91Options = {
         const key = headers['authkey']
         if (!key || (authKey !== undefined && key !== authKey)) return msg91Error(207, 'Invalid authkey', 401)
         if (method !== 'POST') return msg91Error(107, 'Use POST', 400)
-        const given = parsed(body)
+        const given = jsonObject(body)
         const to = given && recipientOf(given)
         if (path === '/api/v5/flow' && !given?.['template_id']) return msg91Error(106, 'template_id is missing', 400)
         if (!to) return msg91Error(101, 'mobiles is missing', 400)
         return /^\d{10,15}$/.test(to) ? null : msg91Error(202, 'Invalid mobile number')
       },
       accept: (request) => {
-        const body = parsed(request.body) ?? {}
+        const body = jsonObject(request.body) ?? {}
         const requestId = (messages.length + 1).toString(16).padStart(24, '3')
         const [first] = (body['recipients'] ?? []) as { CRQID?: string }[]
         const [sms] = (body['sms'] ?? []) as { message?: string }[]
@@ -69,12 +69,4 @@ function recipientOf(body: Record<string, unknown>): string | null {
   const [recipient] = (body['recipients'] ?? []) as { mobiles?: string }[]
   const [sms] = (body['sms'] ?? []) as { to?: string[] }[]
   return recipient?.mobiles ?? sms?.to?.[0] ?? null
-}
-
-function parsed(body: string): Record<string, unknown> | null {
-  try {
-    return JSON.parse(body) as Record<string, unknown>
-  } catch {
-    return null
-  }
 }

@@ -153,3 +153,12 @@ function write(response: ServerResponse, { status, headers = {}, body }: VendorR
   response.writeHead(status, { 'content-type': isText ? 'text/plain' : 'application/json', ...headers })
   response.end(text)
 }
+
+/** A request's body as JSON; null where it is none. */
+export function jsonObject(body: string): Record<string, unknown> | null {
+  try {
+    return JSON.parse(body) as Record<string, unknown>
+  } catch {
+    return null
+  }
+}

@@ -2,7 +2,7 @@ import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as ajvFormats from 'ajv-formats'
 import type { EventType } from '../model/catalogue.ts'
-import type { FieldError } from '../model/errors.ts'
+import { errorText, type FieldError } from '../model/errors.ts'
 import { type SchemaError, schemaErrors } from '../model/schema-errors.ts'
 import { parseDate } from '../model/timing.ts'
 import { boundedPattern, PATTERN_STEPS, patternMeter } from './pattern.ts'
@@ -39,7 +39,7 @@ export function checkPayload(type: PayloadRules, payload: unknown): FieldError[]
     return wordsFor(validate.errors ?? []).slice(0, MAX_ERRORS)
   } catch (error) {
     // A schema that was stored before this version refused its like, or a payload too deep to be looked at.
-    return [{ path: '', message: `cannot be checked by its schema: ${textOf(error)}` }]
+    return [{ path: '', message: `cannot be checked by its schema: ${errorText(error)}` }]
   }
 }
 
@@ -58,7 +58,7 @@ export function checkSchema(schema: Schema): { problems: FieldError[]; warnings:
     compiledFor({ payload: schema, secrets: [] }, schema)
     return { problems: [], warnings }
   } catch (error) {
-    return { problems: [{ path: '', message: `is not a JSON Schema: ${textOf(error)}` }], warnings }
+    return { problems: [{ path: '', message: `is not a JSON Schema: ${errorText(error)}` }], warnings }
   }
 }
 
@@ -163,8 +163,4 @@ function hasAtMost(value: unknown, most: number): boolean {
     if (typeof next === 'object' && next !== null) for (const field of Object.values(next)) waiting.push(field)
   }
   return true
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

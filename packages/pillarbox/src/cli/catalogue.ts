@@ -7,7 +7,7 @@ import { eventTypesSource } from '../catalogue/types.ts'
 import type { Config } from '../config/config.ts'
 import type { Catalogue } from '../model/catalogue.ts'
 import { closest } from '../model/closest.ts'
-import { SetupError } from '../model/errors.ts'
+import { errorText, SetupError } from '../model/errors.ts'
 import type { IdSource, Logger } from '../model/ports.ts'
 import { CATALOGUE_CHECKS, importCatalogue } from '../operate/catalogue.ts'
 import type { Store } from '../store/store.ts'
@@ -48,7 +48,7 @@ async function readGiven(file: string, { cwd, complain }: CatalogueIo): Promise<
     bytes = await readFile(path)
   } catch (error) {
     const isMissing = (error as { code?: string }).code === 'ENOENT'
-    complain(`pillarbox: ${file} cannot be read: ${isMissing ? 'there is no such file' : textOf(error)}\n`)
+    complain(`pillarbox: ${file} cannot be read: ${isMissing ? 'there is no such file' : errorText(error)}\n`)
     return null
   }
   let document: string
@@ -246,8 +246,4 @@ export function showReady(name: string, { write, complain }: CatalogueIo): numbe
   }
   write(document)
   return 0
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import type { Config } from '../config/config.ts'
-import { SetupError } from '../model/errors.ts'
+import { errorText, SetupError } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
 import type { ScopedLogger } from '../runtime/logger.ts'
 import { addCatalogueCommands } from './catalogue-commands.ts'
@@ -172,7 +172,7 @@ async function runServer(command: Command, parts: Parts, deps: CliDeps): Promise
       announce(started, { config, parts, logger, isTerminal: stdout.isTerminal, write: stdout.write, now: clock.now }),
     explain: (error) => {
       const hint = hintFor(error, config)
-      logger.error(hint === null ? { error } : { reason: textOf(error), hint }, 'could not start')
+      logger.error(hint === null ? { error } : { reason: errorText(error), hint }, 'could not start')
     },
   })
 }
@@ -264,9 +264,5 @@ function hintFor(error: unknown, { host, port }: Config): string | null {
 
 async function safeText(error: unknown): Promise<string> {
   const { redact } = await import('../security/redact.ts')
-  return redact(textOf(error))
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return redact(errorText(error))
 }

@@ -79,3 +79,8 @@ export class SetupError extends Error {
 export function isPillarboxError(error: unknown, code?: ErrorCode): error is PillarboxError {
   return error instanceof PillarboxError && (code === undefined || error.code === code)
 }
+
+/** What anything that was thrown has to say. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

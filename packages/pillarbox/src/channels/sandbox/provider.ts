@@ -1,5 +1,6 @@
 import type { Account } from '../../model/account.ts'
 import { CHANNELS } from '../../model/channel.ts'
+import { errorText } from '../../model/errors.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Clock, Random } from '../../model/ports.ts'
 import { addressOf } from '../../model/recipient.ts'
@@ -119,7 +120,7 @@ export function sandboxProvider(vendor: SandboxVendor, { clock, random }: { cloc
         const id = vendor.lookup(account.id, key)
         return id === null ? null : { kind: 'accepted', providerMessageId: id }
       } catch (error) {
-        return { kind: 'unknown', code: 'sandbox_unavailable', error: textOf(error) }
+        return { kind: 'unknown', code: 'sandbox_unavailable', error: errorText(error) }
       }
     },
   }
@@ -135,11 +136,7 @@ function settingsOf(account: Account): { settings: SandboxSettings } | { error: 
 
 function unavailable(error: unknown): Outcome {
   const kind = error instanceof VendorUnavailable && error.mayBeRecorded ? 'unknown' : 'transient'
-  return { kind, code: 'sandbox_unavailable', error: textOf(error) }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return { kind, code: 'sandbox_unavailable', error: errorText(error) }
 }
 
 function silence(): Outcome {
