@@ -85,6 +85,28 @@ export function planRules(rule: Rule): void {
     assert.deepEqual(rounds, [['c', 'a', 'd'], ['b'], []])
   })
 
+  rule('takes fewer of very large events, and each of them in the end', async ({ store, event, tenant }) => {
+    const tenantId = await tenant()
+    // More than half of what a batch may hold, though it compresses to nearly nothing.
+    const payload = { text: 'x'.repeat(9 * 1_024 * 1_024) }
+    const huge = { text: 'y'.repeat(17 * 1_024 * 1_024) }
+    await store.events.insert([event(tenantId, { payload }), event(tenantId, { payload })])
+    await store.events.insert([event(tenantId, { payload: huge })])
+
+    const taken: number[] = []
+    for (let round = 0; round < 4; round++)
+      taken.push(
+        (
+          await store.plan.events(
+            10,
+            deciding(() => failure),
+          )
+        ).taken,
+      )
+
+    assert.deepEqual(taken, [1, 1, 1, 0])
+  })
+
   rule('what the plans need is read before any of them is asked for', async ({ store, event, tenant }) => {
     const events = [event(await tenant()), event(await tenant())]
     await store.events.insert(events)

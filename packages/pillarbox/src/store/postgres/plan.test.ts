@@ -95,8 +95,8 @@ describe('planning', () => {
 
     assert.deepEqual(names, [
       ['write_events'],
-      ['await_planners', 'cancel_schedules', 'cancel_notifications', 'write_events'],
-      ['await_planners', 'cancel_schedules', 'write_events'],
+      ['wait_for_disk', 'await_planners', 'cancel_schedules', 'cancel_notifications', 'write_events'],
+      ['wait_for_disk', 'await_planners', 'cancel_schedules', 'write_events'],
     ])
   })
 
@@ -112,7 +112,7 @@ describe('planning', () => {
     })
 
     const piece = ['cancel_schedules', 'cancel_notifications', 'write_events']
-    assert.deepEqual(asked.slice(2), ['await_planners', ...piece, ...piece])
+    assert.deepEqual(asked.slice(2), ['wait_for_disk', 'await_planners', ...piece, ...piece])
   })
 
   it('notes which payloads have secrets', async () => {

@@ -2,6 +2,7 @@ import type { StoredEvent } from '../../model/event.ts'
 import type { Reason } from '../../model/reason.ts'
 import { cancelsOf, type Ending, endingsOf } from '../shared/endings.ts'
 import { EVENT_COLUMNS, eventOf, SCHEDULE_COLUMNS, scheduleOf } from '../shared/events.ts'
+import { TAKE_BYTES } from '../shared/plan.ts'
 import type { Row } from '../shared/script.ts'
 import { holdsSealed } from '../shared/scrub.ts'
 import type { DueSchedule, EventPlan, Planned, Planning, PlanStore, SchedulePlan } from '../store.ts'
@@ -100,12 +101,26 @@ const PROBE_SCHEDULES = `
   select from pillarbox.schedules where status = 'pending' and next_attempt_at <= now()
   order by next_attempt_at limit 1`
 
+/** How many of the first rows may be read at once: as many as have no more than `TAKE_BYTES` together, but one at least. */
+function thatFit(head: string): string {
+  return `(
+    select greatest(1, count(*)) from (
+      select sum(case when pg_column_compression(payload) is null then pg_column_size(payload)
+        else octet_length(payload::text) end) over (order by next_attempt_at rows unbounded preceding) as bytes
+      from (${head}) as head
+    ) as running where bytes <= ${TAKE_BYTES})`
+}
+
 /** Locked until the commit: another planner skips them, and a host's transaction that has not committed is not seen. */
 const TAKE_EVENTS = `
   select e.ctid as place, ${EVENT_COLUMNS} from pillarbox.events e
   where e.status = 'pending' and e.next_attempt_at <= now()
   order by e.next_attempt_at
-  limit $1
+  limit ${thatFit(`
+    select e.payload, e.next_attempt_at from pillarbox.events e
+    where e.status = 'pending' and e.next_attempt_at <= now()
+    order by e.next_attempt_at
+    limit $1`)}
   for no key update skip locked`
 
 interface TakenEvent {
@@ -133,7 +148,11 @@ function planEvents(rows: readonly Row[], planning: Planning<StoredEvent, EventP
 function eventWrites(decided: readonly PlannedEvent[], taken: readonly StoredEvent[]): Query[] {
   const pieces = piecesOf(decided)
   const endings = pieces.flatMap((piece) => piece.endings)
-  const writes = endings.length > 0 ? [awaitOthers(endings, taken)] : []
+  // What was cancelled must stay so: nobody may see it cancelled and then, after a crash, sent. Hence this one waits.
+  const writes: Query[] =
+    endings.length > 0
+      ? [{ name: 'wait_for_disk', text: 'set local synchronous_commit = on' }, awaitOthers(endings, taken)]
+      : []
   for (const piece of pieces)
     writes.push(...cancel(piece.endings), {
       name: 'write_events',
@@ -247,7 +266,12 @@ const TAKE_SCHEDULES = `
   from pillarbox.schedules s join pillarbox.events e on e.tenant_id = s.tenant_id and e.id = s.event_id
   where s.status = 'pending' and s.next_attempt_at <= now()
   order by s.next_attempt_at
-  limit $1
+  limit ${thatFit(`
+    select e.payload, s.next_attempt_at
+    from pillarbox.schedules s join pillarbox.events e on e.tenant_id = s.tenant_id and e.id = s.event_id
+    where s.status = 'pending' and s.next_attempt_at <= now()
+    order by s.next_attempt_at
+    limit $1`)}
   for no key update of s skip locked`
 
 type PlannedSchedule = DueSchedule & { plan: Exclude<SchedulePlan, { kind: 'later' }> }

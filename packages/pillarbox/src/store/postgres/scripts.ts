@@ -1,8 +1,8 @@
 import type { ColumnType, Dialect, Script, ScriptRunner, Value } from '../shared/script.ts'
 import { plainArray, storable, textArray } from './arrays.ts'
-import type { Run, Session } from './session.ts'
+import type { Query, Run, Session } from './session.ts'
 
-const dialect: Dialect = {
+export const dialect: Dialect = {
   engine: 'postgres',
   now: 'now()',
   instant: (parameter) => `to_timestamp(${parameter}::double precision / 1000.0)`,
@@ -19,18 +19,36 @@ const dialect: Dialect = {
   },
   share: (alias) => `for share of ${alias}`,
   lock: (alias) => `for no key update of ${alias}`,
+  skipLocked: (alias) => `for no key update of ${alias} skip locked`,
 }
 
 function textOrNull(value: Value): string | null {
   return value === null ? null : String(value)
 }
 
-/** Runs the scripts both engines share: a read statement by statement, a write in one transaction. */
-export function scriptRunner(session: Session): ScriptRunner {
+export interface PostgresScripts extends ScriptRunner {
+  /** Runs a script as part of a transaction that is open. */
+  follow<T>(run: Run, script: Script<T>): Promise<T>
+}
+
+/**
+ * Runs the scripts both engines share: a read statement by statement, a write in one transaction. `prepares`: for scripts
+ * that run with every batch, whose few statements are worth a name.
+ */
+export function scriptRunner(session: Session, { prepares = false } = {}): PostgresScripts {
+  const names = new Map<string, string>()
+  const named = (query: Query): Query => {
+    if (!prepares) return query
+    const name = names.get(query.text) ?? `script_${names.size + 1}`
+    names.set(query.text, name)
+    return { ...query, name }
+  }
+  const following = <T>(run: Run, script: Script<T>): Promise<T> => follow((query) => run(named(query)), script)
   return {
     dialect,
-    read: (script) => follow(session.run, script()),
-    write: (script) => session.transaction((run) => follow(run, script())),
+    follow: following,
+    read: (script) => following(session.run, script()),
+    write: (script) => session.transaction((run) => following(run, script())),
   }
 }
 

@@ -4,6 +4,9 @@ import { uuidOrNull } from './fields.ts'
 import { parameters } from './parameters.ts'
 import { type Dialect, instantOrNull, row, rows, type Script, type ScriptRunner } from './script.ts'
 
+/** The most payload that one batch of events may bring into a process, unless a single event has more. */
+export const TAKE_BYTES = 16 * 1_024 * 1_024
+
 /** What becomes of an event or a schedule whose planning was refused, and what was cancelled before it was planned. */
 export function sharedPlan({
   dialect,

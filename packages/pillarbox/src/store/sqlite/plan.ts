@@ -3,6 +3,7 @@ import type { Reason } from '../../model/reason.ts'
 import { endingsOf } from '../shared/endings.ts'
 import { EVENT_COLUMNS, eventOf, SCHEDULE_COLUMNS, scheduleOf } from '../shared/events.ts'
 import { textOrNull } from '../shared/fields.ts'
+import { TAKE_BYTES } from '../shared/plan.ts'
 import type { Row } from '../shared/script.ts'
 import { holdsSealed } from '../shared/scrub.ts'
 import type { DueSchedule, EventPlan, NewNotification, Planned, Planning, PlanStore, SchedulePlan } from '../store.ts'
@@ -20,7 +21,7 @@ export function sqlitePlan({ connection, writer }: Connections): Pick<PlanStore,
       planBatch(writer, planning, {
         connection,
         take: (now) =>
-          (connection.prepare(DUE_EVENTS).all(now, limit) as Row[]).map((found) => ({ found, due: eventOf(found) })),
+          thatFit(connection.prepare(DUE_EVENTS).iterate(now, limit)).map((found) => ({ found, due: eventOf(found) })),
         isStillDue: ({ found, due }) =>
           connection.prepare(PENDING_EVENT).get(due.tenantId, due.id, Number(found['next_attempt_at'])) !== undefined,
         decide: decideEvent,
@@ -29,7 +30,7 @@ export function sqlitePlan({ connection, writer }: Connections): Pick<PlanStore,
       planBatch(writer, planning, {
         connection,
         take: (now) =>
-          (connection.prepare(DUE_SCHEDULES).all(now, limit) as Row[]).map((found) => ({
+          thatFit(connection.prepare(DUE_SCHEDULES).iterate(now, limit)).map((found) => ({
             found,
             due: { schedule: scheduleOf(found), event: eventOf(found) },
           })),
@@ -54,6 +55,18 @@ const DUE_SCHEDULES = `select ${SCHEDULE_COLUMNS}, s.next_attempt_at as schedule
 /** A part that was planned meanwhile may have left everything but the progress as it was. */
 const PENDING_SCHEDULE = `select 1 from pillarbox.schedules
   where id = $1 and status = 'pending' and next_attempt_at = $2 and progress is $3`
+
+/** The first rows, as many as have no more than `TAKE_BYTES` of payload together, but one at least. */
+function thatFit(found: Iterable<Row>): Row[] {
+  const rows: Row[] = []
+  let length = 0
+  for (const row of found) {
+    length += String(row['payload']).length
+    if (rows.length > 0 && length > TAKE_BYTES) break
+    rows.push(row)
+  }
+  return rows
+}
 
 interface Taken<Due> {
   found: Row
