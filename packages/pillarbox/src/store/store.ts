@@ -5,7 +5,7 @@ import type { Entity, EventStatus, NewEvent, ScheduleStatus, StoredEvent } from 
 import type { Action, NotificationStatus } from '../model/notification.ts'
 import type { OutcomeKind } from '../model/outcome.ts'
 import type { Reason, StoredReason } from '../model/reason.ts'
-import type { ReceiptKind } from '../model/receipt.ts'
+import type { ReceiptFailure, ReceiptKind } from '../model/receipt.ts'
 import type { Address } from '../model/recipient.ts'
 
 /**
@@ -31,6 +31,8 @@ export interface Store {
   readonly notifications: NotificationStore
   readonly dispatch: DispatchStore
   readonly receipts: ReceiptStore
+  readonly suppressions: SuppressionStore
+  readonly inbox: InboxStore
   readonly lanes: LaneStore
   readonly workers: WorkerStore
   readonly tenants: TenantStore
@@ -42,6 +44,7 @@ export interface Store {
   readonly lists: ListStore
   readonly schedules: ScheduleStore
   readonly instance: InstanceStore
+  readonly sealed: SealedStore
   readonly wake: WakeStore
   close(): Promise<void>
 }
@@ -68,7 +71,8 @@ export interface EventFilter {
 
 export interface PlanStore {
   /**
-   * Takes up to `limit` pending, due events, oldest first, skipping those another process holds, lets `prepare` read
+   * Takes up to `limit` pending, due events, oldest first, fewer where they are very large, skipping those another process
+   * holds, lets `prepare` read
    * what their plans need, asks `plan` for each, and writes what it answers, all in one transaction.
    * Rejects, with nothing written, when a row is refused: the planner then goes one by one.
    */
@@ -369,7 +373,7 @@ export interface NotificationFilter {
   triggeredBy?: string
   /** Live, and due for longer than this. */
   stuckForMs?: number
-  /** Sent longer ago than this, and no receipt since. */
+  /** Sent longer ago than this, and no receipt since that says what became of it. */
   staleForMs?: number
   from?: number
   to?: number
@@ -417,7 +421,10 @@ export interface PageOf<T> {
 // ── dispatch ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface DispatchStore {
-  /** Accounts with due, unclaimed work that are not on hold, the longest-waiting first. */
+  /**
+   * Accounts with due, unclaimed work that are not on hold, the longest-waiting first. A suspended one's hold counts for
+   * nothing: its rows make no calls.
+   */
   dueLanes(channels: readonly Channel[] | null, limit: number): Promise<DueLane[]>
   /**
    * Claims up to `limit` due rows of each lane, oldest first: `sending`, attempt + 1, a token never used before, this
@@ -497,6 +504,8 @@ export interface Completion {
   reason: StoredReason | null
   /** For `retrying`: visible again after this. */
   delayMs: number
+  /** For `retrying`: from now on the lane of another account of the channel, with its provider; null: it stays. */
+  moveTo: { accountId: string; provider: string } | null
   /** The new count of attempts that counted. */
   spent: number
   possibleDuplicate: boolean
@@ -506,25 +515,112 @@ export interface Completion {
 
 // ── receipts ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** What vendors call back with, raw, and what they said of our notifications. */
 export interface ReceiptStore {
+  /** Keeps a genuine callback before it is answered. False: the very same bytes were kept before. */
+  keep(callback: NewCallback): Promise<boolean>
   /**
-   * Keeps a receipt and moves its notification if the receipt outranks where it stands, with its audit row.
-   * `waiting`: no accepted attempt of the tenant has that message id yet, or the notification is being sent (again);
-   * it is kept, and `match` applies it later. `repeated`: heard before, changes nothing. `kept`: nothing moved.
+   * Takes up to `limit` callbacks that are due to be applied, oldest first, and hides them from others for `leaseMs`.
+   * Applying one twice changes nothing, so a lease that runs out is no harm.
+   */
+  take(limit: number, leaseMs: number): Promise<StoredCallback[]>
+  /** What became of a taken one. `delayMs`: something in it has to wait and is tried again then; null: it is over. */
+  settle(id: number, result: CallbackResult): Promise<void>
+  /** applied or unmatched → pending, to be read again. False when it is unknown. Audited. */
+  replay(id: number, actor: string): Promise<boolean>
+  /** Newest first. */
+  callbacks(filter: CallbackFilter, page: Page): Promise<PageOf<StoredCallback>>
+  /** Adds to the counts of callbacks that were not believed. */
+  countRefused(counts: readonly RefusedCount[]): Promise<void>
+  /** By source, tenant and cause. */
+  refused(): Promise<RefusedCallbacks[]>
+  /**
+   * The notification a report is about: by our own reference where the vendor repeats it, else by the vendor's message
+   * id (only of the providers that have an index for it). Null where there is none, it belongs to none of the accounts, or
+   * no call to that provider was made for it, nor is being made.
+   */
+  locate(report: {
+    accountIds: readonly string[]
+    provider: string
+    providerMessageId: string | null
+    notificationId: string | null
+  }): Promise<NotificationView | null>
+  /**
+   * Keeps a receipt and moves its notification if the receipt outranks where it stands, with its audit row and, where
+   * `next` is given and it fails or bounces by this, the notification that takes over (`failed`,
+   * `fallback_triggered:<channel>`). Nobody takes over from one that may have arrived (`possibleDuplicate`), nor twice.
+   * `waiting`: the notification is being sent (again), nothing was written; try later. `repeated`: heard before,
+   * changes nothing. `kept`: on record, nothing moved.
    */
   merge(receipt: NewReceipt): Promise<'moved' | 'kept' | 'repeated' | 'waiting'>
-  /** Applies receipts that had to wait, oldest first. Answers how many it applied. */
-  match(limit: number): Promise<number>
   list(notificationId: string): Promise<ReceiptView[]>
+}
+
+export interface NewCallback {
+  source: string
+  tenantId: string | null
+  accountIds: readonly string[]
+  headers: Readonly<Record<string, string>>
+  body: Buffer
+}
+
+export const CALLBACK_STATUSES = ['pending', 'applied', 'unmatched'] as const
+export type CallbackStatus = (typeof CALLBACK_STATUSES)[number]
+
+export interface StoredCallback extends NewCallback {
+  id: number
+  status: CallbackStatus
+  attemptCount: number
+  receivedAt: number
+  /** Null until it was read for the first time. */
+  result: Pick<CallbackResult, 'reports' | 'matched' | 'moved' | 'unreadable'> | null
+}
+
+export interface CallbackResult {
+  /** Reports in it; of those, about notifications of ours; of those, that moved one. */
+  reports: number
+  matched: number
+  moved: number
+  unreadable: number
+  status: CallbackStatus
+  /** For `pending`. */
+  delayMs: number
+}
+
+export interface CallbackFilter {
+  source?: string
+  tenantId?: string
+  status?: CallbackStatus
+}
+
+export interface RefusedCount {
+  source: string
+  /** Of the path; null where it names none, or nobody we know. */
+  tenantId: string | null
+  why: string
+  count: number
+}
+export interface RefusedCallbacks extends RefusedCount {
+  lastAt: number
 }
 
 export interface NewReceipt {
   tenantId: string
+  notificationId: string
   provider: string
   providerMessageId: string
   kind: ReceiptKind
+  /**
+   * Of a message to several: this is about one of them, and says of the whole no more than that somebody has it: a
+   * delivery or a reading counts as delivered, a failure moves nothing.
+   */
+  recipient: string | null
+  /** Why it failed or bounced; null for every other kind. */
+  failure: ReceiptFailure | null
   /** When it happened, by the provider's account. */
   at: number
+  /** Who takes over, should the receipt move it. */
+  next: NewNotification | null
 }
 
 export interface ReceiptView {
@@ -533,6 +629,93 @@ export interface ReceiptView {
   receivedAt: number
   provider: string
   providerMessageId: string
+  recipient: string | null
+  code: string | null
+  error: string | null
+}
+
+// ── addresses that are not to be used any more ───────────────────────────────────────────────────────────────────
+
+export const SUPPRESSION_CAUSES = ['dead_address', 'bounced', 'complained', 'operator'] as const
+export type SuppressionCause = (typeof SUPPRESSION_CAUSES)[number]
+
+export interface SuppressionStore {
+  /** Adds one, audited as `createdBy`; false when the address is suppressed on that channel already. */
+  insert(suppression: Omit<Suppression, 'createdAt'>): Promise<boolean>
+  /** Whether the tenant has any on that channel: nearly always no, and then nobody needs to ask further. */
+  any(tenantId: string, channel: Channel): Promise<boolean>
+  /** Those of `addresses` that are suppressed, in no order; `addressIdentity` tells which is which. */
+  among(tenantId: string, channel: Channel, addresses: readonly string[]): Promise<Suppression[]>
+  find(tenantId: string, id: string): Promise<Suppression | null>
+  /** Newest first. `address`: exactly, whatever the case of an email. */
+  list(tenantId: string, filter: { channel?: Channel; address?: string }, page: Page): Promise<PageOf<Suppression>>
+  /** Audited. False when unknown. */
+  remove(tenantId: string, id: string, actor: string): Promise<boolean>
+}
+
+/** An address that is not used on a channel until somebody lifts the ban. */
+export interface Suppression {
+  id: string
+  tenantId: string
+  channel: Channel
+  /** As notifications have it: E.164, device token, …; an email in lower case, since both cases are one mailbox. */
+  address: string
+  cause: SuppressionCause
+  /** The provider's words. */
+  error: string | null
+  /** The notification that taught us. */
+  notificationId: string | null
+  createdBy: string
+  createdAt: number
+}
+
+// ── the inbox of in_app ──────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * Every change in an inbox (a message comes, is read, is removed) gets the next number of that inbox, its revision, in
+ * the order of commits: whoever has seen all up to one revision misses nothing by asking for what came after it.
+ */
+export interface InboxStore {
+  /** Puts a message into a user's inbox; repeating it changes nothing, also once it was removed. */
+  put(message: { id: string; tenantId: string; userId: string; sealed: string }): Promise<void>
+  find(tenantId: string, userId: string, id: string): Promise<InboxMessage | null>
+  /** Newest first. */
+  list(tenantId: string, userId: string, filter: { isUnread?: boolean }, page: Page): Promise<PageOf<InboxMessage>>
+  /** What was changed after the revision `after`, oldest change first, each message once: what a live stream tells. */
+  since(tenantId: string, userId: string, after: number, limit: number): Promise<InboxChange[]>
+  /** Where each inbox stands, in the given order; 0 where nothing ever came. */
+  revisions(inboxes: readonly { tenantId: string; userId: string }[]): Promise<number[]>
+  countUnread(tenantId: string, userId: string): Promise<number>
+  /**
+   * Marks messages as seen or read: `ids`, or the user's oldest unmarked 200. Answers those that changed, at most 200;
+   * their notifications become `delivered` or `read` by a receipt in the same transaction. One that is still being sent
+   * cannot take a receipt yet: that is owed, and `settleOwed` brings it.
+   */
+  mark(tenantId: string, userId: string, mark: 'seen' | 'read', ids: readonly string[] | 'oldest'): Promise<string[]>
+  /** The message leaves the inbox and its words are deleted; its notification stays. */
+  remove(tenantId: string, userId: string, id: string): Promise<boolean>
+  /** Brings receipts that were owed, of at most `limit` messages behind `after` (null: from the first). `next`: where to go on. */
+  settleOwed(after: string | null, limit: number): Promise<{ settled: number; next: string | null }>
+}
+
+export interface InboxMessage {
+  /** The notification's id. */
+  id: string
+  tenantId: string
+  userId: string
+  /** Its words, sealed for (tenant, `inbox_messages`, id). */
+  sealed: string
+  /** The inbox's revision when it came, and when it was last changed; being seen is no change. */
+  arrival: number
+  revision: number
+  createdAt: number
+  seenAt: number | null
+  readAt: number | null
+}
+
+/** `sealed` is null once it was removed. */
+export interface InboxChange extends Omit<InboxMessage, 'sealed'> {
+  sealed: string | null
 }
 
 // ── lanes: what all workers must agree on about an account ───────────────────────────────────────────────────────
@@ -659,6 +842,8 @@ export interface AccountStore {
   find(tenantId: string | null, id: string): Promise<StoredAccount | null>
   /** By priority, then age. */
   list(tenantId: string, channel?: Channel): Promise<StoredAccount[]>
+  /** Every tenant's accounts of these providers, for callbacks whose path names no tenant. By age. */
+  listOfProviders(providers: readonly string[]): Promise<StoredAccount[]>
   update(
     tenantId: string,
     id: string,
@@ -730,13 +915,17 @@ export interface TemplateStore {
   list(tenantId: string, filter: TemplateFilter, page: Page): Promise<PageOf<Template>>
   /** All of one event type, for planning. */
   ofEventType(tenantId: string, eventType: string): Promise<Template[]>
-  /** A new version, marked as edited. Null when unknown; `taken` when another has the same place. */
+  /**
+   * A new version, marked as edited. Null when unknown; `taken` when another has the same place; `stale`, and nothing
+   * changed, when `version` is given and is not the one it has.
+   */
   update(
     tenantId: string,
     id: string,
     changes: Partial<Omit<NewTemplate, 'id' | 'tenantId'>>,
     actor: string,
-  ): Promise<Template | 'taken' | null>
+    version?: number,
+  ): Promise<Template | 'taken' | 'stale' | null>
   /** Removes one that no notification was made from; another is deactivated. Null when unknown. */
   remove(tenantId: string, id: string, actor: string): Promise<'removed' | Template | null>
   /** Newest first. */
@@ -800,12 +989,14 @@ export interface PeopleStore {
   listContacts(tenantId: string, filter: { q?: string }, page: Page): Promise<PageOf<Contact>>
   /** `taken` when another contact has one of the identifiers. */
   insertContact(contact: NewContact, actor: string): Promise<Contact | 'taken'>
+  /** `stale`, and nothing changed, when `version` is given and is not the one it has. */
   updateContact(
     tenantId: string,
     id: string,
     changes: Partial<Omit<NewContact, 'id' | 'tenantId'>>,
     actor: string,
-  ): Promise<Contact | 'taken' | null>
+    version?: number,
+  ): Promise<Contact | 'taken' | 'stale' | null>
   /** The ledger keeps its addresses; the contact and its identifiers go. */
   removeContact(tenantId: string, id: string, actor: string): Promise<boolean>
   findConversation(tenantId: string, id: string): Promise<Conversation | null>
@@ -853,10 +1044,12 @@ export interface Contact {
   phone: string | null
   email: string | null
   locale: string | null
+  /** One more with every change, also of what planning learns. */
+  version: number
   createdAt: number
   updatedAt: number
 }
-export type NewContact = Omit<Contact, 'createdAt' | 'updatedAt'>
+export type NewContact = Omit<Contact, 'version' | 'createdAt' | 'updatedAt'>
 
 export const CONVERSATION_STATUSES = ['open', 'snoozed', 'closed'] as const
 export type ConversationStatus = (typeof CONVERSATION_STATUSES)[number]
@@ -884,7 +1077,7 @@ export interface ListStore {
     changes: { name?: string; members?: readonly ListMember[] },
     actor: string,
   ): Promise<RecipientList | 'taken' | null>
-  /** Adds members that are not on it yet (by email and phone). Answers how many were added; null when unknown. */
+  /** Adds members that are not on it yet (by email, in either case, and phone). Answers how many were added; null when unknown. */
   addMembers(tenantId: string, id: string, members: readonly ListMember[], actor: string): Promise<number | null>
   remove(tenantId: string, id: string, actor: string): Promise<boolean>
   find(tenantId: string, id: string): Promise<RecipientList | null>
@@ -923,9 +1116,69 @@ export interface InstanceStore {
   change(name: string, from: string, to: string): Promise<boolean>
 }
 
+// ── what is sealed ───────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Every table that holds texts sealed under the master key. */
+export const SEALED_TABLES = ['accounts', 'notifications', 'events', 'inbox_messages'] as const
+export type SealedTable = (typeof SEALED_TABLES)[number]
+
+/** What a rotation of the master key goes through, and which processes have which keys meanwhile. */
+export interface SealedStore {
+  /**
+   * Looks at the next `limit` rows behind `after` that may hold something sealed, in a fixed order. Answers those that
+   * do: of events every one, of the other tables those whose text does not begin with `except`.
+   */
+  look(table: SealedTable, after: string | null, limit: number, except: string): Promise<SealedStretch>
+  /**
+   * Puts new texts in place of old ones, where the row still holds exactly the old one and nobody is changing it at this
+   * moment. Answers how many it replaced.
+   */
+  replace(table: SealedTable, changes: readonly SealedChange[]): Promise<number>
+  /** Says, and says again, that a process runs and which keys it has. */
+  announce(holder: KeyHolder): Promise<void>
+  /** It runs no longer. */
+  leave(id: string): Promise<void>
+  /** In the order of host and pid. Whoever was killed stays on the list, silent, for a day. */
+  holders(): Promise<(KeyHolder & { silentForMs: number })[]>
+}
+
+export interface SealedStretch {
+  rows: SealedRow[]
+  looked: number
+  /** Where the next stretch begins; null: that was the last. */
+  next: string | null
+}
+
+export interface SealedRow {
+  tenantId: string
+  id: string
+  /** The sealed text; of a notification its content, of an event its payload, as the JSON it is stored as. */
+  text: string
+}
+
+export interface SealedChange {
+  tenantId: string
+  id: string
+  before: string
+  after: string
+}
+
+/** A process that seals and opens. */
+export interface KeyHolder {
+  id: string
+  host: string
+  pid: number
+  /** What it does, for people: `api`, `worker`, … */
+  part: string
+  /** The master keys it has. */
+  keyIds: string[]
+  /** The one it seals under; null: it has just begun and has sealed nothing yet. */
+  sealsUnder: string | null
+}
+
 // ── wake-ups ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export type WakeTopic = 'events' | 'dispatch'
+export type WakeTopic = 'events' | 'dispatch' | 'receipts' | 'inbox'
 
 /** A hint across processes, never a guarantee: polling alone is correct. */
 export interface WakeStore {

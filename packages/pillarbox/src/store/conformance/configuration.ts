@@ -238,6 +238,29 @@ function accountRules(rule: Rule): void {
     assert.deepEqual(ids(await store.accounts.list(tenantId, 'push')), [])
   })
 
+  rule('lists the accounts of a provider over all tenants, by age', async (bench) => {
+    const { store, tenant, advance } = bench
+    const insert = async (provider: string): Promise<StoredAccount['id']> => {
+      const given = await account(bench, { tenantId: await tenant(), provider })
+      await store.accounts.insert(given)
+      await advance(2)
+      return given.id
+    }
+    const a = await insert('of-two-a')
+    const b = await insert('of-two-b')
+    await insert('of-none')
+    const c = await insert('of-two-a')
+    const removed = await account(bench, { provider: 'of-two-a' })
+    await store.accounts.insert(removed)
+    await store.accounts.remove(removed.tenantId, removed.id)
+    const ids = async (...providers: string[]): Promise<string[]> =>
+      (await store.accounts.listOfProviders(providers)).map(({ id }) => id)
+
+    assert.deepEqual(await ids('of-two-b', 'of-two-a'), [a, b, c])
+    assert.deepEqual(await ids('of-two-b'), [b])
+    assert.deepEqual(await ids('of-nobody'), [])
+  })
+
   rule('changes of an account what is named, and nothing else', async (bench) => {
     const { store, advance } = bench
     const given = await account(bench, { pace: { perSecond: 1, burst: 1 }, sealedSecrets: 'v1', secretNames: ['a'] })

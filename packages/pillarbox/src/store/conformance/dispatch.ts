@@ -3,6 +3,7 @@ import { CHANNELS } from '../../model/channel.ts'
 import type { AuditView, Claim, Completion } from '../store.ts'
 import {
   assertBetween,
+  assertConserved,
   at,
   type Bench,
   bornParked,
@@ -20,6 +21,7 @@ export function dispatchRules(rule: Rule): void {
   dueRules(rule)
   claimRules(rule)
   completeRules(rule)
+  moveRules(rule)
   fenceRules(rule)
   releaseRules(rule)
   orphanRules(rule)
@@ -74,17 +76,20 @@ function dueRules(rule: Rule): void {
     assert.deepEqual(await store.dispatch.dueLanes(null, 10), [])
   })
 
-  rule('a paused account’s work waits, a suspended one’s is named so that it can be stopped', async (bench) => {
+  rule('a paused account’s work waits out its hold, a suspended one’s is named whatever held it', async (bench) => {
     const { store, lane, enqueue } = bench
     const [paused, suspended] = [await lane(), await lane()]
     await enqueue(paused)
     await enqueue(suspended)
+    await store.lanes.hold(suspended.id, FAR_MS, 'throttled')
+    assert.deepEqual(await dueIds(bench), [paused.id])
 
+    await store.lanes.hold(paused.id, FAR_MS, 'paused')
     await store.accounts.setStatus(paused.id, 'paused', 'the credentials were refused', 'system')
     await store.accounts.setStatus(suspended.id, 'suspended', 'by hand', 'key:ada')
 
     assert.deepEqual(await dueIds(bench), [suspended.id])
-    await store.accounts.setStatus(paused.id, 'active', null, 'key:ada')
+    await store.lanes.closeBreaker(paused.id)
     assert.deepEqual((await dueIds(bench)).toSorted(), [paused.id, suspended.id].toSorted())
   })
 }
@@ -534,6 +539,174 @@ function completeRules(rule: Rule): void {
       assert.notEqual(row.actor, '')
       if (i > 0) assert.ok(row.at >= at(audit, i - 1).at, 'the history is not in order')
     }
+  })
+}
+
+function moveRules(rule: Rule): void {
+  /** A claimed notification, and two more accounts of its channel. */
+  async function twoMore(bench: Bench) {
+    const { by, claim, lane } = await claimed(bench)
+    const another = () => bench.lane({ tenantId: lane.tenantId })
+    return { by, claim, first: lane, second: await another(), third: await another() }
+  }
+  const to = ({ id }: Lane, provider = 'other') => ({ delayMs: 0, spent: 0, moveTo: { accountId: id, provider } })
+
+  rule('a result that moves is due on the other account’s lane, and the ledger has that account', async (bench) => {
+    const { store, worker, claim: claimFrom, view } = bench
+    const { by, claim, first, second } = await twoMore(bench)
+    const refused = completion(claim, 'retrying', { outcome: 'unauthorized', error: 'who are you', ...to(second) })
+
+    const answer = await store.dispatch.complete(by, [refused])
+
+    assert.deepEqual(answer, { fenced: [], lanes: [second.id] })
+    const { status, accountId, provider, lastError } = await view(claim.notificationId)
+    assert.deepEqual([status, accountId, provider, lastError], ['retrying', second.id, 'other', 'who are you'])
+    assert.deepEqual(await dueIds(bench), [second.id])
+    assert.deepEqual(await claimFrom(await worker(), first), [])
+    const again = only(await claimFrom(await worker(), second))
+    assert.deepEqual([again.laneId, again.attempt, again.spent], [second.id, 2, 0])
+    assert.equal(only(await store.notifications.attempts(claim.notificationId)).provider, 'sandbox')
+  })
+
+  rule('a move is on record behind the attempt that led to it, with both accounts', async (bench) => {
+    const { store } = bench
+    const { by, claim, first, second, third } = await twoMore(bench)
+    await store.dispatch.complete(by, [completion(claim, 'retrying', to(second))])
+    const again = only(await bench.claim(by, second))
+    await store.dispatch.complete(by, [
+      completion(again, 'retrying', { outcome: null, reason: 'channel_suspended', ...to(third) }),
+    ])
+
+    const audit = await store.notifications.audit(claim.notificationId)
+
+    assert.deepEqual(
+      audit.map(({ action, attempt, from, to, reason }) => [action, attempt, from, to, reason]),
+      [
+        ['attempt', 1, null, null, null],
+        ['retry', 1, 'sending', 'retrying', null],
+        ['move', 1, null, null, `account:${first.id} → account:${second.id}`],
+        ['retry', 2, 'sending', 'retrying', 'channel_suspended'],
+        ['move', 2, null, null, `account:${second.id} → account:${third.id}`],
+      ],
+    )
+    assert.equal((await store.notifications.attempts(claim.notificationId)).length, 1)
+  })
+
+  rule('results of one batch move and stay, each for itself', async (bench) => {
+    const { store, lane: newLane, enqueue, worker, claim: claimFrom, view } = bench
+    const first = await newLane()
+    const others = [await newLane({ tenantId: first.tenantId }), await newLane({ tenantId: first.tenantId })]
+    await enqueue(first, 9)
+    const by = await worker()
+    const claims = await claimFrom(by, first, 9)
+    const results = claims.map((claim, i) => {
+      if (i % 3 === 0) return completion(claim, 'sent')
+      return completion(claim, 'retrying', i % 3 === 1 ? to(at(others, i % 2)) : { delayMs: 0 })
+    })
+
+    const answer = await store.dispatch.complete(by, results)
+
+    assert.deepEqual(answer.fenced, [])
+    assert.deepEqual(answer.lanes.toSorted(), [first.id, ...others.map(({ id }) => id)].toSorted())
+    for (const { notificationId, moveTo, to } of results) {
+      const { status, accountId } = await view(notificationId)
+      assert.deepEqual([status, accountId], [to, moveTo?.accountId ?? first.id])
+    }
+    await assertConserved(bench)
+  })
+
+  rule('only what is to be tried again moves', async (bench) => {
+    const { store, view } = bench
+    for (const status of ['sent', 'parked', 'uncertain', 'failed', 'cancelled'] as const) {
+      const { by, claim, first, second } = await twoMore(bench)
+
+      await store.dispatch.complete(by, [completion(claim, status, { moveTo: to(second).moveTo })])
+
+      const { accountId, provider } = await view(claim.notificationId)
+      assert.deepEqual([accountId, provider], [first.id, 'sandbox'])
+      const audit = await store.notifications.audit(claim.notificationId)
+      assert.ok(audit.every(({ action }) => action !== 'move'))
+    }
+  })
+
+  rule('an old token moves nothing', async (bench) => {
+    const { store, worker, claim: claimFrom, view } = bench
+    const { by, claim, first, second } = await twoMore(bench)
+    await store.dispatch.release(by, [claim])
+    const current = only(await claimFrom(await worker(), first))
+
+    const { fenced, lanes } = await store.dispatch.complete(by, [completion(claim, 'retrying', to(second))])
+
+    assert.deepEqual([fenced, lanes], [[claim.notificationId], []])
+    const { status, accountId, provider } = await view(claim.notificationId)
+    assert.deepEqual([status, accountId, provider], ['sending', first.id, 'sandbox'])
+    const audit = await store.notifications.audit(claim.notificationId)
+    assert.ok(audit.every(({ action }) => action !== 'move'))
+    assert.deepEqual((await store.dispatch.complete(by, [completion(current, 'sent')])).fenced, [])
+  })
+
+  rule('a move that is repeated because its answer was lost does not undo what happened since', async (bench) => {
+    const { store, view } = bench
+    const { by, claim, second, third } = await twoMore(bench)
+    const result = completion(claim, 'retrying', to(second))
+    await store.dispatch.complete(by, [result])
+    const again = only(await bench.claim(by, second))
+    await store.dispatch.complete(by, [completion(again, 'retrying', to(third))])
+    const [before, history] = [await view(claim.notificationId), await store.notifications.audit(claim.notificationId)]
+
+    for (let i = 0; i < 2; i++) assert.deepEqual((await store.dispatch.complete(by, [result])).fenced, [])
+
+    assert.deepEqual(await view(claim.notificationId), before)
+    assert.deepEqual(await store.notifications.audit(claim.notificationId), history)
+    assert.deepEqual(await dueIds(bench), [third.id])
+  })
+
+  rule('of a stale and a current result of one notification in one batch, only the current counts', async (bench) => {
+    const { store, worker, claim: claimFrom, notification, view } = bench
+    const { by, claim, first, second, third } = await twoMore(bench)
+    await store.dispatch.release(by, [claim])
+    const current = only(await claimFrom(await worker(), first))
+
+    const moved = await store.dispatch.complete(by, [
+      completion(claim, 'retrying', to(second)),
+      completion(current, 'retrying', to(third)),
+    ])
+
+    assert.deepEqual(moved, { fenced: [claim.notificationId], lanes: [third.id] })
+    assert.equal((await view(claim.notificationId)).accountId, third.id)
+    const last = only(await claimFrom(by, third))
+    const next = notification(first, { fallbackOf: claim.notificationId })
+    await store.dispatch.complete(by, [completion(claim, 'sent'), completion(last, 'failed', { next })])
+    assert.equal((await view(claim.notificationId)).fallbackTo, next.id)
+  })
+
+  rule('the same move from several callers at once is made once', async (bench) => {
+    const { store, view } = bench
+    const { by, claim, second } = await twoMore(bench)
+
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => store.dispatch.complete(by, [completion(claim, 'retrying', to(second))])),
+    )
+
+    for (const { fenced } of answers) assert.deepEqual(fenced, [])
+    assert.equal((await view(claim.notificationId)).accountId, second.id)
+    const moves = (await store.notifications.audit(claim.notificationId)).filter(({ action }) => action === 'move')
+    assert.equal(moves.length, 1)
+  })
+
+  rule('a move is taken back with the rest of a batch that is refused', async (bench) => {
+    const { store, enqueue, notification, claim: claimFrom, view } = bench
+    const { by, claim, first, second } = await twoMore(bench)
+    await enqueue(first)
+    const other = only(await claimFrom(by, first))
+    const refused = completion(other, 'failed', { next: notification(first, { accountId: null }) })
+
+    await assert.rejects(store.dispatch.complete(by, [completion(claim, 'retrying', to(second)), refused]))
+
+    const { status, accountId, provider } = await view(claim.notificationId)
+    assert.deepEqual([status, accountId, provider], ['sending', first.id, 'sandbox'])
+    assert.deepEqual((await store.dispatch.complete(by, [completion(claim, 'retrying', to(second))])).fenced, [])
+    assert.equal((await view(claim.notificationId)).accountId, second.id)
   })
 }
 

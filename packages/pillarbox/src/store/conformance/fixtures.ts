@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { Channel } from '../../model/channel.ts'
 import type { NewEvent, StoredEvent } from '../../model/event.ts'
 import type { NotificationStatus } from '../../model/notification.ts'
+import type { ReceiptKind } from '../../model/receipt.ts'
 import type {
   ActRequest,
   Cancels,
@@ -10,6 +11,7 @@ import type {
   Content,
   EventPlan,
   NewNotification,
+  NewReceipt,
   NotificationView,
   Page,
   PageOf,
@@ -270,6 +272,7 @@ export function completion(claim: Claim, to: Completion['to'], changes: Partial<
     to,
     reason: null,
     delayMs: 0,
+    moveTo: null,
     spent: claim.spent + 1,
     possibleDuplicate: claim.possibleDuplicate,
     next: null,
@@ -299,6 +302,38 @@ function usual(claim: Claim, to: Completion['to']): Partial<Completion> & Pick<C
     case 'cancelled':
       return { outcome: null, error: 'it was not sent in time', reason: 'expired', spent: claim.spent }
   }
+}
+
+/** What the provider says of a notification that `completion` sent. */
+export function receiptOf(
+  { tenantId }: Pick<Lane, 'tenantId'>,
+  notificationId: string,
+  kind: ReceiptKind,
+  changes: Partial<NewReceipt> = {},
+): NewReceipt {
+  const isFailure = kind === 'failed' || kind === 'bounced'
+  return {
+    tenantId,
+    notificationId,
+    provider: 'sandbox',
+    providerMessageId: `accepted-${notificationId}`,
+    kind,
+    recipient: null,
+    failure: isFailure ? { reason: 'unreachable', code: '550', error: 'mailbox unavailable', to: 'parked' } : null,
+    at: RECEIPT_AT[kind],
+    next: null,
+    ...changes,
+  }
+}
+
+/** When each kind is said to have happened. */
+export const RECEIPT_AT: Readonly<Record<ReceiptKind, number>> = {
+  sent: 1_767_225_599_000,
+  failed: 1_767_225_599_500,
+  delivered: 1_767_225_600_000,
+  bounced: 1_767_225_601_000,
+  complained: 1_767_225_602_000,
+  read: 1_767_225_603_000,
 }
 
 /** Every status that the contract's own methods lead to; receipts lead to the other two. */

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { callbackRules } from './callbacks.ts'
 import { cancelRules } from './cancel.ts'
 import { configurationRules } from './configuration.ts'
 import { dispatchRules } from './dispatch.ts'
 import { eventRules } from './events.ts'
 import { assertConserved, createBench, type OpenStore, type Rule } from './fixtures.ts'
+import { inboxRules } from './inbox.ts'
 import { laneRules } from './lanes.ts'
 import { listRules } from './lists.ts'
 import { modelRules } from './model.ts'
@@ -14,7 +16,9 @@ import { planRules } from './plan.ts'
 import { receiptRules } from './receipts.ts'
 import { scheduleRules } from './schedules.ts'
 import { scrubRules } from './scrub.ts'
+import { sealedRules } from './sealed.ts'
 import { storeRules } from './store.ts'
+import { suppressionRules } from './suppressions.ts'
 import { templateRules } from './templates.ts'
 import { workerRules } from './workers.ts'
 
@@ -57,7 +61,10 @@ export function storeConformance(
     notifications: notificationRules,
     scrub: scrubRules,
     dispatch: dispatchRules,
+    callbacks: callbackRules,
     receipts: receiptRules,
+    suppressions: suppressionRules,
+    inbox: inboxRules,
     lanes: laneRules,
     workers: workerRules,
     configuration: configurationRules,
@@ -65,6 +72,7 @@ export function storeConformance(
     people: peopleRules,
     lists: listRules,
     schedules: scheduleRules,
+    sealed: sealedRules,
   }
   describe(`${engine} store`, () => {
     for (const [topic, rules] of Object.entries(topics)) describe(topic, () => rules(rule))

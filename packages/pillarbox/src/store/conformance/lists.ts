@@ -65,6 +65,22 @@ export function listRules(rule: Rule): void {
     assert.deepEqual(await store.lists.find(list.tenantId, list.id), list)
   })
 
+  rule('nobody is on a list twice because their email is written in another case', async (bench) => {
+    const { store } = bench
+    const list = await inserted(bench, [member('A', 'Ada@example.com', null), member('again', 'ada@EXAMPLE.com', null)])
+    const names = async () => (await membersOf(bench, list)).map(({ name, email }) => [name, email])
+
+    assert.deepEqual(await names(), [['A', 'Ada@example.com']])
+    const upper = [member('B', 'ADA@example.com', null)]
+    assert.equal(await store.lists.addMembers(list.tenantId, list.id, upper, 'key:ada'), 0)
+    const [kept] = (await store.lists.members(list.tenantId, list.id, null, 10)).members
+    await store.lists.update(list.tenantId, list.id, { members: upper }, 'key:ada')
+
+    const [{ id, name } = assert.fail()] = (await store.lists.members(list.tenantId, list.id, null, 10)).members
+    assert.deepEqual([id, name], [kept?.id, 'B'])
+    assert.equal((await store.lists.find(list.tenantId, list.id))?.memberCount, 1)
+  })
+
   rule('adds members that are not on the list yet, and says how many', async (bench) => {
     const { store, advance } = bench
     const list = await inserted(bench, [member('A', 'a@example.com', null)])

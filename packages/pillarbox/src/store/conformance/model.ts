@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import fc from 'fast-check'
 import type { Entity } from '../../model/event.ts'
 import { ACTIONS, type Action, NOTIFICATION_STATUSES, type NotificationStatus } from '../../model/notification.ts'
+import { outranks, RECEIPT_KINDS, RECEIPTS, type ReceiptKind, wordOfOne } from '../../model/receipt.ts'
 import type { Claim, Completion } from '../store.ts'
 import {
   at,
@@ -15,12 +16,13 @@ import {
   FAR_MS,
   type Lane,
   type OpenStore,
+  receiptOf,
   replacementOn,
 } from './fixtures.ts'
 
 /**
- * Random histories of inserts, claims, results, releases, rescues, cancellations and operators' actions, compared step by step with a
- * reference that keeps one small record per notification. The reference knows nothing of tables, only of the contract.
+ * Random histories of inserts, claims, results, releases, rescues, cancellations, receipts and operators' actions, compared
+ * step by step with a reference that keeps one small record per notification. The reference knows nothing of tables, only of the contract.
  *
  * A failing history is shrunk and printed with its seed, path and replayPath; to run it again, set
  * PILLARBOX_MODEL_REPLAY to the three of them, with spaces between. A seed alone runs the same histories.
@@ -70,6 +72,9 @@ interface Expected {
   entity: number
   isSealed: boolean
   isScrubbed: boolean
+  /** The receipt that brought it where it is, and all that were kept. */
+  heard: ReceiptKind | null
+  receipts: Set<string>
 }
 
 /** A claim as it was handed out, and what became of it. */
@@ -176,6 +181,8 @@ class Insert implements Step {
       entity: this.entity,
       isSealed: this.isSealed,
       isScrubbed: false,
+      heard: null,
+      receipts: new Set(),
     }
     model.byKey.set(this.key, expected)
     model.byId.set(row.id, expected)
@@ -234,17 +241,27 @@ class Complete implements Step {
   readonly delayMs: number
   readonly burns: boolean
   readonly flags: boolean
-  constructor(pick: number, to: Completion['to'], isSoon: boolean, burns: boolean, flags: boolean) {
+  /** The lane it moves to if it is to be tried again; null: it stays. */
+  readonly moveTo: number | null
+  constructor(
+    pick: number,
+    to: Completion['to'],
+    isSoon: boolean,
+    burns: boolean,
+    flags: boolean,
+    moveTo: number | null,
+  ) {
     this.pick = pick
     this.to = to
     this.delayMs = isSoon ? 0 : FAR_MS
     this.burns = burns
     this.flags = flags
+    this.moveTo = moveTo
   }
   check(model: Readonly<Reference>): boolean {
     return model.claims.length > 0
   }
-  async run(model: Reference, { bench }: System): Promise<void> {
+  async run(model: Reference, { bench, lanes }: System): Promise<void> {
     const handed = at(model.claims, this.pick % model.claims.length)
     const { claim } = handed
     const row = model.byId.get(claim.notificationId) ?? assert.fail()
@@ -253,6 +270,7 @@ class Complete implements Step {
       handed.written ??
       completion(claim, this.to, {
         delayMs: this.delayMs,
+        moveTo: this.moveTo === null ? null : { accountId: at(lanes, this.moveTo).id, provider: 'other' },
         ...(this.burns ? {} : { spent: claim.spent }),
         possibleDuplicate: claim.possibleDuplicate || this.flags,
       })
@@ -274,13 +292,16 @@ class Complete implements Step {
     row.status = this.to
     row.waitingAs = 'retrying'
     row.isDue = this.to === 'retrying' && this.delayMs === 0
+    if (this.to === 'retrying' && this.moveTo !== null) row.lane = this.moveTo
     row.spent = result.spent
     row.possibleDuplicate = result.possibleDuplicate
     row.token = null
     row.holder = null
+    row.heard = null
   }
   toString(): string {
-    return `complete(#${this.pick}, ${this.to}, in ${this.delayMs}${this.burns ? '' : ', unspent'}${this.flags ? ', flagged' : ''})`
+    const how = `${this.burns ? '' : ', unspent'}${this.flags ? ', flagged' : ''}`
+    return `complete(#${this.pick}, ${this.to}, in ${this.delayMs}${how}${this.moveTo === null ? '' : `, lane ${this.moveTo}`})`
   }
 }
 
@@ -341,6 +362,7 @@ class Act implements Step {
     if (row.status === 'uncertain' && this.action !== 'discard') row.possibleDuplicate = true
     row.status = to
     row.isDue = to === 'queued'
+    row.heard = null
     if (this.action !== 'retry') return
     row.waitingAs = 'queued'
     row.spent = 0
@@ -348,6 +370,47 @@ class Act implements Step {
   }
   toString(): string {
     return `${this.action}(#${this.pick})`
+  }
+}
+
+/** What the provider says of any notification, sent or not. */
+class Hear implements Step {
+  readonly pick: number
+  readonly kind: ReceiptKind
+  readonly recipient: string | null
+  constructor(pick: number, kind: ReceiptKind, isOfOne: boolean) {
+    this.pick = pick
+    this.kind = kind
+    this.recipient = isOfOne ? 'ada@example.test' : null
+  }
+  check(model: Readonly<Reference>): boolean {
+    return model.byId.size > 0
+  }
+  async run(model: Reference, { bench, lanes }: System): Promise<void> {
+    const row = at([...model.byId.values()], this.pick % model.byId.size)
+    const given = receiptOf(at(lanes, row.lane), row.id, this.kind, { recipient: this.recipient })
+
+    const answer = await bench.store.receipts.merge(given)
+
+    const name = `${this.kind} ${this.recipient}`
+    if (row.receipts.has(name)) {
+      assert.ok(answer === 'repeated', `${answer} to a receipt that was kept before`)
+      return
+    }
+    if (isWaiting(row) || row.status === 'sending') {
+      assert.equal(answer, 'waiting')
+      return
+    }
+    row.receipts.add(name)
+    const word = this.recipient === null ? this.kind : wordOfOne(this.kind)
+    const isMoved = word !== null && outranks(word, row)
+    assert.equal(answer, isMoved ? 'moved' : 'kept')
+    if (!isMoved) return
+    row.status = RECEIPTS[word].to
+    row.heard = word
+  }
+  toString(): string {
+    return `hear(#${this.pick}, ${this.kind}${this.recipient === null ? '' : ' of one'})`
   }
 }
 
@@ -466,10 +529,10 @@ class Inspect implements Step {
     const counts = Object.fromEntries(NOTIFICATION_STATUSES.map((status) => [status, 0]))
     for (const row of model.byId.values()) {
       counts[row.status] = (counts[row.status] ?? 0) + 1
-      const { status, possibleDuplicate, isScrubbed } = await bench.view(row.id)
+      const { status, possibleDuplicate, isScrubbed, accountId } = await bench.view(row.id)
       assert.deepEqual(
-        [status, possibleDuplicate, isScrubbed],
-        [row.status, row.possibleDuplicate, row.isScrubbed],
+        [status, possibleDuplicate, isScrubbed, accountId],
+        [row.status, row.possibleDuplicate, row.isScrubbed, row.hasContent ? at(lanes, row.lane).id : null],
         row.id,
       )
       const attempts = await bench.store.notifications.attempts(row.id)
@@ -532,6 +595,11 @@ const insert = fc
   .tuple(key, lane, fc.boolean(), fc.boolean(), entity)
   .map(([key, lane, coin, isSealed, about]) => new Insert(key, lane, coin && key > 'e', isSealed, about))
 
+const moveTo = fc.option(lane, { nil: null, freq: 2 })
+const complete = fc
+  .tuple(pick, result, fc.boolean(), fc.boolean(), fc.boolean(), moveTo)
+  .map((args) => new Complete(...args))
+
 /** What stands twice comes twice as often. */
 const COMMANDS: fc.Arbitrary<Step>[] = [
   insert,
@@ -539,10 +607,11 @@ const COMMANDS: fc.Arbitrary<Step>[] = [
   insert,
   fc.tuple(worker, lane, fc.nat(3)).map((args) => new ClaimDue(...args)),
   fc.tuple(worker, lane, fc.nat(3)).map((args) => new ClaimDue(...args)),
-  fc.tuple(pick, result, fc.boolean(), fc.boolean(), fc.boolean()).map((args) => new Complete(...args)),
-  fc.tuple(pick, result, fc.boolean(), fc.boolean(), fc.boolean()).map((args) => new Complete(...args)),
+  complete,
+  complete,
   pick.map((pick) => new Release(pick)),
   fc.tuple(pick, fc.constantFrom(...(Object.keys(ACTIONS) as Action[]))).map((args) => new Act(...args)),
+  fc.tuple(pick, fc.constantFrom(...RECEIPT_KINDS), fc.boolean()).map((args) => new Hear(...args)),
   entity.map((about) => new CancelAll(about)),
   fc.constant(new Scrub()),
   worker.map((worker) => new Leave(worker)),

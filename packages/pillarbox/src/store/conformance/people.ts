@@ -24,7 +24,7 @@ function resolveRules(rule: Rule): void {
     const { contact, conversationId } = await resolved(bench, { tenantId, ...facts })
 
     const { id, createdAt, updatedAt, ...rest } = contact ?? assert.fail()
-    assert.deepEqual(rest, { tenantId, ...facts })
+    assert.deepEqual(rest, { tenantId, ...facts, version: 1 })
     assertBetween(createdAt, before, await store.now())
     assert.equal(updatedAt, createdAt)
     assert.equal(conversationId, null)
@@ -51,7 +51,7 @@ function resolveRules(rule: Rule): void {
 
     const { updatedAt, ...rest } = contact ?? assert.fail()
     const { updatedAt: updatedBefore, ...old } = first
-    assert.deepEqual(rest, { ...old, ...facts })
+    assert.deepEqual(rest, { ...old, ...facts, version: 2 })
     assert.ok(updatedAt > updatedBefore)
     assert.deepEqual(await store.people.findContact(tenantId, first.id), contact)
     assert.equal((await resolved(bench, { tenantId, email: 'a@example.com' })).contact?.id, first.id)
@@ -222,7 +222,7 @@ function mergeRules(rule: Rule): void {
 
     const { contact } = await resolved(bench, { tenantId, phone: '+491', email: 'a@example.com' })
 
-    assert.deepEqual(contact, { ...older, phone: '+491', locale: 'de', updatedAt: contact?.updatedAt })
+    assert.deepEqual(contact, { ...older, phone: '+491', locale: 'de', version: 2, updatedAt: contact?.updatedAt })
     for (const id of [older.id, younger.id]) assert.deepEqual(await store.people.findContact(tenantId, id), contact)
     for (const facts of [{ phone: '+491' }, { email: 'a@example.com' }, { contactId: younger.id }])
       assert.deepEqual((await resolved(bench, { tenantId, ...facts })).contact, contact)
@@ -625,7 +625,7 @@ function contactRules(rule: Rule): void {
 
     assert.ok(inserted !== 'taken')
     const { createdAt, updatedAt, ...rest } = inserted
-    assert.deepEqual(rest, given)
+    assert.deepEqual(rest, { ...given, version: 1 })
     assertBetween(createdAt, before, await store.now())
     assert.equal(updatedAt, createdAt)
     assert.deepEqual((await resolved(bench, { tenantId: given.tenantId, phone: '+491' })).contact, inserted)
@@ -673,13 +673,43 @@ function contactRules(rule: Rule): void {
       'key:ada',
     )
 
-    assert.ok(changed !== null && changed !== 'taken' && changed.updatedAt > before.updatedAt)
-    assert.deepEqual(changed, { ...before, phone: '+492', email: null, name: 'Guest', updatedAt: changed.updatedAt })
+    assert.ok(typeof changed === 'object' && changed !== null && changed.updatedAt > before.updatedAt)
+    const { updatedAt } = changed
+    assert.deepEqual(changed, { ...before, phone: '+492', email: null, name: 'Guest', version: 2, updatedAt })
     assert.deepEqual(await store.people.findContact(tenantId, before.id), changed)
     assert.equal((await resolved(bench, { tenantId, phone: '+492' })).contact?.id, before.id)
     for (const facts of [{ phone: '+491' }, { email: 'a@example.com' }])
       assert.notEqual((await resolved(bench, { tenantId, ...facts })).contact?.id, before.id)
     assert.deepEqual(await store.people.updateContact(tenantId, before.id, {}, 'key:ada'), changed)
+  })
+
+  rule('of several who change one version of a contact, the first does and the others are told', async (bench) => {
+    const { store, tenant } = bench
+    const tenantId = await tenant()
+    const other = await bench.another()
+    const { contact } = await resolved(bench, { tenantId, profileId: 'p' })
+    const { id, version } = contact ?? assert.fail()
+
+    const answers = await Promise.all(
+      [store, other, store].map((each, i) =>
+        each.people.updateContact(tenantId, id, { name: `Guest ${i}` }, 'key:ada', version),
+      ),
+    )
+
+    const changed = answers.filter((answer) => typeof answer === 'object' && answer !== null)
+    assert.deepEqual([changed.length, answers.filter((answer) => answer === 'stale').length], [1, 2])
+    assert.deepEqual(await store.people.findContact(tenantId, id), changed[0])
+  })
+
+  rule('what planning learns of a contact makes a version, too', async (bench) => {
+    const { store, tenant } = bench
+    const tenantId = await tenant()
+    const before = (await resolved(bench, { tenantId, profileId: 'p' })).contact ?? assert.fail()
+    const after = (await resolved(bench, { tenantId, profileId: 'p', email: 'a@example.com' })).contact ?? assert.fail()
+
+    assert.deepEqual([before.version, after.version], [1, 2])
+    assert.equal(await store.people.updateContact(tenantId, before.id, { name: 'x' }, 'key:ada', 1), 'stale')
+    assert.deepEqual(await store.people.findContact(tenantId, before.id), after)
   })
 
   rule('a contact does not get what somebody else is found by, and is then left as it was', async (bench) => {

@@ -15,6 +15,7 @@ import {
   REACHABLE,
   type Rule,
   reach,
+  receiptOf,
   replacementOn,
 } from './fixtures.ts'
 
@@ -239,13 +240,5 @@ async function act(
 
 /** What the provider says of an accepted notification. */
 async function receipt({ store }: Bench, tenantId: string, id: string, kind: 'delivered' | 'bounced'): Promise<void> {
-  const at = await store.now()
-  const answer = await store.receipts.merge({
-    tenantId,
-    provider: 'sandbox',
-    providerMessageId: `accepted-${id}`,
-    kind,
-    at,
-  })
-  assert.equal(answer, 'moved')
+  assert.equal(await store.receipts.merge(receiptOf({ tenantId }, id, kind)), 'moved')
 }

@@ -130,8 +130,25 @@ export function templateRules(rule: Rule): void {
     assert.deepEqual(await store.templates.find(tenantId, other.id), other)
     assert.equal((await store.templates.versions(tenantId, other.id)).length, 1)
     const moved = await move({ scope: null, eventType: 'other', channel: 'email' })
-    assert.ok(moved !== null && moved !== 'taken')
+    assert.ok(typeof moved === 'object' && moved !== null)
     assert.deepEqual([moved.scope, moved.eventType, moved.channel, moved.locale], [null, 'other', 'email', 'de'])
+  })
+
+  rule('of several who change one version of a template, the first does and the others are told', async (bench) => {
+    const { store, another } = bench
+    const other = await another()
+    const { tenantId, id, version } = await inserted(bench, {})
+
+    const answers = await Promise.all(
+      [store, other, store].map((each, i) =>
+        each.templates.update(tenantId, id, { body: `change ${i}` }, 'key:bob', version),
+      ),
+    )
+
+    const changed = answers.filter((answer) => typeof answer === 'object' && answer !== null)
+    assert.deepEqual([changed.length, answers.filter((answer) => answer === 'stale').length], [1, 2])
+    assert.deepEqual(await store.templates.find(tenantId, id), changed[0])
+    assert.equal((await store.templates.versions(tenantId, id)).length, 2)
   })
 
   rule('changes made to one template at the same time become one version each', async (bench) => {
@@ -270,6 +287,6 @@ async function updated(
   actor: string,
 ): Promise<Template> {
   const answer = await store.templates.update(tenantId, id, changes, actor)
-  assert.ok(answer !== null && answer !== 'taken')
+  assert.ok(typeof answer === 'object' && answer !== null)
   return answer
 }

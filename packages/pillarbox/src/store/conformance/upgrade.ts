@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import type { ReceiptKind } from '../../model/receipt.ts'
 import type { Store } from '../store.ts'
-import { only } from './fixtures.ts'
+import { only, receiptOf } from './fixtures.ts'
 
 const ID = (n: number): string => `019b7a00-0000-7000-8000-00000000000${n}`
 const [USED, UNUSED, SCHEDULE, NOTIFICATION] = [ID(1), ID(2), ID(3), ID(4)] as const
@@ -81,4 +82,71 @@ export async function assertUpgraded(store: Store): Promise<void> {
   assert.equal((await store.templates.find('atlas', UNUSED))?.body, 'new')
   assert.equal(await store.templates.remove('atlas', UNUSED, 'key:ada'), 'removed')
   assert.notEqual(await store.templates.remove('atlas', USED, 'key:ada'), 'removed')
+}
+
+const SETTLED: readonly { id: string; status: string; reason: string | null; movedBy: ReceiptKind | null }[] = [
+  { id: ID(5), status: 'delivered', reason: null, movedBy: 'read' },
+  { id: ID(6), status: 'parked', reason: 'bounced', movedBy: 'complained' },
+  { id: ID(7), status: 'parked', reason: 'complained', movedBy: 'read' },
+  { id: ID(8), status: 'parked', reason: 'attempts_exhausted', movedBy: null },
+  { id: ID(9), status: 'read', reason: null, movedBy: null },
+]
+
+/** What somebody had in a database of schema 2: notifications that came to rest in every way there was. */
+export function rowsOfSchema2(prefix: string, now: string): string {
+  const text = (value: string | null): string => (value === null ? 'null' : `'${value}'`)
+  return `
+    insert into ${prefix}tenants (id, name, default_locale, time_zone, created_at)
+      values ('acme', 'Acme', 'en', 'UTC', ${now});
+    insert into ${prefix}accounts (id, tenant_id, channel, provider, name, status, created_at, updated_at)
+      values ('${ID(0)}', 'acme', 'email', 'ses', 'mail', 'active', ${now}, ${now});
+    ${SETTLED.map(
+      ({ id, status, reason }) => `
+    insert into ${prefix}notifications (id, tenant_id, idempotency_key, channel, account_id, provider, recipient, triggered_by,
+        created_at)
+      values ('${id}', 'acme', '${id}', 'email', '${ID(0)}', 'ses', '{}', 'system', ${now});
+    insert into ${prefix}attempts (notification_id, number, outcome, to_status, duration_ms, started_at, token, worker_id,
+        provider, provider_message_id)
+      values ('${id}', 1, 'accepted', 'sent', 1, ${now}, 1, '${ID(0)}', 'ses', 'message-${id}');
+    insert into ${prefix}settled (notification_id, tenant_id, status, reason, attempt, settled_at)
+      values ('${id}', 'acme', '${status}', ${text(reason)}, 1, ${now});`,
+    ).join('')}`
+}
+
+/** Each is where it was, is found by the vendor's message id, and is moved on by what outranks it and by nothing else. */
+export async function assertReceiptsUpgraded(store: Store): Promise<void> {
+  for (const { id, status, reason, movedBy } of SETTLED) {
+    const report = { accountIds: [ID(0)], provider: 'ses', providerMessageId: `message-${id}`, notificationId: null }
+    const view = await store.receipts.locate(report)
+    assert.deepEqual([view?.id, view?.status, view?.reason], [id, status, reason])
+
+    const heard = async (kind: ReceiptKind): Promise<string> =>
+      store.receipts.merge(receiptOf({ tenantId: 'acme' }, id, kind))
+    assert.equal(await heard('failed'), 'kept')
+    assert.equal(await heard(movedBy ?? 'read'), movedBy === null ? 'kept' : 'moved')
+  }
+}
+
+/** A list with somebody who is on it twice, in two spellings; behind the rows of schema 2. */
+export function listOfSchema2(prefix: string, now: string): string {
+  return `
+    insert into ${prefix}recipient_lists (id, tenant_id, name, member_count, created_at, updated_at)
+      values ('${ID(1)}', 'acme', 'team', 4, ${now}, ${now});
+    insert into ${prefix}recipient_list_members (list_id, name, email, phone)
+      values ('${ID(1)}', 'Ada', 'Ada@example.com', null), ('${ID(1)}', 'Bo', null, '+491'),
+        ('${ID(1)}', 'again', 'ada@EXAMPLE.com', null), ('${ID(1)}', 'both', 'ada@example.com', '+491');`
+}
+
+/** Everybody is on it once, in the first spelling. */
+export async function assertListUpgraded(store: Store): Promise<void> {
+  const { members } = await store.lists.members('acme', ID(1), null, 10)
+  assert.deepEqual(
+    members.map(({ name, email }) => [name, email]),
+    [
+      ['Ada', 'Ada@example.com'],
+      ['Bo', null],
+      ['both', 'ada@example.com'],
+    ],
+  )
+  assert.equal((await store.lists.find('acme', ID(1)))?.memberCount, 3)
 }

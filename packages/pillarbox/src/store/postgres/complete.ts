@@ -1,3 +1,4 @@
+import { moveReason } from '../shared/audit.ts'
 import type { Completion, NewNotification } from '../store.ts'
 import { jsonArray, plainArray, textArray, wholeArray } from './arrays.ts'
 import { insertNotifications } from './notifications.ts'
@@ -7,40 +8,52 @@ type Completed = { fenced: string[]; lanes: string[] }
 
 /**
  * Writes results; see the contract. One statement per call: a short one where every result is an accepted message, the
- * whole one otherwise. Only results whose token is no longer the row's need a second, and those that carry a fallback
- * notification two more, in one transaction.
+ * whole one otherwise. Only results whose token is no longer the row's need a second, those that move to another account
+ * one more, and those that carry a fallback notification two, in one transaction.
  */
 export async function complete(session: Session, workerId: string, given: readonly Completion[]): Promise<Completed> {
   if (given.length === 0) return { fenced: [], lanes: [] }
   // Rows are locked in the order given: the same order everywhere, so that no two statements wait for each other.
   const sorted = given.toSorted((a, b) => (a.notificationId < b.notificationId ? -1 : 1))
-  if (sorted.every((each) => each.next === null)) return writeResults(session.run, workerId, sorted)
+  if (sorted.every((each) => each.next === null && each.moveTo === null)) {
+    const { fenced, lanes } = await writeResults(session.run, workerId, sorted)
+    return { fenced, lanes }
+  }
   return session.transaction(async (run) => {
-    const { fenced, lanes } = await writeResults(run, workerId, sorted)
-    const more = await writeFallbacks(run, sorted, new Set(fenced))
+    const { fenced, lanes, stale } = await writeResults(run, workerId, sorted)
+    await writeMoves(run, sorted, stale)
+    const more = await writeFallbacks(run, sorted, stale)
     return { fenced, lanes: [...new Set([...lanes, ...more])] }
   })
 }
 
-async function writeResults(run: Run, workerId: string, given: readonly Completion[]): Promise<Completed> {
+/** `stale`: those that found their token gone, fenced or merely repeated. */
+async function writeResults(
+  run: Run,
+  workerId: string,
+  given: readonly Completion[],
+): Promise<Completed & { stale: ReadonlySet<Completion> }> {
   const isShort = given.every(isSent)
   const rows = await run<ResultRow>(
     isShort
       ? { name: 'complete_sent', text: SENT, values: [workerId, ...sentColumns(given)], rowMode: 'array' }
       : { name: 'complete', text: COMPLETE, values: [workerId, ...columns(given)], rowMode: 'array' },
   )
-  const stale = new Set<string>()
+  const unmet = new Set<string>()
+  for (const [id, token, laneId] of rows) if (laneId === null) unmet.add(`${id} ${token}`)
+  const late = given.filter(({ notificationId, token }) => unmet.has(`${notificationId} ${token}`))
+  const stale = new Set(late)
   const lanes = new Set<string>()
-  for (const [id, token, laneId] of rows) {
-    if (laneId === null) stale.add(`${id} ${token}`)
-    else lanes.add(laneId)
+  for (const [id, , laneId] of rows) {
+    if (laneId === null) continue
+    const written = given.find((each) => each.notificationId === id && !stale.has(each))
+    lanes.add(written?.moveTo?.accountId ?? laneId)
   }
-  const late = given.filter(({ notificationId, token }) => stale.has(`${notificationId} ${token}`))
-  return { fenced: late.length === 0 ? [] : await writeLate(run, workerId, late), lanes: [...lanes] }
+  return { fenced: late.length === 0 ? [] : await writeLate(run, workerId, late), lanes: [...lanes], stale }
 }
 
-/** A result whose token is no longer the row's, or a lane with work that is due again. */
-type ResultRow = [id: string, token: number, laneId: null] | [id: null, token: null, laneId: string]
+/** A result whose token is no longer the row's, or one that is due again, and the lane it was on. */
+type ResultRow = [id: string, token: number, laneId: null] | [id: string, token: null, laneId: string]
 
 /** Accepted, and nothing else to say of it. */
 function isSent({ to, outcome, code, error, reason, resolvedTargets }: Completion): boolean {
@@ -119,7 +132,7 @@ const COMPLETE = `
   )
   select id, token, null::uuid as lane_id from given where (id, token) not in (select id, token from ended)
   union all
-  select null, null, lane_id from again where delay_ms = 0`
+  select id, null, lane_id from again where delay_ms = 0`
 
 /**
  * Results that found their token gone. Those that an earlier try of the same call has written are no news: their
@@ -172,15 +185,54 @@ function columns(given: readonly Completion[]): string[] {
   ]
 }
 
+/** Only rows that this transaction has just set back, so nobody else has them. */
+const MOVE = `
+  with given as materialized (
+    select * from unnest($1::uuid[], $2::int[], $3::uuid[], $4::text[], $5::text[])
+      as g (id, attempt, account_id, provider, reason)
+  ), moved as (
+    update pillarbox.dispatch d set lane_id = given.account_id
+    from given where d.notification_id = given.id
+  ), noted as (
+    update pillarbox.notifications n set account_id = given.account_id, provider = given.provider
+    from given where n.id = given.id
+    returning n.tenant_id, given.id, given.attempt, given.reason
+  )
+  insert into pillarbox.audit (tenant_id, actor, action, notification_id, attempt, reason)
+  select tenant_id, 'system', 'move', id, attempt, reason from noted`
+
+/** From now on another account's, in the ledger too. */
+async function writeMoves(run: Run, given: readonly Completion[], stale: ReadonlySet<Completion>): Promise<void> {
+  const moves = given.flatMap((each) =>
+    each.moveTo && each.to === 'retrying' && !stale.has(each) ? [{ ...each, moveTo: each.moveTo }] : [],
+  )
+  if (moves.length === 0) return
+  await run({
+    name: 'move',
+    text: MOVE,
+    values: [
+      plainArray(moves.map((each) => each.notificationId)),
+      plainArray(moves.map((each) => each.attempt)),
+      plainArray(moves.map((each) => each.moveTo.accountId)),
+      textArray(moves.map((each) => each.moveTo.provider)),
+      textArray(moves.map((each) => moveReason(each.laneId, each.moveTo.accountId))),
+    ],
+  })
+}
+
 const LINK = `
   update pillarbox.notifications n set fallback_to = given.next
   from unnest($1::uuid[], $2::uuid[]) as given (id, next)
   where n.id = given.id`
 
 /** The notifications that take over from those that failed; answers the lanes that got work. */
-async function writeFallbacks(run: Run, given: readonly Completion[], fenced: ReadonlySet<string>): Promise<string[]> {
-  const pairs = given.flatMap(({ notificationId, next }): { id: string; next: NewNotification }[] =>
-    next === null || fenced.has(notificationId) ? [] : [{ id: notificationId, next }],
+async function writeFallbacks(
+  run: Run,
+  given: readonly Completion[],
+  stale: ReadonlySet<Completion>,
+): Promise<string[]> {
+  const pairs = given.flatMap((each): { id: string; next: NewNotification }[] =>
+    each.next === null || stale.has(each) ? [] : [{ id: each.notificationId, next: each.next }],
   )
   if (pairs.length === 0) return []
   const { answers, lanes } = await insertNotifications(

@@ -34,7 +34,8 @@ export function openDispatch({ claims, completions, admin }: DispatchSessions, c
 /**
  * A skip scan: one index descent per lane that has rows at all, however many rows it has. `for each lane the first row
  * that is due and free` walks over at most the claimed rows of that lane.
- * A paused account's rows wait; a suspended one's are named, for the dispatcher stops them.
+ * A paused account has a hold that ends now and then; a suspended one is named whatever held it, for its rows make no
+ * calls.
  */
 const DUE_LANES = `
   with recursive lane (id) as (
@@ -54,8 +55,7 @@ const DUE_LANES = `
       and d.token is null
     order by d.visible_at, d.notification_id limit 1
   ) first
-  where account.status <> 'paused'
-    and (state.hold_until is null or state.hold_until <= now())
+  where (account.status = 'suspended' or state.hold_until is null or state.hold_until <= now())
     and ($1::text[] is null or account.channel = any ($1::text[]))
   order by first.visible_at, lane.id
   limit $2`

@@ -2,6 +2,7 @@ import type { Clock, Logger } from '../../model/ports.ts'
 import { sharedAccounts } from '../shared/accounts.ts'
 import { sharedCatalogue } from '../shared/catalogue.ts'
 import { sharedEvents } from '../shared/events.ts'
+import { sharedInbox } from '../shared/inbox.ts'
 import { sharedInstance } from '../shared/instance.ts'
 import { sharedKeys } from '../shared/keys.ts'
 import { sharedLanes } from '../shared/lanes.ts'
@@ -11,15 +12,19 @@ import { sharedPeople } from '../shared/people.ts'
 import { sharedPlan } from '../shared/plan.ts'
 import { sharedReceipts } from '../shared/receipts.ts'
 import { sharedSchedules } from '../shared/schedules.ts'
+import { sharedSealed } from '../shared/sealed.ts'
+import { sharedSuppressions } from '../shared/suppressions.ts'
 import { sharedTemplates } from '../shared/templates.ts'
 import { sharedTenants } from '../shared/tenants.ts'
 import type { Store } from '../store.ts'
 import { openDispatch } from './dispatch.ts'
 import { openEventInsert } from './events.ts'
+import { openInboxPut } from './inbox.ts'
 import { openLanes } from './lanes.ts'
 import { migrate, schemaVersions } from './migrate.ts'
 import { openNotificationInsert } from './notifications.ts'
 import { openPlan } from './plan.ts'
+import { receiptParts } from './receipts.ts'
 import { scriptRunner } from './scripts.ts'
 import { openSession, openSessions, type SessionOptions } from './session.ts'
 import { openWake } from './wake.ts'
@@ -40,6 +45,8 @@ export interface PostgresOptions {
 
 const POOL_SIZE = 4
 const STATEMENT_TIMEOUT_MS = 30_000
+/** A beat that is answered later than this is of little use: better another one, over a connection that works. */
+const BEAT_TIMEOUT_MS = 5_000
 /** A migration may rewrite a large table, or wait for another process that does. */
 const MIGRATION_TIMEOUT_MS = 3_600_000
 
@@ -56,6 +63,12 @@ const BY_KEY = [
 
 /** A batch is the head of an index. Without this setting the planner may read and sort the whole backlog for it. */
 const IN_ORDER = 'enable_bitmapscan = off'
+
+/**
+ * Planning does not wait for the disk (docs/decisions/0008). What it wrote is there before any call is made, because the
+ * claim waits and the log is written in order; what a crash takes away before that is planned again from its event.
+ */
+const UNHURRIED = 'synchronous_commit = off'
 
 /**
  * A store on PostgreSQL. Connects when it is first asked something, and lives through restarts of the server: calls made
@@ -76,13 +89,18 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   })
   const admin = openSessions(poolSize, session('admin'))
   const intake = openSession(session('intake', BY_KEY))
-  const planning = openSession({ ...session('plan', [...BY_KEY, IN_ORDER]), pipeline: true })
-  const people = openSession(session('people', [...BY_KEY, IN_ORDER]))
+  const planning = openSession({ ...session('plan', [...BY_KEY, IN_ORDER, UNHURRIED]), pipeline: true })
+  const people = openSession(session('people', [...BY_KEY, IN_ORDER, UNHURRIED]))
   const claims = openSession(session('claim', BY_KEY))
   const completions = openSessions(2, session('complete', BY_KEY))
   const control = openSession(session('control'))
+  const applying = openSessions(2, session('receipts', [...BY_KEY, IN_ORDER]))
+  const inbox = openSession(session('inbox', BY_KEY))
+  const beat = session('beat')
+  const beats = openSession({ ...beat, statementTimeoutMs: Math.min(BEAT_TIMEOUT_MS, beat.statementTimeoutMs) })
   const wake = openWake(session('wake'))
   const scripts = scriptRunner(admin)
+  const planningScripts = scriptRunner(people, { prepares: true })
   const now = async (): Promise<number> => {
     const [row] = await admin.run<{ ms: number }>({ text: 'select extract(epoch from now())::float8 * 1000 as ms' })
     return Math.trunc(row?.ms ?? Number.NaN)
@@ -104,21 +122,24 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     plan: { ...sharedPlan(scripts), ...openPlan(planning, wake) },
     notifications: { ...sharedNotifications(scripts), ...openNotificationInsert(intake) },
     dispatch: openDispatch({ claims, completions, admin }, options.clock),
-    receipts: sharedReceipts(scripts),
+    receipts: sharedReceipts(scripts, receiptParts(applying)),
+    suppressions: sharedSuppressions(scripts, { dispatching: scriptRunner(claims) }),
+    inbox: { ...sharedInbox(scripts), ...openInboxPut(inbox) },
     lanes: { ...sharedLanes(scripts), ...openLanes(control) },
-    workers: openWorkers(control),
+    workers: openWorkers({ beats, control }),
     tenants: sharedTenants(scripts),
     keys: sharedKeys(scripts),
     accounts: sharedAccounts(scripts),
     catalogue: sharedCatalogue(scripts),
     templates: sharedTemplates(scripts),
-    people: sharedPeople(scripts, { planning: scriptRunner(people) }),
-    lists: sharedLists(scripts, { planning: scriptRunner(people) }),
+    people: sharedPeople(scripts, { planning: planningScripts }),
+    lists: sharedLists(scripts, { planning: planningScripts }),
     schedules: sharedSchedules(scripts),
     instance: sharedInstance(scripts),
+    sealed: sharedSealed(scripts),
     wake,
     close: async () => {
-      const sessions = [admin, intake, planning, people, claims, completions, control, wake]
+      const sessions = [admin, intake, planning, people, claims, completions, control, applying, beats, wake]
       await Promise.all(sessions.map((each) => each.close()))
     },
   }

@@ -134,7 +134,7 @@ describe('wake', () => {
     await server.start()
     await other.until(2)
 
-    assert.deepEqual(other.heard, ['events', 'dispatch'])
+    assert.deepEqual(other.heard, ['events', 'dispatch', 'receipts', 'inbox'])
     await wake.close()
   })
 

@@ -2,7 +2,7 @@ import type { WakeStore, WakeTopic } from '../store.ts'
 import { discard, newClient, type SessionOptions } from './session.ts'
 
 const CHANNEL = 'pillarbox'
-const TOPICS: readonly WakeTopic[] = ['events', 'dispatch']
+const TOPICS: readonly WakeTopic[] = ['events', 'dispatch', 'receipts', 'inbox']
 /** NOTIFY takes a lock at commit that all notifying sessions share, so we use it sparingly. */
 const QUIET_MS = 5
 /** A socket whose other end vanished says nothing: ask now and then. */

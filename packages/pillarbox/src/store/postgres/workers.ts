@@ -5,6 +5,13 @@ import { plainArray, storable } from './arrays.ts'
 import { CLAIM_COLUMNS, type ClaimRow, claimsOf, NOW_MS } from './claim.ts'
 import type { Run, Session } from './session.ts'
 
+/** Which connection does what; see `open.ts`. */
+export interface WorkerSessions {
+  /** For nothing but a worker's own row: a beat that waited behind a take-over would cost the worker its life. */
+  beats: Session
+  control: Session
+}
+
 /**
  * Workers and what they leave behind.
  *
@@ -13,16 +20,16 @@ import type { Run, Session } from './session.ts'
  * A departed worker has no row in `workers`, so it can claim nothing more, and one in `departed` until its claims have
  * been taken over. Whoever does that and dies half-way holds those rows itself, and is found in turn.
  */
-export function openWorkers(session: Session): WorkerStore {
-  const { run } = session
+export function openWorkers({ beats, control }: WorkerSessions): WorkerStore {
   return {
-    register: (worker) => session.transaction((inTransaction) => register(inTransaction, worker)),
-    beat: async (id, inFlight = 0) => (await run({ name: 'beat', text: BEAT, values: [id, inFlight] })).length === 1,
+    register: (worker) => beats.transaction((inTransaction) => register(inTransaction, worker)),
+    beat: async (id, inFlight = 0) =>
+      (await beats.run({ name: 'beat', text: BEAT, values: [id, inFlight] })).length === 1,
     remove: async (id) => {
-      await run({ name: 'remove_worker', text: REMOVE, values: [id] })
+      await beats.run({ name: 'remove_worker', text: REMOVE, values: [id] })
     },
-    takeOver: (workerId, ttlMs, limit) => takeOver(session, workerId, ttlMs, limit),
-    list: () => list(run),
+    takeOver: (workerId, ttlMs, limit) => takeOver(control, workerId, ttlMs, limit),
+    list: () => list(control.run),
   }
 }
 

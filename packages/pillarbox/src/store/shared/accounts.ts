@@ -23,6 +23,7 @@ export function sharedAccounts({ dialect, read, write }: ScriptRunner): AccountS
     insert: (account) => write(() => insertAccount(dialect, account)),
     find: (tenantId, id) => read(() => findAccount(tenantId, id)),
     list: (tenantId, channel) => read(() => listAccounts(tenantId, channel)),
+    listOfProviders: (providers) => read(() => listOfProviders(providers)),
     update: (tenantId, id, changes) =>
       write(() => updateAccount(dialect, tenantId, id, changes)).catch((error: unknown) => {
         if (!isUniqueViolation(error)) throw error
@@ -105,6 +106,16 @@ function* listAccounts(tenantId: string, channel: Channel | undefined): Script<S
     `select ${COLUMNS} from pillarbox.accounts where tenant_id = $1 and removed_at is null ${channel === undefined ? '' : 'and channel = $2'}
       order by priority, created_at, id`,
     channel === undefined ? [tenantId] : [tenantId, channel],
+  )
+  return found.map(accountOf)
+}
+
+function* listOfProviders(providers: readonly string[]): Script<StoredAccount[]> {
+  const { add, values } = parameters()
+  const found = yield* rows(
+    `select ${COLUMNS} from pillarbox.accounts where provider in (${providers.map(add).join(', ')}) and removed_at is null
+      order by created_at, id`,
+    values,
   )
   return found.map(accountOf)
 }

@@ -144,6 +144,29 @@ describe('the audit', () => {
     ])
   })
 
+  it('has who suppressed an address and who lifted that, with the cause', async (t) => {
+    const { store, newId, audit } = await setup(t)
+    const [id, second] = [newId(), newId()]
+    const address = {
+      tenantId: TENANT,
+      channel: 'push',
+      address: 'device-1',
+      error: null,
+      notificationId: null,
+    } as const
+
+    await store.suppressions.insert({ id, ...address, cause: 'dead_address', createdBy: 'system' })
+    await store.suppressions.insert({ id: second, ...address, cause: 'operator', createdBy: 'key:ada' })
+    await store.suppressions.remove(TENANT, id, 'key:bob')
+    await store.suppressions.remove(TENANT, id, 'key:eve')
+
+    assert.deepEqual(audit(`suppression:${id}`), [
+      ['system', 'suppress', 'dead_address'],
+      ['key:bob', 'lift', 'dead_address'],
+    ])
+    assert.deepEqual(audit(`suppression:${second}`), [])
+  })
+
   it('has what operators decided about schedules, with the reason', async (t) => {
     const { store, bench, newId, audit } = await setup(t)
     const schedule = async (): Promise<string> => {

@@ -17,6 +17,11 @@ export interface AuditRow {
   reason?: string | null
 }
 
+/** Which accounts a notification moved from and to, as its audit row says it. */
+export function moveReason(from: string, to: string): string {
+  return `account:${from} → account:${to}`
+}
+
 /** Writes the audit row of a transition, in the transaction of the script that makes it. */
 export function* writeAudit(dialect: Dialect, row: AuditRow): Script<void> {
   yield {

@@ -2,7 +2,7 @@ import type { Contact } from '../store.ts'
 import { textOrNull } from './fields.ts'
 import { instantOf, type Row } from './script.ts'
 
-const NAMES = 'id tenant_id profile_id user_id name phone email locale created_at updated_at'.split(' ')
+const NAMES = 'id tenant_id profile_id user_id name phone email locale version created_at updated_at'.split(' ')
 
 /** The columns `contactOf` reads, of a contact `c`. */
 export const CONTACT_COLUMNS = NAMES.map((name) => `c.${name}`).join(', ')
@@ -20,6 +20,7 @@ export function contactOf(found: Row): Contact {
     phone: textOrNull(found['phone']),
     email: textOrNull(found['email']),
     locale: textOrNull(found['locale']),
+    version: Number(found['version']),
     createdAt: instantOf(found['created_at']),
     updatedAt: instantOf(found['updated_at']),
   }

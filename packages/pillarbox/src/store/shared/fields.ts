@@ -62,3 +62,8 @@ export function storableText(text: string): string {
   if (text.isWellFormed() && !text.includes('\0')) return text
   return text.toWellFormed().replaceAll('\0', '\u{fffd}')
 }
+
+/** The answer to a question that was asked alone. */
+export function only<T>(answers: readonly T[]): T {
+  return answers[0] as T
+}

@@ -1,3 +1,4 @@
+import { addressIdentity } from '../../model/address.ts'
 import type { ListMember, ListStore, Page, PageOf, RecipientList } from '../store.ts'
 import { writeAudit } from './audit.ts'
 import { decodeCursor, invalidCursor, pageOf } from './cursor.ts'
@@ -172,8 +173,9 @@ function* replaceMembers(dialect: Dialect, listId: string, members: readonly Lis
   yield* insertMembers(dialect, listId, [...wanted.values()])
 }
 
+/** Emails that differ by case are one mailbox. */
 function memberKey({ email, phone }: ListMember): string {
-  return JSON.stringify([email, phone].map((part) => part && storableText(part)))
+  return JSON.stringify([email && addressIdentity('email', email), phone].map((part) => part && storableText(part)))
 }
 
 /** Counted, not added up: whatever was on the list twice has been left out. */

@@ -86,11 +86,10 @@ function statusSources(dialect: Dialect, filter: NotificationFilter, given: Para
     if (status === 'sent') {
       const own = [
         'not exists (select 1 from pillarbox.dispatch d where d.notification_id = n.id)',
-        'not exists (select 1 from pillarbox.settled s where s.notification_id = n.id)',
+        `not exists (select 1 from pillarbox.settled s where s.notification_id = n.id and s.status <> 'sent')`,
       ]
       if (filter.staleForMs !== undefined)
-        own.push(`exists (select 1 from pillarbox.attempts x where x.notification_id = n.id and x.outcome = 'accepted'
-          and x.started_at < ${dialect.plus(dialect.now, given.add(-filter.staleForMs))})`)
+        own.push(sentBefore(dialect.plus(dialect.now, given.add(-filter.staleForMs))))
       return { from: LEDGER, key: 'n.id', conditions: own }
     }
     const own = ['n.id = s.notification_id', `s.status = ${given.add(status)}`]
@@ -99,6 +98,13 @@ function statusSources(dialect: Dialect, filter: NotificationFilter, given: Para
     if (reason !== null) own.push(reason)
     return { from: SETTLED, key: 's.notification_id', conditions: own }
   })
+}
+
+/** Since the call that was accepted, or since a receipt said that it was after all. */
+function sentBefore(instant: string): string {
+  return `(exists (select 1 from pillarbox.attempts x where x.notification_id = n.id and x.outcome = 'accepted'
+      and x.started_at < ${instant})
+    or exists (select 1 from pillarbox.settled s where s.notification_id = n.id and s.settled_at < ${instant}))`
 }
 
 /** Null: any status. */

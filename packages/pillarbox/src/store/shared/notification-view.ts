@@ -31,7 +31,7 @@ export const VIEW_COLUMNS = `n.id, n.tenant_id, n.idempotency_key, n.channel, n.
   n.correlation_id, n.execution_id, n.parent_execution_id, n.site, n.triggered_by, n.fallback, n.fallback_of, n.fallback_to,
   n.warnings, n.contact_id, n.conversation_id, n.policy, n.is_scrubbed, n.due_at, n.expires_at, n.created_at,
   d.notification_id as live, d.token, ${IS_RETRYING} as is_retrying, d.visible_at, d.last_error as live_error,
-  s.status as settled_status, s.reason, s.last_error as settled_error, s.delivered_at, s.read_at,
+  s.status as settled_status, s.reason, s.last_error as settled_error, s.settled_at, s.delivered_at, s.read_at,
   a.provider_message_id, a.started_at, a.duration_ms,
   coalesce(d.possible_duplicate, s.possible_duplicate, a.possible_duplicate, false) as possible_duplicate,
   (select count(*) from pillarbox.attempts x where x.notification_id = n.id and not x.late) as attempt_count,
@@ -51,7 +51,8 @@ export function* findNotification(tenantId: string | null, id: string): Script<N
 
 /**
  * Where a notification stands, told by which of the two work tables has a row for it:
- * dispatch → sending (with a token), retrying or queued; settled → its status; neither → sent.
+ * dispatch → sending (with a token), retrying or queued; settled → its status; neither → sent. A settled row says `sent`
+ * where only a receipt could tell that the provider has it.
  */
 export function statusOf(found: Row): NotificationStatus {
   if (found['live'] !== null) {
@@ -104,10 +105,16 @@ export function viewOf(found: Row): NotificationView {
     nextAttemptAt: isWaiting ? instantOf(found['visible_at']) : null,
     possibleDuplicate: booleanOf(found['possible_duplicate']),
     providerMessageId: textOrNull(found['provider_message_id']),
-    sentAt: found['started_at'] === null ? null : instantOf(found['started_at']) + Number(found['duration_ms']),
+    sentAt: sentAt(found),
     deliveredAt: instantOrNull(found['delivered_at']),
     readAt: instantOrNull(found['read_at']),
   }
+}
+
+/** When the provider answered; where only a receipt said that it has it, when that was heard. */
+function sentAt(found: Row): number | null {
+  if (found['started_at'] !== null) return instantOf(found['started_at']) + Number(found['duration_ms'])
+  return found['live'] === null && found['settled_status'] === 'sent' ? instantOf(found['settled_at']) : null
 }
 
 /** One statement, hence one moment: the sum over all statuses is the number of ledger rows. */

@@ -27,8 +27,8 @@ export function sharedPeople(
     findContact: (tenantId, id) => read(() => findContact(tenantId, id)),
     listContacts: (tenantId, filter, page) => read(() => listContacts(tenantId, filter, page)),
     insertContact: (contact, actor) => orTaken(write(() => insertContact(dialect, contact, actor))),
-    updateContact: (tenantId, id, changes, actor) =>
-      orTaken(write(() => updateContact(dialect, { tenantId, id, changes, actor }))),
+    updateContact: (tenantId, id, changes, actor, version) =>
+      orTaken(write(() => updateContact(dialect, { tenantId, id, changes, actor, version }))),
     removeContact: (tenantId, id, actor) => write(() => removeContact(dialect, tenantId, id, actor)),
     findConversation: (tenantId, id) => read(() => findConversation(tenantId, id)),
     listConversations: (tenantId, filter, page) => read(() => listConversations(tenantId, filter, page)),
@@ -101,7 +101,7 @@ function* insertContact(dialect: Dialect, contact: NewContact, actor: string): S
   )
   yield* claimIdentifiers(dialect, contact.tenantId, contact.id, given)
   yield* auditContact(dialect, contact.tenantId, contact.id, 'create', actor)
-  return written ? contactOf(written) : { ...contact, createdAt: 0, updatedAt: 0 }
+  return written ? contactOf(written) : { ...contact, version: 1, createdAt: 0, updatedAt: 0 }
 }
 
 interface ContactUpdate {
@@ -109,6 +109,7 @@ interface ContactUpdate {
   id: string
   changes: Parameters<PeopleStore['updateContact']>[2]
   actor: string
+  version: number | undefined
 }
 
 const IDENTIFYING = { profileId: 'profile', userId: 'user', phone: 'phone', email: 'email' } as const
@@ -122,9 +123,13 @@ const COLUMN_OF = {
 } as const
 
 /** An identifier that is replaced no longer leads to the contact. One that stays is not asked about: it may be shared. */
-function* updateContact(dialect: Dialect, { tenantId, id, changes, actor }: ContactUpdate): Script<Contact | null> {
+function* updateContact(
+  dialect: Dialect,
+  { tenantId, id, changes, actor, version }: ContactUpdate,
+): Script<Contact | 'stale' | null> {
   const current = yield* lockContact(tenantId, id)
   if (!current) return null
+  if (version !== undefined && version !== current.version) return 'stale'
   const given = cleaned(changes)
   const fields = (Object.keys(COLUMN_OF) as (keyof typeof COLUMN_OF)[]).filter(
     (field) => given[field] !== undefined && given[field] !== current[field],
@@ -133,8 +138,8 @@ function* updateContact(dialect: Dialect, { tenantId, id, changes, actor }: Cont
   const { add, values } = parameters()
   const set = fields.map((field) => `${COLUMN_OF[field]} = ${add(given[field] ?? null)}`)
   const changed = yield* row(
-    `update pillarbox.contacts set ${set.join(', ')}, updated_at = ${dialect.now} where id = ${add(current.id)}
-      returning ${CONTACT_RETURNING}`,
+    `update pillarbox.contacts set ${set.join(', ')}, version = version + 1, updated_at = ${dialect.now}
+      where id = ${add(current.id)} returning ${CONTACT_RETURNING}`,
     values,
   )
   for (const field of fields) {

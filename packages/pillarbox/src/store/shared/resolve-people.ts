@@ -278,7 +278,8 @@ function* changeContacts(dialect: Dialect, { tenants }: Decision): Script<Contac
     `update pillarbox.contacts as c set profile_id = coalesce(c.profile_id, g.new_profile),
         user_id = coalesce(c.user_id, g.new_user), name = coalesce(c.name, g.new_name),
         phone = coalesce(c.phone, g.new_phone), email = coalesce(c.email, g.new_email),
-        locale = coalesce(c.locale, g.new_locale), merged_into = g.survivor_id, updated_at = ${dialect.now}
+        locale = coalesce(c.locale, g.new_locale), merged_into = g.survivor_id, version = c.version + 1,
+        updated_at = ${dialect.now}
       from ${given}
       where c.id = g.contact_id and ${IS_UNMERGED} and c.profile_id is not distinct from g.old_profile
         and c.user_id is not distinct from g.old_user

@@ -40,6 +40,8 @@ export interface Dialect {
   share(alias: string): string
   /** The same, and whoever else wants to lock them waits. */
   lock(alias: string): string
+  /** The same, without those that somebody else has locked. */
+  skipLocked(alias: string): string
 }
 
 export type ColumnType = 'text' | 'uuid' | 'json' | 'bigint'

@@ -44,7 +44,8 @@ interface Look<Key> {
 }
 
 /** Whether nothing more can come of a notification `n`, given its rows `d` and `s` in the work tables. */
-const IS_FINAL = `case when d.notification_id is not null then false when s.notification_id is null then n.fallback is null
+const IS_FINAL = `case when d.notification_id is not null then false
+  when s.notification_id is null or s.status = 'sent' then n.fallback is null
   else s.status in ('delivered', 'read', 'failed', 'discarded', 'cancelled') end`
 const WORK_ROWS = `left join pillarbox.dispatch d on d.notification_id = n.id
   left join pillarbox.settled s on s.notification_id = n.id`

@@ -13,8 +13,8 @@ export function sharedTemplates({ dialect, read, write }: ScriptRunner): Templat
     find: (tenantId, id) => read(() => findTemplate(tenantId, id)),
     list: (tenantId, filter, page) => read(() => listTemplates(tenantId, filter, page)),
     ofEventType: (tenantId, eventType) => read(() => templatesOf(tenantId, eventType)),
-    update: (tenantId, id, changes, actor) =>
-      write(() => updateTemplate(dialect, { tenantId, id, changes, actor })).catch((error: unknown) => {
+    update: (tenantId, id, changes, actor, version) =>
+      write(() => updateTemplate(dialect, { tenantId, id, changes, actor, version })).catch((error: unknown) => {
         if (isUniqueViolation(error)) return 'taken' as const
         throw error
       }),
@@ -134,12 +134,17 @@ interface TemplateUpdate {
   id: string
   changes: Parameters<TemplateStore['update']>[2]
   actor: string
+  version: number | undefined
 }
 
 /** Saving a template as it is makes no version of it. */
-function* updateTemplate(dialect: Dialect, { tenantId, id, changes, actor }: TemplateUpdate): Script<Template | null> {
+function* updateTemplate(
+  dialect: Dialect,
+  { tenantId, id, changes, actor, version }: TemplateUpdate,
+): Script<Template | 'stale' | null> {
   const current = yield* lockTemplate(tenantId, id)
   if (!current) return null
+  if (version !== undefined && version !== current.version) return 'stale'
   const wanted = { ...current, ...changes }
   if (WRITABLE.every((field) => JSON.stringify(wanted[field]) === JSON.stringify(current[field]))) return current
   return yield* saveVersion(dialect, wanted, 'update', actor)

@@ -1,5 +1,6 @@
 import type { Channel } from '../../model/channel.ts'
 import type { Address } from '../../model/recipient.ts'
+import { moveReason } from '../shared/audit.ts'
 import { entityOrNull, jsonText } from '../shared/fields.ts'
 import { IS_RETRYING } from '../shared/notification-view.ts'
 import type { Row } from '../shared/script.ts'
@@ -39,8 +40,8 @@ export function sqliteDispatch({ connection, reader, writer, clock }: Connection
 // ── due lanes ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * A skip scan of the claim index: one descent per lane with waiting rows, however many rows it has. A paused account's
- * rows wait; a suspended one's are named, because the dispatcher stops them.
+ * A skip scan of the claim index: one descent per lane with waiting rows, however many rows it has. A paused account has a
+ * hold that ends now and then; a suspended one is named whatever held it, because its rows make no calls.
  */
 const DUE_LANES = `
   with recursive lane (id) as (
@@ -55,7 +56,7 @@ const DUE_LANES = `
   )
   select w.id, a.channel, coalesce(l.breaker, 'closed') as breaker
   from waiting w join pillarbox.accounts a on a.id = w.id left join pillarbox.lanes l on l.account_id = w.id
-  where w.visible_at <= $1 and a.status <> 'paused' and (l.hold_until is null or l.hold_until <= $1)
+  where w.visible_at <= $1 and (a.status = 'suspended' or l.hold_until is null or l.hold_until <= $1)
     and ($2 is null or a.channel in (select value from json_each($2)))
   order by w.visible_at, w.id limit $3`
 
@@ -267,8 +268,10 @@ function complete(
     }
     insertAttempt(connection, now, workerId, completion, 'timely')
     if (completion.to !== 'sent' && completion.to !== 'retrying') settle(connection, now, completion)
-    if (completion.to === 'retrying' && completion.delayMs <= 0) lanes.add(completion.laneId)
+    if (completion.to === 'retrying' && completion.delayMs <= 0)
+      lanes.add(completion.moveTo?.accountId ?? completion.laneId)
     if (completion.outcome === null) auditTransition(connection, completion)
+    if (completion.to === 'retrying' && completion.moveTo) move(connection, completion, completion.moveTo)
     if (completion.next === null) continue
     const next = insertNotification(connection, completion.next, now)
     connection.prepare(LINK_FALLBACK).run(completion.notificationId, next.id)
@@ -339,6 +342,23 @@ function auditTransition(connection: Connection, c: Completion): void {
     from: 'sending',
     to: c.to,
     reason: c.reason,
+  })
+}
+
+const CHANGE_LANE = 'update pillarbox.dispatch set lane_id = $2 where notification_id = $1'
+const CHANGE_ACCOUNT = 'update pillarbox.notifications set account_id = $2, provider = $3 where id = $1'
+
+/** From now on another account's, in the ledger too. */
+function move(connection: Connection, c: Completion, to: NonNullable<Completion['moveTo']>): void {
+  connection.prepare(CHANGE_LANE).run(c.notificationId, to.accountId)
+  connection.prepare(CHANGE_ACCOUNT).run(c.notificationId, to.accountId, to.provider)
+  insertAudit(connection, {
+    tenantId: tenantOf(connection, c.notificationId),
+    actor: 'system',
+    action: 'move',
+    notificationId: c.notificationId,
+    attempt: c.attempt,
+    reason: moveReason(c.laneId, to.accountId),
   })
 }
 

@@ -3,6 +3,7 @@ import type { Store } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { spine } from './migrations/0001-spine.ts'
 import { people } from './migrations/0002-people.ts'
+import { channels } from './migrations/0003-channels.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 
@@ -10,6 +11,7 @@ import { untilFree } from './until-free.ts'
 const MIGRATIONS = [
   { name: 'spine', sql: spine },
   { name: 'people', sql: people },
+  { name: 'channels', sql: channels },
 ] as const
 
 /** Bringing the schema up to date, forward only. */

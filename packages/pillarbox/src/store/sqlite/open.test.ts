@@ -157,7 +157,7 @@ describe('a file', () => {
 })
 
 describe('what others commit', () => {
-  it('wakes subscribers for both topics, and own commits do not', async (t) => {
+  it('wakes subscribers for every topic, and own commits do not', async (t) => {
     const looks: (() => void)[] = []
     const clock: Clock = { ...realClock, sleep: () => new Promise<void>((resolve) => looks.push(resolve)) }
     const look = async (): Promise<void> => {
@@ -175,7 +175,7 @@ describe('what others commit', () => {
 
     host.exec(`update pillarbox_tenants set name = 'b'`)
     await look()
-    assert.deepEqual(heard, ['events', 'dispatch'])
+    assert.deepEqual(heard, ['events', 'dispatch', 'receipts', 'inbox'])
 
     unsubscribe()
     await look()

@@ -2,6 +2,7 @@ import type { Clock, Logger } from '../../model/ports.ts'
 import { sharedAccounts } from '../shared/accounts.ts'
 import { sharedCatalogue } from '../shared/catalogue.ts'
 import { sharedEvents } from '../shared/events.ts'
+import { sharedInbox } from '../shared/inbox.ts'
 import { sharedInstance } from '../shared/instance.ts'
 import { sharedKeys } from '../shared/keys.ts'
 import { sharedLanes } from '../shared/lanes.ts'
@@ -12,6 +13,8 @@ import { sharedPlan } from '../shared/plan.ts'
 import { sharedReceipts } from '../shared/receipts.ts'
 import { sharedSchedules } from '../shared/schedules.ts'
 import { row } from '../shared/script.ts'
+import { sharedSealed } from '../shared/sealed.ts'
+import { sharedSuppressions } from '../shared/suppressions.ts'
 import { sharedTemplates } from '../shared/templates.ts'
 import { sharedTenants } from '../shared/tenants.ts'
 import type { Store } from '../store.ts'
@@ -22,6 +25,7 @@ import { sqliteLanes } from './lanes.ts'
 import { sqliteSchema } from './migrate.ts'
 import { sqliteNotifications } from './notifications.ts'
 import { sqlitePlan } from './plan.ts'
+import { receiptParts } from './receipts.ts'
 import { dialect, scriptRunner } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 import { sqliteWake } from './wake.ts'
@@ -97,7 +101,9 @@ function compose({ connection, reader, writer, clock, watch, open }: Parts): Sto
     plan: { ...sharedPlan(run), ...sqlitePlan(connections) },
     notifications: { ...sharedNotifications(run), ...sqliteNotifications(connections) },
     dispatch: sqliteDispatch(connections),
-    receipts: sharedReceipts(run),
+    receipts: sharedReceipts(run, receiptParts(connections)),
+    suppressions: sharedSuppressions(run, { dispatching: run }),
+    inbox: sharedInbox(run),
     lanes: { ...sharedLanes(run), ...sqliteLanes(connections) },
     workers: sqliteWorkers(connections),
     tenants: sharedTenants(run),
@@ -109,6 +115,7 @@ function compose({ connection, reader, writer, clock, watch, open }: Parts): Sto
     lists: sharedLists(run, { planning: run }),
     schedules: sharedSchedules(run),
     instance: sharedInstance(run),
+    sealed: sharedSealed(run),
     wake,
     close: async () => {
       wake.close()

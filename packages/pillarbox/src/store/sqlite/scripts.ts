@@ -18,6 +18,7 @@ export const dialect: Dialect = {
   // Nobody else writes while a transaction of this engine runs.
   share: () => '',
   lock: () => '',
+  skipLocked: () => '',
 }
 
 /** Runs shared scripts: reads at once, writes in the group commit. */

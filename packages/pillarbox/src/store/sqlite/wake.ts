@@ -10,7 +10,7 @@ export interface WakeOptions {
 }
 
 const LOOK_EVERY_MS = 25
-const TOPICS: readonly WakeTopic[] = ['events', 'dispatch']
+const TOPICS: readonly WakeTopic[] = ['events', 'dispatch', 'receipts', 'inbox']
 
 /**
  * Hints from other processes, and from the host's own connections to the file: whatever they commit changes the

@@ -1,5 +1,6 @@
 import { spine } from './0001-spine.ts'
 import { people } from './0002-people.ts'
+import { channels } from './0003-channels.ts'
 
 export interface Migration {
   version: number
@@ -11,4 +12,5 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'spine', sql: spine },
   { version: 2, name: 'people', sql: people },
+  { version: 3, name: 'channels', sql: channels },
 ]

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import { freshDatabase } from '../../../../../test/postgres/database.ts'
+import type { Clock, Logger } from '../../model/ports.ts'
+import { createBench } from '../conformance/fixtures.ts'
+import { openPostgres } from './open.ts'
+
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+const clock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: (ms, signal) => wait(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {}),
+}
+/** Longer than a beat takes, and shorter than any lock is waited for. */
+const SOON_MS = 2_000
+
+async function setup(t: TestContext) {
+  const database = await freshDatabase()
+  const store = await openPostgres({ url: database.url, clock, logger: silent })
+  const other = new pg.Client({ connectionString: database.url })
+  t.after(async () => {
+    await store.close()
+    await other.end()
+    await database.drop()
+  })
+  await store.migrate()
+  await other.connect()
+  const bench = await createBench({ store, advance: (ms) => wait(ms), close: () => store.close() })
+  return { store, bench, other }
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T | 'still waiting'> {
+  const ended = new AbortController()
+  try {
+    return await Promise.race([work, wait(ms, 'still waiting' as const, { signal: ended.signal })])
+  } finally {
+    ended.abort()
+  }
+}
+
+describe('workers on PostgreSQL', () => {
+  it('beat while a take-over waits for a row that somebody holds', async (t) => {
+    const { store, bench, other } = await setup(t)
+    const [lane, dead, living] = [await bench.lane(), await bench.worker(), await bench.worker()]
+    const [id = ''] = await bench.enqueue(lane)
+    await bench.claim(dead, lane)
+    await store.workers.remove(dead)
+    // A result that is being written by a process which has stopped in the middle of it.
+    await other.query('begin')
+    await other.query('select from pillarbox.dispatch where notification_id = $1 for update', [id])
+
+    const takingOver = store.workers.takeOver(living, 60_000, 10)
+    assert.equal(await within(100, takingOver), 'still waiting')
+    const isAlive = await within(SOON_MS, store.workers.beat(living))
+
+    assert.equal(isAlive, true)
+    await other.query('rollback')
+    assert.deepEqual(
+      (await takingOver).map(({ notificationId }) => notificationId),
+      [id],
+    )
+  })
+
+  it('give a beat up that is not answered, long before they would be taken for dead', async (t) => {
+    const { store, bench, other } = await setup(t)
+    const worker = await bench.worker()
+    await other.query('begin')
+    await other.query('select from pillarbox.workers where id = $1 for update', [worker])
+
+    const failed = store.workers.beat(worker).then(
+      () => 'beaten',
+      (error: { code?: string }) => error.code,
+    )
+
+    assert.equal(await within(8_000, failed), 'store_unavailable')
+    await other.query('rollback')
+    assert.equal(await store.workers.beat(worker), true)
+  })
+})

@@ -1,0 +1,250 @@
+import { createHash } from 'node:crypto'
+import type {
+  CallbackFilter,
+  CallbackResult,
+  CallbackStatus,
+  NewCallback,
+  Page,
+  PageOf,
+  ReceiptStore,
+  RefusedCallbacks,
+  RefusedCount,
+  StoredCallback,
+} from '../store.ts'
+import { writeAudit } from './audit.ts'
+import { decodeCursor, invalidCursor, pageOf } from './cursor.ts'
+import { only, textOrNull } from './fields.ts'
+import { parameters } from './parameters.ts'
+import { type Dialect, instantOf, jsonOf, type Row, row, rows, type Script, type ScriptRunner } from './script.ts'
+
+type CallbackStore = Pick<
+  ReceiptStore,
+  'keep' | 'take' | 'settle' | 'replay' | 'callbacks' | 'countRefused' | 'refused'
+>
+
+export interface CallbackParts {
+  /** Runs what vendors and the loop wait for, so that nothing people look at gets in their way. */
+  applying: ScriptRunner
+  /** How calls that come together are answered together: callbacks come by the dozen, and each is a commit or two. */
+  together<In, Out>(
+    work: (items: readonly In[]) => Promise<readonly Out[]>,
+  ): (items: readonly In[]) => Promise<readonly Out[]>
+}
+
+export function sharedCallbacks(
+  { dialect, read, write }: ScriptRunner,
+  { applying, together }: CallbackParts,
+): CallbackStore {
+  const keep = together((callbacks: readonly NewCallback[]) => applying.write(() => keepAll(dialect, callbacks)))
+  const settle = together((settled: readonly Settled[]) => applying.write(() => settleAll(dialect, settled)))
+  return {
+    keep: async (callback) => only(await keep([callback])),
+    // Looking for work where there is none costs no transaction.
+    take: async (limit, leaseMs) =>
+      (await applying.read(() => isAnyDue(dialect))) ? applying.write(() => take(dialect, limit, leaseMs)) : [],
+    settle: async (id, result) => only(await settle([{ id, result }])),
+    replay: (id, actor) => write(() => replay(dialect, id, actor)),
+    callbacks: (filter, page) => read(() => listCallbacks(filter, page)),
+    countRefused: async (counts) => {
+      if (counts.length > 0) await applying.write(() => countRefused(dialect, counts))
+    },
+    refused: () => read(listRefused),
+  }
+}
+
+const COLUMNS = `id, source, tenant_id, account_ids, headers, body, status, attempt_count, reports, matched, moved, unreadable,
+  received_at`
+
+function callbackOf(found: Row): StoredCallback {
+  return {
+    id: Number(found['id']),
+    source: String(found['source']),
+    tenantId: textOrNull(found['tenant_id']),
+    accountIds: jsonOf<string[]>(found['account_ids']),
+    headers: jsonOf<Record<string, string>>(found['headers']),
+    body: Buffer.from(String(found['body']), 'base64'),
+    status: String(found['status']) as CallbackStatus,
+    attemptCount: Number(found['attempt_count']),
+    receivedAt: instantOf(found['received_at']),
+    result:
+      found['reports'] === null
+        ? null
+        : {
+            reports: Number(found['reports']),
+            matched: Number(found['matched']),
+            moved: Number(found['moved']),
+            unreadable: Number(found['unreadable']),
+          },
+  }
+}
+
+/** The same bytes under another proof are another callback: they speak for other accounts. */
+function digestOf({ tenantId, accountIds, body }: NewCallback): string {
+  return createHash('sha256')
+    .update(`${JSON.stringify([tenantId, [...accountIds].sort()])}\n`)
+    .update(body)
+    .digest('base64url')
+}
+
+/** In the order of their digests, so that two processes wait for each other instead of deadlocking. */
+function* keepAll(dialect: Dialect, callbacks: readonly NewCallback[]): Script<boolean[]> {
+  const columns = {
+    source: 'text',
+    tenant_id: 'text',
+    account_ids: 'json',
+    headers: 'json',
+    body: 'text',
+    digest: 'text',
+  } as const
+  const given = callbacks.map((callback) => ({
+    source: callback.source,
+    tenant_id: callback.tenantId,
+    account_ids: JSON.stringify(callback.accountIds),
+    headers: JSON.stringify(callback.headers),
+    body: callback.body.toString('base64'),
+    digest: digestOf(callback),
+  }))
+  const { add, values } = parameters()
+  const written = yield* rows(
+    `insert into pillarbox.callbacks (source, tenant_id, account_ids, headers, body, digest, next_attempt_at, received_at)
+      select g.source, g.tenant_id, g.account_ids, g.headers, g.body, g.digest, ${dialect.now}, ${dialect.now}
+      from ${dialect.table('g', columns, given, add)} where true order by g.digest, g.source
+      on conflict (source, digest) do nothing returning source, digest`,
+    values,
+  )
+  const kept = new Set(written.map(({ source, digest }) => `${String(source)} ${String(digest)}`))
+  // Of several that are the same, one was kept.
+  return given.map(({ source, digest }) => kept.delete(`${source} ${digest}`))
+}
+
+function* isAnyDue(dialect: Dialect): Script<boolean> {
+  const found = yield* row(
+    `select 1 as found from pillarbox.callbacks where status = 'pending' and next_attempt_at <= ${dialect.now} limit 1`,
+  )
+  return found !== null
+}
+
+/**
+ * A lease is nothing but a later time: one that runs out leaves the callback due, and nobody has to notice. Materialized
+ * on purpose: inlined, the planner may run the limited select more than once and take more than `limit`.
+ */
+function* take(dialect: Dialect, limit: number, leaseMs: number): Script<StoredCallback[]> {
+  const taken = yield* rows(
+    `with due as materialized (
+        select c.id as due_id from pillarbox.callbacks c where c.status = 'pending' and c.next_attempt_at <= ${dialect.now}
+        order by c.next_attempt_at limit $1 ${dialect.skipLocked('c')}
+      )
+      update pillarbox.callbacks as c
+      set next_attempt_at = ${dialect.plus(dialect.now, '$2')}, attempt_count = c.attempt_count + 1
+      from due where c.id = due.due_id
+      returning ${COLUMNS}`,
+    [limit, Math.round(leaseMs)],
+  )
+  return taken.map(callbackOf).sort((a, b) => a.id - b.id)
+}
+
+interface Settled {
+  id: number
+  result: CallbackResult
+}
+
+function* settleAll(dialect: Dialect, settled: readonly Settled[]): Script<undefined[]> {
+  const columns = {
+    given_id: 'bigint',
+    given_status: 'text',
+    given_reports: 'bigint',
+    given_matched: 'bigint',
+    given_moved: 'bigint',
+    given_unreadable: 'bigint',
+    delay_ms: 'bigint',
+  } as const
+  const given = settled.map(({ id, result }) => ({
+    given_id: id,
+    given_status: result.status,
+    given_reports: result.reports,
+    given_matched: result.matched,
+    given_moved: result.moved,
+    given_unreadable: result.unreadable,
+    delay_ms: Math.max(0, Math.round(result.delayMs)),
+  }))
+  const { add, values } = parameters()
+  yield {
+    text: `update pillarbox.callbacks as c set status = g.given_status, reports = g.given_reports,
+        matched = g.given_matched, moved = g.given_moved, unreadable = g.given_unreadable,
+        next_attempt_at = case when g.given_status = 'pending' then ${dialect.plus(dialect.now, 'g.delay_ms')} end
+      from ${dialect.table('g', columns, given, add)} where c.id = g.given_id`,
+    values,
+  }
+  return settled.map(() => undefined)
+}
+
+function* replay(dialect: Dialect, id: number, actor: string): Script<boolean> {
+  if (!Number.isSafeInteger(id)) return false
+  const found = yield* row(
+    `select c.tenant_id, c.status from pillarbox.callbacks c where c.id = $1 ${dialect.lock('c')}`,
+    [id],
+  )
+  if (!found) return false
+  yield {
+    text: `update pillarbox.callbacks set status = 'pending', attempt_count = 0, next_attempt_at = ${dialect.now}
+      where id = $1`,
+    values: [id],
+  }
+  yield* writeAudit(dialect, {
+    tenantId: textOrNull(found['tenant_id']),
+    actor,
+    action: 'replay',
+    subject: `callback:${id}`,
+    from: String(found['status']),
+    to: 'pending',
+  })
+  return true
+}
+
+function* listCallbacks(filter: CallbackFilter, page: Page): Script<PageOf<StoredCallback>> {
+  const { add, values } = parameters()
+  const where: string[] = []
+  if (filter.source !== undefined) where.push(`source = ${add(filter.source)}`)
+  if (filter.tenantId !== undefined) where.push(`tenant_id = ${add(filter.tenantId)}`)
+  if (filter.status !== undefined) where.push(`status = ${add(filter.status)}`)
+  if (page.cursor !== undefined) {
+    const before = Number(decodeCursor(page.cursor, 1)[0])
+    if (!Number.isSafeInteger(before)) throw invalidCursor()
+    where.push(`id < ${add(before)}`)
+  }
+  const found = yield* rows(
+    `select ${COLUMNS} from pillarbox.callbacks ${where.length > 0 ? `where ${where.join(' and ')}` : ''}
+      order by id desc limit ${add(page.limit + 1)}`,
+    values,
+  )
+  return pageOf(found.map(callbackOf), page.limit, ({ id }) => [String(id)])
+}
+
+/** In the order of their keys, so that two processes wait for each other instead of deadlocking. */
+function* countRefused(dialect: Dialect, counts: readonly RefusedCount[]): Script<void> {
+  const sums = new Map<string, { source: string; tenant: string; why: string; count: number }>()
+  for (const { source, tenantId, why, count } of counts) {
+    const key = JSON.stringify([source, tenantId ?? '', why])
+    sums.set(key, { source, tenant: tenantId ?? '', why, count: count + (sums.get(key)?.count ?? 0) })
+  }
+  for (const [, { source, tenant, why, count }] of [...sums].sort(([a], [b]) => (a < b ? -1 : 1)))
+    yield {
+      text: `insert into pillarbox.refused_callbacks as r (source, tenant_id, why, count, last_at)
+        values ($1, $2, $3, $4, ${dialect.now})
+        on conflict (source, tenant_id, why) do update set count = r.count + excluded.count, last_at = excluded.last_at`,
+      values: [source, tenant, why, count],
+    }
+}
+
+function* listRefused(): Script<RefusedCallbacks[]> {
+  const found = yield* rows(
+    'select source, tenant_id, why, count, last_at from pillarbox.refused_callbacks order by source, tenant_id, why',
+  )
+  return found.map((refused) => ({
+    source: String(refused['source']),
+    tenantId: String(refused['tenant_id']) || null,
+    why: String(refused['why']),
+    count: Number(refused['count']),
+    lastAt: instantOf(refused['last_at']),
+  }))
+}

@@ -1,0 +1,21 @@
+import { linkTakers, mergeReceipts } from '../shared/merge-receipts.ts'
+import type { ReceiptParts } from '../shared/receipts.ts'
+import { insertNotification } from './notifications.ts'
+import { type Connections, dialect, runScript, scriptRunner } from './scripts.ts'
+
+/** What comes together shares a commit anyway. */
+export function receiptParts(connections: Connections): ReceiptParts {
+  const { connection, writer } = connections
+  return {
+    applying: scriptRunner(connections),
+    together: (work) => work,
+    merge: (receipts) =>
+      writer.write((now) => {
+        const { answers, takers } = runScript(connection, mergeReceipts(dialect, receipts))
+        if (takers.length === 0) return answers
+        const links = takers.map(({ id, next }) => ({ id, nextId: insertNotification(connection, next, now).id }))
+        runScript(connection, linkTakers(dialect, links))
+        return answers
+      }),
+  }
+}
