@@ -88,6 +88,8 @@ export async function startSmtpServer(options: SmtpOptions = {}): Promise<SmtpSe
           ? accessTokens?.has(auth.accessToken ?? '') === true
           : users !== undefined && auth.username !== undefined && users[auth.username] === auth.password
       if (isGood) return callback(null, { user: auth.username ?? 'somebody' })
+      // As Google and Microsoft do: first what is wrong, as a challenge, then the refusal.
+      if (auth.method === 'XOAUTH2') return callback(null, { data: { status: '401', schemes: 'bearer' } })
       return callback(Object.assign(new Error('5.7.8 Authentication credentials invalid'), { responseCode: 535 }))
     },
     onMailFrom: (_address, _session, callback) => callback(replyAt('mail')),

@@ -3,6 +3,7 @@ import type { Provider } from './channel.ts'
 import { acsProvider } from './email/acs.ts'
 import { sesProvider } from './email/ses.ts'
 import { smtpProvider } from './email/smtp.ts'
+import { type InboxPort, inboxProvider } from './in_app/inbox.ts'
 import type { Dial, Outbound } from './outbound.ts'
 import { fcmProvider } from './push/fcm.ts'
 import { wnsProvider } from './push/wns.ts'
@@ -17,6 +18,7 @@ export interface ProviderDeps {
   outbound: Outbound
   dial: Dial
   clock: Clock
+  inbox: InboxPort
 }
 
 /** Every provider that speaks to a real vendor. A new one is a file and a line here. */
@@ -32,6 +34,7 @@ export function allProviders(deps: ProviderDeps): Provider[] {
     acsProvider(deps),
     fcmProvider(deps),
     wnsProvider(deps),
+    inboxProvider(deps),
     webhookProvider(deps),
   ]
 }

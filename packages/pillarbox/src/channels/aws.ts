@@ -4,7 +4,7 @@ import type { Outcome } from '../model/outcome.ts'
 import type { Clock } from '../model/ports.ts'
 import { type AwsErrors, type AwsRefusal, awsRule } from './aws-errors.ts'
 import type { Field, Verification } from './channel.ts'
-import { endpoint } from './fields.ts'
+import { endpoint, headerSecret, matching } from './fields.ts'
 import type { Outbound, OutboundAnswer, OutboundFailure, OutboundRequest } from './outbound.ts'
 import { optionalSdk } from './sdk.ts'
 import { at, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from './vendor-answers.ts'
@@ -285,20 +285,30 @@ function keyOf({ region, endpoint: own, credentials }: AwsConfig): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64')
 }
 
-const region = (value: unknown): string | null =>
-  typeof value === 'string' && /^[a-z]{2,5}(?:-[a-z]{2,16}){1,3}-\d{1,2}$/.test(value)
-    ? null
-    : 'must be a region such as eu-central-1'
+const REGION = '[a-z]{2,5}(?:-[a-z]{2,16}){1,3}-[0-9]{1,2}'
+
+/** A name that AWS knows a resource by, or the resource's ARN. */
+export const awsName = matching(/^[A-Za-z0-9_:/+-]{1,256}$/, 'a name of letters, digits, _ and -, or an ARN')
 
 /** Settings and secrets of every AWS account. */
 export const awsSettings: Readonly<Record<string, Field>> = {
-  region: { words: 'The AWS region, such as eu-central-1.', isRequired: true, problem: region },
-  topicArn: { words: 'The SNS topic that receipts come from; others are refused.' },
+  region: {
+    words: 'The AWS region, such as eu-central-1.',
+    isRequired: true,
+    problem: matching(new RegExp(`^${REGION}$`), 'a region such as eu-central-1'),
+  },
+  topicArn: {
+    words: 'The SNS topic that receipts come from; others are refused.',
+    problem: matching(
+      new RegExp(`^arn:aws[a-z-]{0,20}:sns:${REGION}:[0-9]{12}:[A-Za-z0-9_-]{1,256}(?:\\.fifo)?$`),
+      'the ARN of an SNS topic, such as arn:aws:sns:eu-central-1:123456789012:receipts',
+    ),
+  },
   endpoint,
 }
 
 export const awsSecrets: Readonly<Record<string, Field>> = {
-  accessKeyId: { words: 'The id of the access key.', isRequired: true },
-  secretAccessKey: { words: 'The access key’s secret.', isRequired: true },
-  sessionToken: { words: 'The token of temporary credentials.' },
+  accessKeyId: { words: 'The id of the access key.', isRequired: true, problem: headerSecret },
+  secretAccessKey: { words: 'The access key’s secret.', isRequired: true, problem: headerSecret },
+  sessionToken: { words: 'The token of temporary credentials.', problem: headerSecret },
 }

@@ -13,10 +13,14 @@ export interface Provider {
   /** The name accounts use, e.g. `sandbox`. */
   readonly name: string
   readonly channels: readonly Channel[]
+  /** What it sends and by which service, in a sentence or two, for the reference page. */
+  readonly words?: string
+  /** The npm package of the vendor that it needs, where it does not speak the vendor's protocol itself. */
+  readonly sdk?: string
   /** What an account of this provider is made of, for its check, its errors and the reference page. */
   readonly fields?: ProviderFields
   /** What else is wrong with an account's settings, told when they are saved; none when they can be used. */
-  checkSettings?(settings: Record<string, unknown>): FieldError[]
+  checkSettings?(settings: Record<string, unknown>, secretNames: readonly string[]): FieldError[]
   /** What may be done when the outcome of a call is unknown. */
   readonly capability: (account: Account) => Capability
   /** One call. Must settle soon after `signal` aborts; whatever it then answers is believed. */
@@ -39,8 +43,12 @@ export interface Field {
   /** What it is, in a sentence. */
   words: string
   isRequired?: boolean
-  /** What is wrong with a value; null: nothing. Default: any text. */
+  /** What is wrong with a value; null: nothing. Default: any text of one line. */
   problem?(value: unknown): string | null
+  /** It says where to connect to: whoever saves an address that would be refused is warned at once. */
+  dials?: boolean
+  /** What an object is made of, in place of `problem`. */
+  parts?: Readonly<Record<string, Field>>
 }
 
 export type Verification = { isGood: true; detail: string } | { isGood: false; error: string }

@@ -1,64 +1,101 @@
-import type { FieldError } from '../model/errors.ts'
-import type { Field, ProviderFields } from './channel.ts'
+import { isIP } from 'node:net'
+import { domainToASCII } from 'node:url'
+import { isEmail, isPhone } from '../model/address.ts'
+import type { Field } from './channel.ts'
 
-/** Checks of settings that several providers share; each answers what is wrong, or null. */
+/** Checks of settings and secrets that several providers share; each answers what is wrong, or null. */
+type Check = (value: unknown) => string | null
 
-export const text = (value: unknown): string | null =>
-  typeof value === 'string' && value.trim() !== '' && value.length <= 2_048 ? null : 'must be text'
+const LONGEST = 2_048
+const LONGEST_SECRET = 16_384
+/** Also the line breaks of Unicode, which some programs take for real ones. */
+const CONTROL = /[\p{Cc}\u2028\u2029]/u
 
-export const digits = (value: unknown): string | null =>
-  typeof value === 'string' && /^\d{1,32}$/.test(value) ? null : 'must be digits, as text'
+/** One line: whatever ends up in a header, a URL or a log cannot begin another. */
+const lineOf =
+  (longest: number): Check =>
+  (value) => {
+    if (typeof value !== 'string' || value.trim() === '') return 'must be text'
+    if (value.length > longest) return `must not be longer than ${longest} characters`
+    return CONTROL.test(value) ? 'must not contain line breaks or other control characters' : null
+  }
 
-export const httpUrl = (value: unknown): string | null =>
-  typeof value === 'string' && /^https?:\/\/[^\s]+$/.test(value) && URL.canParse(value)
-    ? null
-    : 'must be a URL with http or https'
+export const text = lineOf(LONGEST)
 
-export const emailAddress = (value: unknown): string | null =>
-  typeof value === 'string' &&
-  /^(?:[^<>\r\n]{0,200}<[^<>@\s]{1,64}@[^<>@\s]{1,255}>|[^<>@\s]{1,64}@[^<>@\s]{1,255})$/.test(value)
-    ? null
-    : 'must be an email address, also as "Name <address>"'
+export const secretText = lineOf(LONGEST_SECRET)
+
+/** Text of a certain form; `words` complete "must be …". */
+export const matching =
+  (pattern: RegExp, words: string): Check =>
+  (value) =>
+    text(value) ?? (pattern.test(value as string) ? null : `must be ${words}`)
+
+export const digits = matching(/^[0-9]{1,32}$/, 'digits, as text')
 
 export const oneOf =
-  (...values: readonly string[]) =>
-  (value: unknown): string | null =>
+  (...values: readonly string[]): Check =>
+  (value) =>
     values.includes(value as string) ? null : `must be one of ${values.join(', ')}`
+
+export const wholeNumber =
+  (from: number, to: number): Check =>
+  (value) =>
+    Number.isInteger(value) && Number(value) >= from && Number(value) <= to
+      ? null
+      : `must be a number from ${from} to ${to}`
+
+export const httpUrl: Check = (value) => {
+  const problem = text(value)
+  if (problem !== null) return problem
+  const given = value as string
+  if (!/^https?:\/\/[^\s]+$/i.test(given) || !URL.canParse(given)) return 'must be a URL with http or https'
+  const { username, password } = new URL(given)
+  return username === '' && password === '' ? null : 'must not hold a user or password: give them under secrets'
+}
+
+const baseUrl: Check = (value) =>
+  httpUrl(value) ??
+  (/[?#]/.test(value as string) ? 'must be scheme, host, port and a prefix, without a query or fragment' : null)
+
+const LABEL = '[\\p{L}\\p{N}_](?:[\\p{L}\\p{N}_-]{0,61}[\\p{L}\\p{N}_])?'
+const HOST = new RegExp(`^${LABEL}(?:\\.${LABEL})*\\.?$`, 'u')
+
+export const hostName: Check = (value) =>
+  text(value) ??
+  (isIP(value as string) !== 0 || ((value as string).length <= 253 && HOST.test(value as string))
+    ? null
+    : 'must be a host name or an IP address, without scheme or port')
+
+/** `Name <address>`, or an address alone. */
+export const emailAddress: Check = (value) => {
+  const problem = text(value)
+  if (problem !== null) return problem
+  const given = (value as string).trim()
+  const address = /^[^<>]{0,200}<([^<>]+)>$/.exec(given)?.[1] ?? given
+  const at = address.lastIndexOf('@')
+  const ascii = `${address.slice(0, at + 1)}${domainToASCII(address.slice(at + 1))}`
+  return isEmail(ascii) ? null : 'must be an email address, also as "Name <address>"'
+}
+
+export const phoneNumber: Check = (value) =>
+  text(value) ??
+  (isPhone(value as string) ? null : 'must be a telephone number with its country code, such as +15550100123')
+
+/** What goes out in an HTTP header: a stray line break or space from copying would make every call fail. */
+export const headerSecret: Check = (value) =>
+  secretText(value) ?? (/^[\x21-\x7e]+$/.test(value as string) ? null : 'must be printable ASCII without spaces')
 
 /** Every HTTP provider takes it. */
 export const endpoint: Field = {
   words: 'Replaces the vendor’s base URL: scheme, host, port, optional prefix.',
-  problem: httpUrl,
+  problem: baseUrl,
+  dials: true,
 }
 
-/** What is wrong with an account's settings and secrets by what the provider says it takes. */
-export function fieldProblems(
-  fields: ProviderFields,
-  settings: Record<string, unknown>,
-  secretNames: readonly string[],
-): FieldError[] {
-  const problems: FieldError[] = []
-  for (const [name, field] of Object.entries(fields.settings)) {
-    const value = settings[name]
-    const isGiven = value !== undefined && value !== null
-    if (!isGiven && field.isRequired)
-      problems.push({ path: `/settings/${name}`, message: `is missing: ${field.words}` })
-    const problem = isGiven ? (field.problem ?? text)(value) : null
-    if (problem !== null) problems.push({ path: `/settings/${name}`, message: problem })
-  }
-  for (const name of Object.keys(fields.secrets))
-    if (Object.hasOwn(settings, name) && !Object.hasOwn(fields.settings, name))
-      problems.push({
-        path: `/settings/${name}`,
-        message: 'is a secret: give it under secrets, where nobody can read it',
-      })
-  for (const [name, field] of Object.entries(fields.secrets))
-    if (field.isRequired && !secretNames.includes(name))
-      problems.push({ path: `/secrets/${name}`, message: `is missing: ${field.words}` })
-  return problems
-}
+/** Email: every provider of it takes these. */
+export const replyTo: Field = { words: 'Where answers go.', problem: emailAddress }
 
-/** Settings that the provider does not know: kept, and probably a slip of the pen. */
-export function unknownSettings(fields: ProviderFields, settings: Record<string, unknown>): string[] {
-  return Object.keys(settings).filter((name) => !Object.hasOwn(fields.settings, name))
+export const listUnsubscribe: Field = {
+  words: 'An https or mailto address to leave the list by; `{notificationId}` is filled in.',
+  problem: matching(/^(?:https:\/\/|mailto:)[^\s<>]+$/, 'an https:// or mailto: address'),
 }

@@ -29,6 +29,14 @@ const MOST_TOKENS = 1_000
 
 export function createTokenCache({ outbound, clock }: { outbound: Outbound; clock: Clock }): TokenCache {
   const known = new Map<string, { token: Promise<Token>; until: number }>()
+  const keys = new WeakMap<readonly string[], string>()
+
+  /** Whoever hands in the same list again saves the hashing. */
+  function keyOf(of: readonly string[]): string {
+    const key = keys.get(of) ?? hashOf(of)
+    keys.set(of, key)
+    return key
+  }
 
   async function ask({ url, form, signal }: TokenRequest): Promise<{ token: Token; lifeMs: number }> {
     const answer = await outbound.request({
@@ -78,6 +86,6 @@ export function createTokenCache({ outbound, clock }: { outbound: Outbound; cloc
 }
 
 /** Hashed, so that no secret is kept as a key. */
-function keyOf(of: readonly string[]): string {
+function hashOf(of: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(of)).digest('base64')
 }

@@ -10,9 +10,12 @@ export type Rule =
   | { does: 'defer'; afterMs: number }
   /** Can never succeed as written. */
   | { does: 'fail'; reason: 'template_rejected' | 'content_rejected' | 'permanent_refusal' }
-  /** The address is unusable on this channel. */
+  /**
+   * The address will never be any good on this channel, and is remembered: only where the vendor says so of the address
+   * itself, and never where a mistake in the account would look the same.
+   */
   | { does: 'dead' }
-  /** Cannot be reached on this channel now; the address may be fine. */
+  /** Cannot be reached on this channel, as far as this message goes; the address may be fine. */
   | { does: 'fallback'; reason?: Reason }
   /** The account, its credentials or its sender is broken. */
   | { does: 'halt' }

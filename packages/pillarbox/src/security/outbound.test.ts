@@ -29,6 +29,15 @@ const http = async (t: TestContext, listener: RequestListener): Promise<string> 
   return `http://${await listening(t, server)}`
 }
 
+async function countingServer(t: TestContext): Promise<{ url: string; connections(): number }> {
+  const ports = new Set<number | undefined>()
+  const url = await http(t, (request, response) => {
+    ports.add(request.socket.remotePort)
+    response.end('ok')
+  })
+  return { url, connections: () => ports.size }
+}
+
 function answerOf(result: OutboundAnswer | OutboundFailure): OutboundAnswer {
   if (result.kind !== 'answer') assert.fail(`${result.code}: ${result.error}`)
   return result
@@ -136,6 +145,18 @@ describe('outbound requests', () => {
     assert.deepEqual([code, hasLeft], ['connection_lost', true])
   })
 
+  it('may have arrived when the connection breaks in the middle of the answer', async (t) => {
+    const cut = await http(t, (_, response) => {
+      response.writeHead(200, { 'content-length': '10' })
+      response.write('half', () => response.destroy())
+    })
+    const { post } = setup(t)
+
+    const { code, hasLeft } = failureOf(await post(cut, 'x'))
+
+    assert.deepEqual([code, hasLeft], ['connection_lost', true])
+  })
+
   it('end when the first byte, or the last, is late, and may then have arrived', async (t) => {
     const silent = await http(t, () => {})
     const slow = await http(t, (_, response) => {
@@ -194,6 +215,19 @@ describe('outbound requests', () => {
     assert.deepEqual([code, hasLeft], ['malformed_answer', true])
   })
 
+  it('tell nothing that looks like a secret', async (t) => {
+    const { get } = setup(t, {
+      lookup: async () => {
+        throw Object.assign(new Error('no'), { code: 'password=hunter2-hunter2' })
+      },
+    })
+
+    const { error } = failureOf(await get('http://names.example/?token=hunter2-hunter2'))
+
+    assert.match(error, /^the name names\.example cannot be resolved/)
+    assert.ok(!error.includes('hunter2'))
+  })
+
   it('refuse what is no request', async (t) => {
     const { get } = setup(t)
 
@@ -204,15 +238,23 @@ describe('outbound requests', () => {
   })
 
   it('use a connection again', async (t) => {
-    const ports = new Set<number | undefined>()
-    const url = await http(t, (request, response) => {
-      ports.add(request.socket.remotePort)
-      response.end('ok')
-    })
+    const { url, connections } = await countingServer(t)
     const { get } = setup(t)
 
     for (let i = 0; i < 5; i++) answerOf(await get(url))
 
-    assert.equal(ports.size, 1)
+    assert.equal(connections(), 1)
+  })
+
+  it('use all connections again that were needed at once', async (t) => {
+    const { url, connections } = await countingServer(t)
+    const { get } = setup(t)
+    const batch = (): Promise<unknown> => Promise.all(Array.from({ length: 100 }, async () => answerOf(await get(url))))
+
+    await batch()
+    const needed = connections()
+    await batch()
+
+    assert.deepEqual([needed > 50, connections()], [true, needed])
   })
 })

@@ -25,6 +25,9 @@ const LIMITS: OutboundLimits = { connectMs: 5_000, firstByteMs: 20_000, totalMs:
 const IDLE_MS = 4_000
 const MOST_SOCKETS = 256
 
+/** What comes of waiting for something that no longer matters. One for all: an error of its own would cost every request. */
+const OVER = new Failed('aborted', 'over')
+
 /**
  * The real way out. A name's addresses are checked when it is dialled, and the very address that was checked is the one
  * connected to, so that a name cannot answer one thing to the check and another to the connection. Of several addresses
@@ -38,7 +41,8 @@ export function createOutbound(deps: OutboundDeps): Outbound & { close(): void }
     keepAliveMsecs: 1_000,
     timeout: IDLE_MS,
     maxSockets: MOST_SOCKETS,
-    maxFreeSockets: 32,
+    // Calls come in batches: whatever one of them opened, the next can use.
+    maxFreeSockets: MOST_SOCKETS,
   }
   const agents = {
     http: new HttpAgent({ ...pool, lookup: resolver.lookup }),
@@ -49,35 +53,53 @@ export function createOutbound(deps: OutboundDeps): Outbound & { close(): void }
     const url = parse(given.url)
     if (typeof url === 'string') return failure('invalid_request', url, false)
     const limits = { ...LIMITS, ...deps.limits, ...given.limits }
-    const state: State = { hasLeft: false }
+    const state: State = { step: 'connecting', since: clock.monotonic() }
     const ended = new AbortController()
     const aborted = Promise.withResolvers<Failed>()
     const onAbort = () => aborted.resolve(new Failed('aborted', 'given up by the caller'))
     if (given.signal?.aborted) return failure('aborted', 'given up by the caller', false)
     given.signal?.addEventListener('abort', onAbort, { once: true })
-    const late = (ms: number, what: string): Promise<Failed> =>
-      clock.sleep(ms, ended.signal).then(() => new Failed('timeout', `${what} within ${ms} ms`))
     let open: ClientRequest | null = null
     try {
       const host = url.hostname.replace(/^\[|\]$/g, '')
       resolver.checkLiteral(host)
       open = start(url, given)
-      const connected = standing(open, state)
-      const exchange = (async () => {
-        await orFailed(connected, late(limits.connectMs, `no connection to ${url.host}`))
-        const response = await orFailed(answered(open, state), late(limits.firstByteMs, `no answer from ${url.host}`))
-        return await wholeAnswer(response, limits.answerBytes)
-      })()
+      const enter = (step: Step): void => {
+        state.step = step
+        state.since = clock.monotonic()
+      }
+      const exchange = exchanged(open, enter, limits.answerBytes)
       exchange.catch(() => {})
-      const over = Promise.race([late(limits.totalMs, `no whole answer from ${url.host}`), aborted.promise])
-      return await orFailed(exchange, over)
+      const first = await Promise.race([exchange, overtime(url, limits, state, ended.signal), aborted.promise])
+      if (first instanceof Failed) throw first
+      return first
     } catch (error) {
       open?.destroy()
-      return explain(error, url, state.hasLeft)
+      // As soon as the connection stands, bytes may be on their way.
+      return explain(error, url, state.step !== 'connecting')
     } finally {
-      ended.abort()
+      ended.abort(OVER)
       given.signal?.removeEventListener('abort', onAbort)
     }
+  }
+
+  /**
+   * Resolves when a step, or all of it, has taken too long. There is one timer at a time, and none is longer than the
+   * shortest limit: so none has to be set anew when the next step begins.
+   */
+  async function overtime(url: URL, limits: OutboundLimits, state: State, ended: AbortSignal): Promise<Failed> {
+    const { connectMs, firstByteMs, totalMs } = limits
+    const longestMs = Math.min(connectMs, firstByteMs, totalMs)
+    const endAt = state.since + totalMs
+    while (!ended.aborted) {
+      const now = clock.monotonic()
+      if (endAt <= now) return new Failed('timeout', `no whole answer from ${url.host} within ${totalMs} ms`)
+      const stepMs = { connecting: connectMs, waiting: firstByteMs, reading: Number.POSITIVE_INFINITY }[state.step]
+      const what = state.step === 'connecting' ? 'connection to' : 'answer from'
+      if (state.since + stepMs <= now) return new Failed('timeout', `no ${what} ${url.host} within ${stepMs} ms`)
+      await clock.sleep(Math.min(longestMs, endAt - now, state.since + stepMs - now), ended)
+    }
+    return OVER
   }
 
   function start(url: URL, { method, headers, body }: OutboundRequest): ClientRequest {
@@ -111,59 +133,61 @@ export function createOutbound(deps: OutboundDeps): Outbound & { close(): void }
   }
 }
 
+type Step = 'connecting' | 'waiting' | 'reading'
+
+/** How far a request has come, and since when. */
 interface State {
-  /** Set as soon as the connection stands: from then on bytes may be on their way. */
-  hasLeft: boolean
+  step: Step
+  since: number
 }
 
-/** Rejects with what `failed` resolves to, if that comes first. */
-async function orFailed<T>(work: Promise<T>, failed: Promise<Failed>): Promise<T> {
-  const first = await Promise.race([work, failed])
-  if (first instanceof Failed) throw first
-  return first
-}
-
-/** Resolves when the connection stands, TLS included. */
-function standing(open: ClientRequest, state: State): Promise<void> {
+/** Listens to everything from the start: nothing that happens between two steps is missed. */
+function exchanged(open: ClientRequest, enter: (step: Step) => void, limit: number): Promise<OutboundAnswer> {
   return new Promise((resolve, reject) => {
-    open.once('error', reject)
-    open.once('socket', (socket: Socket) => {
-      const isSecure = 'encrypted' in socket
-      const ready = (): void => {
-        state.hasLeft = true
-        resolve()
-      }
-      const isReady = isSecure ? (socket as TLSSocket).getProtocol() !== null && !socket.connecting : !socket.connecting
-      if (isReady) ready()
-      else socket.once(isSecure ? 'secureConnect' : 'connect', ready)
-    })
-  })
-}
-
-function answered(open: ClientRequest, state: State): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
+    const onClose = (): void => reject(new Failed('connection_lost', 'the connection ended without an answer'))
+    open.on('error', reject)
+    open.once('close', onClose)
+    open.once('socket', (socket: Socket) => onceReady(socket, () => enter('waiting')))
     open.once('response', (response) => {
-      state.hasLeft = true
-      resolve(response)
+      open.off('close', onClose)
+      enter('reading')
+      bodyOf(response, limit).then((body) => resolve(answerOf(response, body)), reject)
     })
-    open.once('error', reject)
-    open.once('close', () => reject(new Failed('connection_lost', 'the connection ended without an answer')))
   })
 }
 
-async function wholeAnswer(response: IncomingMessage, limit: number): Promise<OutboundAnswer> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.byteLength
-    if (size > limit) throw new Failed('answer_too_large', `the answer is longer than ${limit} bytes`)
-    chunks.push(chunk)
-  }
-  if (!response.complete) throw new Failed('connection_lost', 'the connection ended in the middle of the answer')
+/** When the connection stands, TLS included. */
+function onceReady(socket: Socket, ready: () => void): void {
+  const isSecure = 'encrypted' in socket
+  const isReady = isSecure ? (socket as TLSSocket).getProtocol() !== null && !socket.connecting : !socket.connecting
+  if (isReady) ready()
+  else socket.once(isSecure ? 'secureConnect' : 'connect', ready)
+}
+
+function answerOf(response: IncomingMessage, body: Buffer): OutboundAnswer {
   const headers: Record<string, string> = {}
   for (const [name, value] of Object.entries(response.headers))
     if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value
-  return { kind: 'answer', status: response.statusCode ?? 0, headers, body: Buffer.concat(chunks) }
+  return { kind: 'answer', status: response.statusCode ?? 0, headers, body }
+}
+
+/** By its events: an iterator would cost as much as all the rest of reading. */
+function bodyOf(response: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const brokeOff = (): Failed => new Failed('connection_lost', 'the connection ended in the middle of the answer')
+    response.on('data', (chunk: Buffer) => {
+      size += chunk.byteLength
+      if (size > limit) reject(new Failed('answer_too_large', `the answer is longer than ${limit} bytes`))
+      else chunks.push(chunk)
+    })
+    response.once('end', () => (response.complete ? resolve(Buffer.concat(chunks)) : reject(brokeOff())))
+    response.on('error', reject)
+    response.once('close', () => {
+      if (!response.readableEnded) reject(brokeOff())
+    })
+  })
 }
 
 function parse(text: string): URL | string {

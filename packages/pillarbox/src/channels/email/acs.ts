@@ -4,7 +4,7 @@ import type { Account } from '../../model/account.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
-import { emailAddress, endpoint, oneOf, text } from '../fields.ts'
+import { emailAddress, endpoint, headerSecret, httpUrl, listUnsubscribe, replyTo } from '../fields.ts'
 import type { Outbound, OutboundAnswer, OutboundFailure, OutboundRequest } from '../outbound.ts'
 import { optionalSdk } from '../sdk.ts'
 import { baseOf, jsonOf, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
@@ -94,6 +94,8 @@ export function acsProvider({
   return {
     name: 'acs',
     channels: ['email'],
+    words: `Email by Azure Communication Services. A list may have ${MOST_RECIPIENTS} members; send to a longer one with \`expand\`.`,
+    sdk: SDK,
     capability: () => 'lookup',
     fields: {
       settings: {
@@ -102,23 +104,20 @@ export function acsProvider({
           isRequired: true,
           problem: emailAddress,
         },
-        replyTo: { words: 'Where answers go.', problem: emailAddress },
-        listUnsubscribe: {
-          words: 'An https or mailto address to leave the list by; {notificationId} is filled in.',
-          problem: text,
-        },
-        onUndeliverable: {
-          words: 'fail or park: what becomes of a notification whose address is no good.',
-          problem: oneOf('fail', 'park'),
-        },
+        replyTo,
+        listUnsubscribe,
         endpoint,
       },
       secrets: {
         connectionString: {
-          words: 'The resource’s connection string: endpoint=https://…/;accesskey=….',
+          words: 'The resource’s connection string: `endpoint=https://…/;accesskey=…`.',
           isRequired: true,
+          problem: connectionString,
         },
-        webhookToken: { words: 'What Event Grid’s reports carry in their address; made if not given.' },
+        webhookToken: {
+          words: 'What Event Grid’s reports carry in their address; made if not given.',
+          problem: headerSecret,
+        },
       },
     },
     send,
@@ -136,21 +135,30 @@ interface Resource {
 
 type Refused = Extract<Outcome, { kind: 'unauthorized' }>
 
-/** The connection string is a secret: nothing that is wrong with it is quoted. */
-function resourceOf({ settings, secrets }: Account): Resource | Refused {
+const CONNECTION_STRING = 'must be endpoint=https://…/;accesskey=…, as the Azure portal shows it'
+
+function partsOf(given: string): { endpoint: string; accessKey: string } {
   const parts = new Map<string, string>()
-  for (const part of (secrets['connectionString'] ?? '').split(';')) {
+  for (const part of given.split(';')) {
     const [name, ...rest] = part.split('=')
     if (name && rest.length > 0) parts.set(name.trim().toLowerCase(), rest.join('=').trim())
   }
-  const base = baseOf(settings, parts.get('endpoint') ?? '')
-  const accessKey = parts.get('accesskey') ?? ''
+  return { endpoint: parts.get('endpoint') ?? '', accessKey: parts.get('accesskey') ?? '' }
+}
+
+/** The connection string is a secret: nothing that is wrong with it is quoted. */
+function connectionString(value: unknown): string | null {
+  const parts = partsOf(String(value))
+  const isGood = httpUrl(parts.endpoint) === null && /^[\x21-\x7e]+$/.test(parts.accessKey)
+  return isGood ? null : CONNECTION_STRING
+}
+
+function resourceOf({ settings, secrets }: Account): Resource | Refused {
+  const parts = partsOf(secrets['connectionString'] ?? '')
+  const base = baseOf(settings, parts.endpoint)
+  const { accessKey } = parts
   if (!/^https?:\/\//.test(base) || !URL.canParse(base) || accessKey === '')
-    return {
-      kind: 'unauthorized',
-      code: 'bad_settings',
-      error: 'the connection string must be endpoint=https://…/;accesskey=…, as the Azure portal shows it',
-    }
+    return { kind: 'unauthorized', code: 'bad_settings', error: `the connection string ${CONNECTION_STRING}` }
   const { origin, pathname } = new URL(base)
   return { origin, prefix: pathname.replace(/\/+$/, ''), accessKey }
 }

@@ -12,11 +12,17 @@ export const SES_ERRORS: AwsErrors = {
     AccountSuspendedException: { does: 'halt', words: 'The account may not send any more.' },
     BadRequestException: { does: 'fail', reason: 'permanent_refusal', words: 'The request is not valid.' },
     ConcurrentModificationException: { does: 'retry', words: 'Something it needs is being changed.' },
+    ConfigurationSetDoesNotExistException: {
+      does: 'fail',
+      reason: 'permanent_refusal',
+      words: 'The configuration set does not exist.',
+    },
     ConflictException: { does: 'retry', words: 'Something it needs is being changed.' },
     InternalServiceErrorException: { does: 'retry', words: 'An internal error.' },
     LimitExceededException: { does: 'defer', afterMs: HOUR_MS, words: 'A quota is used up.' },
     MailFromDomainNotVerifiedException: { does: 'halt', words: 'The domain of the bounce address is not verified.' },
-    MessageRejected: { does: 'fail', reason: 'content_rejected', words: 'The message is not accepted.' },
+    // Another channel may still reach the recipient, whatever SES had against the mail.
+    MessageRejected: { does: 'fallback', reason: 'content_rejected', words: 'The message is not accepted.' },
     NotFoundException: {
       does: 'fail',
       reason: 'permanent_refusal',

@@ -3,7 +3,6 @@ import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type SesOptions, sesError, startSesServer } from '@pillarbox/vendors'
 import { account, closedOutbound, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
-import { fieldProblems } from '../fields.ts'
 import { outcomeOf } from '../vendor-answers.ts'
 import { sesProvider } from './ses.ts'
 import { SES_ERRORS } from './ses-errors.ts'
@@ -235,18 +234,6 @@ describe('ses', () => {
     assert.deepEqual(outcome, { kind: 'transient', code: 'connect_failed', error: 'no way out' })
     assert.deepEqual(asked, ['https://email.eu-central-1.amazonaws.com/v2/email/outbound-emails'])
     assert.equal(server.requests.length, 0)
-  })
-
-  it('wants a region, a sender and an access key', async (t) => {
-    const { provider, sender } = await setup(t)
-    const { fields } = provider
-    assert.ok(fields)
-
-    assert.deepEqual(fieldProblems(fields, sender.settings, Object.keys(sender.secrets)), [])
-    assert.deepEqual(
-      fieldProblems(fields, { region: 'evil.example.com/' }, ['accessKeyId']).map(({ path }) => path),
-      ['/settings/region', '/settings/fromAddress', '/secrets/secretAccessKey'],
-    )
   })
 
   it('names the package to install when it is missing', async (t) => {

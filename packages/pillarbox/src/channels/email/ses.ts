@@ -6,13 +6,14 @@ import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
 import { awsSecrets, awsSettings, createAws, outcomeOfCall, verificationOf } from '../aws.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
-import { emailAddress, oneOf, text } from '../fields.ts'
+import { emailAddress, listUnsubscribe, matching, replyTo } from '../fields.ts'
 import type { Outbound } from '../outbound.ts'
 import { outcomeOf, textAt } from '../vendor-answers.ts'
 import { mailOf } from './mail.ts'
 import { SES_ERRORS } from './ses-errors.ts'
 
 const MOST_RECIPIENTS = 50
+const SDK = '@aws-sdk/client-sesv2'
 
 /**
  * Email by Amazon SES (API v2). SES composes the message from its parts; the notification's id travels as the tag
@@ -30,7 +31,7 @@ export function sesProvider({
   const aws = createAws({
     outbound,
     clock,
-    sdk: '@aws-sdk/client-sesv2',
+    sdk: SDK,
     importSdk,
     client: ({ SESv2Client }, config) => new SESv2Client(config),
   })
@@ -71,25 +72,23 @@ export function sesProvider({
   return {
     name: 'ses',
     channels: ['email'],
+    words: `Email by Amazon SES, API v2. A list may have ${MOST_RECIPIENTS} members; send to a longer one with \`expand\`.`,
+    sdk: SDK,
     capability: () => 'none',
     fields: {
       settings: {
         ...awsSettings,
         fromAddress: {
-          words: 'Who it is from, also as "Name <address>"; verified at SES.',
+          words: 'Who it is from, also as `Name <address>`; verified at SES.',
           isRequired: true,
           problem: emailAddress,
         },
-        replyTo: { words: 'Where answers go.', problem: emailAddress },
-        configurationSet: { words: 'The configuration set, which publishes the events.', problem: text },
-        listUnsubscribe: {
-          words: 'An https or mailto address to leave the list by; {notificationId} is filled in.',
-          problem: text,
+        replyTo,
+        configurationSet: {
+          words: 'The configuration set, which publishes the events.',
+          problem: matching(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 letters, digits, _ and -'),
         },
-        onUndeliverable: {
-          words: 'fail or park: what becomes of a notification whose address is no good.',
-          problem: oneOf('fail', 'park'),
-        },
+        listUnsubscribe,
       },
       secrets: awsSecrets,
     },

@@ -1,6 +1,7 @@
 import type { Rule } from '../vendor-answers.ts'
 
 const FIVE_MINUTES_MS = 300_000
+const HOUR_MS = 3_600_000
 
 type Lines = Readonly<Record<string, Rule & { words: string }>>
 
@@ -18,23 +19,23 @@ export const SMTP_REPLIES: Lines = {
   502: { does: 'fail', reason: 'permanent_refusal', words: 'The command is not implemented.' },
   503: { does: 'retry', words: 'The commands came in the wrong order.' },
   504: { does: 'fail', reason: 'permanent_refusal', words: 'The parameter is not implemented.' },
-  521: { does: 'dead', words: 'The host takes no mail.' },
+  521: { does: 'fallback', reason: 'invalid_recipient', words: 'The host takes no mail.' },
   530: { does: 'halt', words: 'Authentication is needed.' },
   534: { does: 'halt', words: 'The authentication mechanism is too weak.' },
   535: { does: 'halt', words: 'The credentials are not valid.' },
   538: { does: 'halt', words: 'Encryption is needed for this authentication.' },
-  550: { does: 'dead', words: 'The mailbox does not exist or cannot be used.' },
-  551: { does: 'dead', words: 'The user is not local.' },
+  550: { does: 'fallback', reason: 'invalid_recipient', words: 'The mailbox does not exist or cannot be used.' },
+  551: { does: 'fallback', reason: 'invalid_recipient', words: 'The user is not local.' },
   552: { does: 'fail', reason: 'content_rejected', words: 'It is larger than the server or the mailbox allows.' },
-  553: { does: 'dead', words: 'The mailbox name is not allowed.' },
+  553: { does: 'fallback', reason: 'invalid_recipient', words: 'The mailbox name is not allowed.' },
   554: { does: 'fail', reason: 'content_rejected', words: 'The transaction failed.' },
   555: { does: 'fail', reason: 'permanent_refusal', words: 'The parameters are not supported.' },
-  556: { does: 'dead', words: 'The domain takes no mail.' },
+  556: { does: 'fallback', reason: 'invalid_recipient', words: 'The domain takes no mail.' },
 }
 
 /** Enhanced status codes, which say more than the reply code. `x` stands for any class or detail. */
 export const SMTP_ENHANCED: Lines = {
-  '5.1.0': { does: 'dead', words: 'The address is rejected.' },
+  '5.1.0': { does: 'fallback', reason: 'invalid_recipient', words: 'The address is rejected.' },
   '5.1.1': { does: 'dead', words: 'There is no such mailbox.' },
   '5.1.2': { does: 'dead', words: 'There is no such domain.' },
   '5.1.3': { does: 'dead', words: 'The address is not well formed.' },
@@ -74,12 +75,33 @@ export const SMTP_TROUBLES: Lines = {
   EAUTH: { does: 'halt', words: 'The server did not let us in.' },
   ENOAUTH: { does: 'halt', words: 'Credentials are needed.' },
   EOAUTH2: { does: 'halt', words: 'No access token could be had.' },
-  EENVELOPE: { does: 'dead', words: 'An address cannot be used.' },
+  EENVELOPE: { does: 'fallback', reason: 'invalid_recipient', words: 'An address cannot be used.' },
   EMESSAGE: { does: 'fail', reason: 'content_rejected', words: 'The message was not accepted.' },
   ECONFIG: { does: 'halt', words: 'The account’s settings make no sense.' },
 }
 
-export function smtpRule(reply: number, enhanced: string | null): Rule {
+/** What the words say where a reply code stands for several things. */
+export const SMTP_TEXTS: readonly (Rule & { words: string; reply: number; says: RegExp; example: string })[] = [
+  {
+    reply: 454,
+    says: /daily (?:message|sending) quota/i,
+    example: 'Throttling failure: Daily message quota exceeded',
+    does: 'defer',
+    afterMs: HOUR_MS,
+    words: 'As much was sent in 24 hours as the account may.',
+  },
+  {
+    reply: 454,
+    says: /throttl|sending rate/i,
+    example: 'Throttling failure: Maximum sending rate exceeded',
+    does: 'throttle',
+    words: 'Faster than the account may send.',
+  },
+]
+
+export function smtpRule(reply: number, enhanced: string | null, words = ''): Rule {
+  const text = SMTP_TEXTS.find((line) => line.reply === reply && line.says.test(words))
+  if (text) return text
   const [major, subject] = enhanced?.split('.') ?? []
   const exact = enhanced === null ? undefined : (SMTP_ENHANCED[enhanced] ?? SMTP_ENHANCED[`${major}.${subject}.x`])
   const general = major === '4' ? SMTP_ENHANCED['4.x.x'] : undefined

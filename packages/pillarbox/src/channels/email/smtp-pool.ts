@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
+import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { Account } from '../../model/account.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
-import type { Dial, Outbound } from '../outbound.ts'
-import { createTokenCache } from '../token-cache.ts'
+import type { Dial, Outbound, OutboundFailure } from '../outbound.ts'
+import { perAccount } from '../per-account.ts'
+import { createTokenCache, type Token } from '../token-cache.ts'
 import { at, textAt } from '../vendor-answers.ts'
 
 /** Why a message, or a login, did not succeed. */
@@ -40,11 +42,14 @@ const ANSWER_MS = 60_000
 /** Servers close idle connections after minutes; one that is about to be closed would cost us an attempt. */
 const IDLE_MS = 5_000
 const MOST_MESSAGES = 100
+const GIVEN_UP = 'given up before anything was sent'
 
 export function createSmtpPool(deps: { dial: Dial; outbound: Outbound; clock: Clock; authorities?: string }): SmtpPool {
   const tokens = createTokenCache(deps)
   const idle = new Map<string, Kept[]>()
   const open = new Set<SMTPConnection>()
+  const closing = new AbortController()
+  let isSweeping = false
 
   interface Kept {
     connection: SMTPConnection
@@ -52,13 +57,17 @@ export function createSmtpPool(deps: { dial: Dial; outbound: Outbound; clock: Cl
     idleSince: number
   }
 
+  const keyOf = perAccount(connectionDependsOn)
+  const ofAccount = perAccount(tokenDependsOn)
+
   async function connect(account: Account, signal: AbortSignal): Promise<Kept | SmtpError> {
     const host = textAt(account.settings, 'host') ?? ''
     const number = Number(account.settings['port'])
     const mode = account.settings['tls']
     if (mode !== 'none' && mode !== 'starttls' && mode !== 'implicit')
       return trouble('ECONFIG', `tls must be none, starttls or implicit`)
-    const socket = await deps.dial({ host, port: number, timeoutMs: CONNECT_MS })
+    const socket = await dialled({ host, port: number, timeoutMs: CONNECT_MS }, signal)
+    if (socket === null) return trouble('ETIMEDOUT', GIVEN_UP)
     if ('kind' in socket) return trouble(socket.code === 'address_refused' ? 'ECONFIG' : 'ECONNECTION', socket.error)
     const connection = new SMTPConnection({
       host,
@@ -76,29 +85,77 @@ export function createSmtpPool(deps: { dial: Dial; outbound: Outbound; clock: Cl
     connection.once('end', () => open.delete(connection))
     // Trouble is told to whoever waits for the connection; an idle one's is of no interest.
     connection.on('error', () => {})
+    const onAbort = (): void => connection.close()
+    signal.addEventListener('abort', onAbort, { once: true })
     const failed = await outcome(connection, (done) => connection.connect(done))
     const refused = failed ?? (await login(account, connection, signal))
+    signal.removeEventListener('abort', onAbort)
+    if (signal.aborted) return trouble('ETIMEDOUT', GIVEN_UP)
     if (refused === null) return { connection, sent: 0, idleSince: deps.clock.monotonic() }
     connection.close()
     return refused
   }
 
+  /** Null where the caller gave up first; a socket that comes all the same is closed again. */
+  async function dialled(to: Parameters<Dial>[0], signal: AbortSignal): Promise<Socket | OutboundFailure | null> {
+    if (signal.aborted) return null
+    const { promise: givenUp, resolve } = Promise.withResolvers<null>()
+    const onAbort = (): void => resolve(null)
+    signal.addEventListener('abort', onAbort, { once: true })
+    const dialling = deps.dial(to)
+    const first = await Promise.race([dialling, givenUp])
+    signal.removeEventListener('abort', onAbort)
+    if (first === null) void dialling.then((late) => 'kind' in late || late.destroy())
+    return first
+  }
+
   async function login(account: Account, connection: SMTPConnection, signal: AbortSignal): Promise<SmtpError | null> {
     const user = textAt(account.settings, 'user')
     if (user === null) return null
-    const auth = await credentials(account, user, signal)
-    if ('words' in auth) return auth
-    const refused = await outcome(connection, (done) => connection.login(auth, done))
-    // The next attempt asks for another token: this one may have been revoked.
-    if (refused !== null && 'accessToken' in auth) tokens.forget(ofAccount(account))
-    return refused
+    const oauth2 = at(account.settings, 'oauth2')
+    if (oauth2 === undefined || oauth2 === null) {
+      const credentials = { user, pass: account.secrets['password'] ?? '' }
+      return await outcome(connection, (done) => connection.login({ user, credentials }, done))
+    }
+    return await loginByToken(account, user, connection, signal)
   }
 
-  async function credentials(account: Account, user: string, signal: AbortSignal) {
+  /**
+   * A token may be refused that was good a moment ago: then another one is tried, once. Where the server says in the
+   * middle of the login that it is, as Gmail does, the driver asks for the other; where it refuses outright, we do.
+   */
+  async function loginByToken(
+    account: Account,
+    user: string,
+    connection: SMTPConnection,
+    signal: AbortSignal,
+  ): Promise<SmtpError | null> {
+    const latest = { token: await tokenFor(account, signal), isRenewed: false }
+    const renew = async (): Promise<Token> => {
+      tokens.forget(ofAccount(account))
+      latest.isRenewed = true
+      latest.token = await tokenFor(account, signal)
+      return latest.token
+    }
+    const withoutToken = ({ token }: { token: Token }): SmtpError | null =>
+      token.kind === 'token' ? null : { ...trouble('EOAUTH2', token.error), token }
+    const attempt = async (): Promise<SmtpError | null> => {
+      const { token } = latest
+      if (token.kind !== 'token') return withoutToken(latest)
+      const { token: accessToken } = token
+      const auth = { user, method: 'XOAUTH2', accessToken, oauth2: xoauth2(user, accessToken, renew) }
+      const refused = await outcome(connection, (done) => connection.login(auth, done))
+      return withoutToken(latest) ?? refused
+    }
+    const refused = await attempt()
+    if (refused === null || refused.reply === null || latest.isRenewed) return refused
+    await renew()
+    return await attempt()
+  }
+
+  async function tokenFor(account: Account, signal: AbortSignal): Promise<Token> {
     const oauth2 = at(account.settings, 'oauth2')
-    if (oauth2 === undefined || oauth2 === null)
-      return { user, credentials: { user, pass: account.secrets['password'] ?? '' } }
-    const token = await tokens.get({
+    return await tokens.get({
       of: ofAccount(account),
       url: textAt(oauth2, 'tokenUrl') ?? '',
       form: () => ({
@@ -109,8 +166,6 @@ export function createSmtpPool(deps: { dial: Dial; outbound: Outbound; clock: Cl
       }),
       signal,
     })
-    if (token.kind !== 'token') return { ...trouble('EOAUTH2', token.error), token }
-    return { user, method: 'XOAUTH2', accessToken: token.token, oauth2: xoauth2(user, token.token) }
   }
 
   /** A connection that is idle, or a new one. */
@@ -123,21 +178,34 @@ export function createSmtpPool(deps: { dial: Dial; outbound: Outbound; clock: Cl
     return await connect(account, signal)
   }
 
-  async function giveBack(account: Account, kept: Kept): Promise<void> {
-    const failed = await outcome(kept.connection, (done) => kept.connection.reset(done))
-    if (failed !== null || kept.sent >= MOST_MESSAGES || !open.has(kept.connection)) {
-      kept.connection.quit()
+  /** After a refusal the server must first forget what it was told of the message. */
+  async function giveBack(account: Account, kept: Kept, wasRefused: boolean): Promise<void> {
+    const { connection, sent } = kept
+    const failed = wasRefused ? await outcome(connection, (done) => connection.reset(done)) : null
+    const isOver = closing.signal.aborted || sent >= MOST_MESSAGES || !open.has(connection)
+    if (failed !== null || isOver) {
+      connection.quit()
       return
     }
-    const key = keyOf(account)
-    const list = idle.get(key) ?? []
-    idle.set(key, list)
+    const list = idle.get(keyOf(account)) ?? []
+    idle.set(keyOf(account), list)
     list.push({ ...kept, idleSince: deps.clock.monotonic() })
-    await deps.clock.sleep(IDLE_MS)
-    const stale = list.findIndex(({ connection }) => connection === kept.connection)
-    if (stale >= 0 && deps.clock.monotonic() - (list[stale]?.idleSince ?? 0) >= IDLE_MS)
-      for (const { connection } of list.splice(stale, 1)) connection.quit()
-    if (list.length === 0) idle.delete(key)
+    if (!isSweeping) void sweep()
+  }
+
+  /** Ends connections that nobody needed for a while; one for all of them, and only while there are any. */
+  async function sweep(): Promise<void> {
+    isSweeping = true
+    while (idle.size > 0 && !closing.signal.aborted) {
+      await deps.clock.sleep(IDLE_MS, closing.signal)
+      for (const [key, list] of idle) {
+        const stale = list.findLastIndex(({ idleSince }) => deps.clock.monotonic() - idleSince >= IDLE_MS)
+        // The longest idle are in front: those given back last are taken first.
+        for (const { connection } of list.splice(0, stale + 1)) connection.quit()
+        if (list.length === 0) idle.delete(key)
+      }
+    }
+    isSweeping = false
   }
 
   async function send(
@@ -152,10 +220,11 @@ export function createSmtpPool(deps: { dial: Dial; outbound: Outbound; clock: Cl
     const onAbort = (): void => connection.close()
     signal.addEventListener('abort', onAbort, { once: true })
     try {
-      if (signal.aborted) return trouble('ETIMEDOUT', 'given up before anything was sent')
+      if (signal.aborted) return trouble('ETIMEDOUT', GIVEN_UP)
       const refused = await outcome(connection, (done) => connection.send(envelope, message, done))
       // A refusal leaves the connection usable; a loss does not.
-      if (refused === null || refused.reply !== null) void giveBack(account, { ...kept, sent: kept.sent + 1 })
+      if (refused === null || refused.reply !== null)
+        void giveBack(account, { ...kept, sent: kept.sent + 1 }, refused !== null)
       else connection.close()
       return refused
     } finally {
@@ -174,27 +243,33 @@ export function createSmtpPool(deps: { dial: Dial; outbound: Outbound; clock: Cl
     close() {
       for (const connection of open) connection.close()
       idle.clear()
+      closing.abort()
     },
   }
 }
 
-function ofAccount({ id, settings, secrets }: Account): string[] {
+function tokenDependsOn({ id, settings, secrets }: Account): string[] {
   return [id, secrets['oauth2ClientSecret'] ?? '', JSON.stringify(at(settings, 'oauth2') ?? null)]
 }
 
 /** What a connection depends on: changed credentials need another one. Hashed, so that no secret is kept as a key. */
-function keyOf({ id, settings, secrets }: Account): string {
+function connectionDependsOn({ id, settings, secrets }: Account): string {
   return createHash('sha256')
     .update(JSON.stringify([id, settings, secrets]))
     .digest('base64')
 }
 
-/** The driver asks a token source for the initial response; ours is known already. */
-function xoauth2(user: string, accessToken: string): never {
-  const response = Buffer.from(`user=${user}\u0001auth=Bearer ${accessToken}\u0001\u0001`).toString('base64')
+/** The driver asks a token source for what to say; it knows the first token already. */
+function xoauth2(user: string, accessToken: string, renew: () => Promise<Token>): never {
   return {
-    getToken: (_renew: boolean, callback: (error: Error | null, token: string) => void) => callback(null, accessToken),
-    buildXOAuth2Token: () => response,
+    async getToken(isRenewal: boolean, callback: (error: Error | null, token?: string) => void) {
+      const renewed = isRenewal ? await renew() : null
+      if (renewed === null) callback(null, accessToken)
+      else if (renewed.kind === 'token') callback(null, renewed.token)
+      else callback(new Error(renewed.error))
+    },
+    buildXOAuth2Token: (token: string) =>
+      Buffer.from(`user=${user}\u0001auth=Bearer ${token}\u0001\u0001`).toString('base64'),
   } as unknown as never
 }
 

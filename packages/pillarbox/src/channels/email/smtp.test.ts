@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { loopbackCertificate, type SmtpOptions, startSmtpServer, startVendorServer } from '@pillarbox/vendors'
 import PostalMime from 'postal-mime'
@@ -7,7 +8,7 @@ import { createDial } from '../../security/dial.ts'
 import { systemClock } from '../../system.ts'
 import { outcomeOf } from '../vendor-answers.ts'
 import { smtpProvider } from './smtp.ts'
-import { SMTP_ENHANCED, SMTP_REPLIES, smtpRule } from './smtp-errors.ts'
+import { SMTP_ENHANCED, SMTP_REPLIES, SMTP_TEXTS, smtpRule } from './smtp-errors.ts'
 
 async function setup(
   t: TestContext,
@@ -160,12 +161,81 @@ describe('smtp', () => {
     assert.deepEqual([server.mails.length, given], [3, 1])
   })
 
+  it('asks for another token when the server no longer takes the one it has, once', async (t) => {
+    const accessTokens = new Set(['token-1'])
+    let given = 0
+    const tokens = await startVendorServer({
+      answers: {},
+      accept: () => {
+        given += 1
+        return { status: 200, body: { access_token: `token-${given}`, expires_in: 3_600 } }
+      },
+    })
+    t.after(tokens.close)
+    const { server, provider, request, sender } = await setup(
+      t,
+      { tls: 'none', accessTokens },
+      {
+        settings: { user: 'tours@example.com', oauth2: { tokenUrl: tokens.url, clientId: 'client' } },
+        secrets: { oauth2ClientSecret: 'hidden' },
+      },
+    )
+    const verify = async () => (await provider.verify?.(sender, request.signal))?.isGood
+    const seen = [[await verify(), given]]
+
+    // The server says so by a challenge.
+    accessTokens.clear()
+    accessTokens.add('token-2')
+    seen.push([await verify(), given])
+    // It refuses outright.
+    accessTokens.add('token-3')
+    server.answerWith({ at: 'auth', code: 535, text: '5.7.8 Expired' })
+    seen.push([await verify(), given])
+    accessTokens.clear()
+    seen.push([await verify(), given])
+    const refused = await provider.send(request)
+    tokens.alwaysAnswer({ status: 503 })
+    const away = await provider.send(request)
+
+    assert.deepEqual(seen, [
+      [true, 1],
+      [true, 2],
+      [true, 3],
+      [false, 4],
+    ])
+    assert.deepEqual([refused.kind, away.kind], ['unauthorized', 'transient'])
+  })
+
   it('uses a connection for one mail after another', async (t) => {
     const { server, provider, request } = await setup(t)
 
     for (let i = 0; i < 5; i++) await provider.send(request)
 
     assert.deepEqual([server.mails.length, server.connections()], [5, 1])
+  })
+
+  it('says no more than it must between two mails: a reset after a refusal', async (t) => {
+    const { server, provider, sender, request } = await setup(t)
+    const said: string[] = []
+    const relay = createServer((client) => {
+      const upstream = connect(server.port, '127.0.0.1')
+      client.on('data', (bytes) => said.push(...String(bytes).split('\r\n')))
+      client.pipe(upstream).pipe(client)
+    })
+    await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
+    t.after(() => relay.close())
+    const { port } = relay.address() as AddressInfo
+    const relayed = { ...request, account: { ...sender, settings: { ...sender.settings, host: '127.0.0.1', port } } }
+
+    for (let i = 0; i < 3; i++) await provider.send(relayed)
+    assert.deepEqual(
+      said.filter((line) => /^(?:EHLO|MAIL|RSET)\b/.test(line)).map((line) => line.slice(0, 4)),
+      ['EHLO', 'MAIL', 'MAIL', 'MAIL'],
+    )
+    server.answerWith({ at: 'rcpt', code: 550, text: '5.1.1 No such user' })
+    await provider.send(relayed)
+    while (!said.includes('RSET')) await systemClock.sleep(5)
+    assert.equal(server.mails.length, 3)
   })
 
   for (const [code, { words, ...rule }] of Object.entries(SMTP_REPLIES))
@@ -186,6 +256,16 @@ describe('smtp', () => {
       const outcome = await provider.send(request)
 
       assert.deepEqual(outcome, outcomeOf(rule, enhanced, `the mail server says: ${reply} ${enhanced} because`))
+    })
+
+  for (const { reply, says: _, example, words, ...rule } of SMTP_TEXTS)
+    it(`takes “${reply} ${example}” for ${rule.does}: ${words}`, async (t) => {
+      const { server, provider, request } = await setup(t)
+      server.answerWith({ at: 'data', code: reply, text: example })
+
+      const outcome = await provider.send(request)
+
+      assert.deepEqual(outcome, outcomeOf(rule, String(reply), `the mail server says: ${reply} ${example}`))
     })
 
   it('judges a reply it has never heard of by its first digit', () => {
@@ -216,6 +296,38 @@ describe('smtp', () => {
     const outcome = await provider.send({ ...request, signal: giveUp.signal })
 
     assert.equal(outcome.kind, 'unknown')
+  })
+
+  it('gives up when it is told to while nobody answers, and is then in no doubt', async (t) => {
+    const silent = createServer(() => {})
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    t.after(() => silent.close())
+    const { provider, request, sender } = await setup(t)
+    const deaf = smtpProvider({ ...testOutbound(t), dial: () => new Promise(() => {}) })
+    const { port } = silent.address() as AddressInfo
+    const account = { ...sender, settings: { ...sender.settings, port } }
+
+    for (const through of [provider, deaf]) {
+      const giveUp = new AbortController()
+      setTimeout(() => giveUp.abort(), 100)
+      const startedAt = performance.now()
+
+      const outcome = await through.send({ ...request, account, signal: giveUp.signal })
+
+      assert.deepEqual([outcome.kind, 'code' in outcome && outcome.code], ['transient', 'ETIMEDOUT'])
+      assert.ok(performance.now() - startedAt < 5_000)
+    }
+    assert.equal((await provider.verify?.(account, AbortSignal.abort()))?.isGood, false)
+  })
+
+  it('sends to the rest of a list when some of it is refused', async (t) => {
+    const { server, provider, request } = await setup(t)
+    server.answerWith({ at: 'rcpt', code: 550, text: '5.1.1 No such user' })
+
+    const outcome = await provider.send({ ...request, to: { list: 'ops', bcc: ['a@example.org', 'b@example.org'] } })
+
+    assert.equal(outcome.kind, 'accepted')
+    assert.deepEqual(server.mails[0]?.to, ['b@example.org'])
   })
 
   it('stops the account when its login, its server’s certificate or its settings are wrong', async (t) => {

@@ -1,12 +1,13 @@
 import { Readable } from 'node:stream'
 import type { Account } from '../../model/account.ts'
+import type { FieldError } from '../../model/errors.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
-import { emailAddress, oneOf, text } from '../fields.ts'
+import { emailAddress, hostName, httpUrl, listUnsubscribe, oneOf, replyTo, wholeNumber } from '../fields.ts'
 import type { Dial, Outbound } from '../outbound.ts'
 import { at, outcomeOf, textAt } from '../vendor-answers.ts'
-import type { Mail } from './mail.ts'
+import { mailOf } from './mail.ts'
 import { SMTP_TROUBLES, smtpRule } from './smtp-errors.ts'
 import type { SmtpError, SmtpPool } from './smtp-pool.ts'
 
@@ -18,17 +19,19 @@ const TLS_MODES = ['none', 'starttls', 'implicit'] as const
  * the same for every attempt.
  */
 export function smtpProvider(deps: { dial: Dial; outbound: Outbound; clock: Clock; authorities?: string }): Provider {
+  // Loaded when first used, and then kept: most processes never send a mail this way.
   let opened: Promise<SmtpPool> | null = null
-  // Loaded when first used: most processes never send a mail this way.
   const pool = (): Promise<SmtpPool> =>
     (opened ??= import('./smtp-pool.ts').then(({ createSmtpPool }) => createSmtpPool(deps)))
+  let composing: Promise<typeof import('./compose.ts')> | null = null
+  const composer = (): Promise<typeof import('./compose.ts')> => (composing ??= import('./compose.ts'))
 
   async function send(request: SendRequest): Promise<Outcome> {
-    const { mailOf } = await import('./mail.ts')
     const mail = mailOf(request)
     const recipients = [...(mail.to ? [mail.to.address] : []), ...mail.bcc]
     if (recipients.length === 0) return outcomeOf({ does: 'dead' }, 'no_recipient', 'there is nobody to send it to')
     const state = { hasLeft: false }
+    const { compose } = await composer()
     const raw = await compose(mail)
     // Asked for its bytes only once the server has said that it takes them.
     const message = new Readable({
@@ -53,31 +56,33 @@ export function smtpProvider(deps: { dial: Dial; outbound: Outbound; clock: Cloc
   return {
     name: 'smtp',
     channels: ['email'],
+    words:
+      'Email by any SMTP server, over connections that are kept and shared. HTML goes out with a text part, a list as one mail in BCC; where the server refuses some of its members, the others get it.',
     capability: () => 'none',
     fields: {
       settings: {
-        host: { words: 'The server’s name.', isRequired: true, problem: text },
+        host: { words: 'The server’s name.', isRequired: true, problem: hostName, dials: true },
         port: {
           words: 'Its port: 587 for STARTTLS, 465 for implicit TLS, 25 without.',
           isRequired: true,
-          problem: port,
+          problem: wholeNumber(1, 65_535),
         },
         tls: {
-          words: 'none, starttls (refused if not offered) or implicit.',
+          words: '`none`, `starttls` (no mail where it is not offered) or `implicit`.',
           isRequired: true,
           problem: oneOf(...TLS_MODES),
         },
-        user: { words: 'The user to log in as; without one there is no login.', problem: text },
-        fromAddress: { words: 'Who it is from, also as "Name <address>".', isRequired: true, problem: emailAddress },
-        replyTo: { words: 'Where answers go.', problem: emailAddress },
-        listUnsubscribe: {
-          words: 'An https or mailto address to leave the list by; {notificationId} is filled in.',
-          problem: text,
-        },
-        oauth2: { words: 'In place of a password: {tokenUrl, clientId, scope}.', problem: oauth2 },
-        onUndeliverable: {
-          words: 'fail or park: what becomes of a notification whose address is no good.',
-          problem: oneOf('fail', 'park'),
+        user: { words: 'The user to log in as; without one there is no login.' },
+        fromAddress: { words: 'Who it is from, also as `Name <address>`.', isRequired: true, problem: emailAddress },
+        replyTo,
+        listUnsubscribe,
+        oauth2: {
+          words: 'In place of a password: how to get access tokens (XOAUTH2).',
+          parts: {
+            tokenUrl: { words: 'The token endpoint.', isRequired: true, problem: httpUrl, dials: true },
+            clientId: { words: 'The client’s id.', isRequired: true },
+            scope: { words: 'The scope to ask for.' },
+          },
         },
       },
       secrets: {
@@ -85,52 +90,32 @@ export function smtpProvider(deps: { dial: Dial; outbound: Outbound; clock: Cloc
         oauth2ClientSecret: { words: 'The secret of the OAuth2 client.' },
       },
     },
+    checkSettings,
     send,
     verify,
     close: () => void opened?.then((smtp) => smtp.close()),
   }
 }
 
-const port = (value: unknown): string | null =>
-  Number.isInteger(value) && Number(value) > 0 && Number(value) < 65_536 ? null : 'must be a number from 1 to 65535'
-
-const oauth2 = (value: unknown): string | null =>
-  textAt(value, 'tokenUrl') !== null &&
-  textAt(value, 'clientId') !== null &&
-  URL.canParse(textAt(value, 'tokenUrl') ?? '')
-    ? null
-    : 'must be {tokenUrl, clientId, scope}'
+/** Who logs in needs something to log in with. */
+function checkSettings(settings: Record<string, unknown>, secretNames: readonly string[]): FieldError[] {
+  const has = (name: string): boolean => settings[name] !== undefined && settings[name] !== null
+  if (!has('user'))
+    return has('oauth2') ? [{ path: '/settings/user', message: 'is missing: oauth2 logs a user in' }] : []
+  const secret = has('oauth2') ? 'oauth2ClientSecret' : 'password'
+  if (secretNames.includes(secret)) return []
+  return [{ path: `/secrets/${secret}`, message: 'is missing: without it the user cannot log in' }]
+}
 
 function bareAddress(address: string): string {
   return /<([^<>]+)>\s*$/.exec(address)?.[1] ?? address
-}
-
-async function compose(mail: Mail): Promise<Buffer> {
-  const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
-  const composer = new MailComposer({
-    from: mail.from,
-    ...(mail.to
-      ? { to: mail.to.name === null ? mail.to.address : { name: mail.to.name, address: mail.to.address } }
-      : {}),
-    ...(mail.replyTo === null ? {} : { replyTo: mail.replyTo }),
-    subject: mail.subject,
-    text: mail.text,
-    ...(mail.html === null ? {} : { html: mail.html }),
-    headers: { ...(mail.to ? {} : { To: 'undisclosed-recipients:;' }), ...mail.headers },
-    messageId: mail.messageId,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  })
-  return await new Promise((resolve, reject) => {
-    composer.compile().build((error, raw) => (error ? reject(error) : resolve(raw)))
-  })
 }
 
 function judge(error: SmtpError, hasLeft: boolean): Outcome {
   const { reply, enhanced, trouble, words } = error
   if (error.token) return error.token
   const said = `the mail server says: ${words}`
-  if (reply !== null) return outcomeOf(smtpRule(reply, enhanced), enhanced ?? String(reply), said)
+  if (reply !== null) return outcomeOf(smtpRule(reply, enhanced, words), enhanced ?? String(reply), said)
   if (hasLeft) return { kind: 'unknown', code: trouble, error: `the connection broke before the answer: ${words}` }
   const rule = SMTP_TROUBLES[trouble] ?? { does: 'retry' as const }
   return outcomeOf(

@@ -10,9 +10,14 @@ const MINUTE_MS = 60_000
 export const FCM_ERRORS: Readonly<Record<string, Rule & { status: number; words: string }>> = {
   UNREGISTERED: { does: 'dead', status: 404, words: 'The app was removed from the device, or the token has expired.' },
   UNREGISTERED_FID: { does: 'dead', status: 404, words: 'The installation no longer exists.' },
-  NOT_FOUND: { does: 'dead', status: 404, words: 'No such device.' },
+  NOT_FOUND: { does: 'fallback', reason: 'invalid_recipient', status: 404, words: 'No such device.' },
   INVALID_ARGUMENT: { does: 'fail', reason: 'content_rejected', status: 400, words: 'The message is not valid.' },
-  SENDER_ID_MISMATCH: { does: 'dead', status: 403, words: 'The token belongs to another sender.' },
+  SENDER_ID_MISMATCH: {
+    does: 'fallback',
+    reason: 'invalid_recipient',
+    status: 403,
+    words: 'The token belongs to another sender.',
+  },
   PERMISSION_DENIED: { does: 'halt', status: 403, words: 'The service account may not send for this project.' },
   THIRD_PARTY_AUTH_ERROR: { does: 'halt', status: 401, words: 'The APNs or web push key in Firebase is not valid.' },
   APNS_AUTH_ERROR: { does: 'halt', status: 401, words: 'The APNs key in Firebase is not valid.' },
@@ -31,7 +36,7 @@ export function fcmRule(code: string, status: number): Rule {
   const rule = FCM_ERRORS[code]
   if (rule) return rule
   if (status === 401 || status === 403) return { does: 'halt' }
-  if (status === 404) return { does: 'dead' }
+  if (status === 404) return { does: 'fallback', reason: 'invalid_recipient' }
   if (status === 429) return { does: 'throttle', afterMs: MINUTE_MS }
   return status >= 500 ? { does: 'retry' } : { does: 'fail', reason: 'permanent_refusal' }
 }

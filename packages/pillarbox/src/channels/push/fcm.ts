@@ -3,8 +3,9 @@ import type { Account } from '../../model/account.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
-import { endpoint, httpUrl, text } from '../fields.ts'
+import { endpoint, httpUrl, matching } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
+import { perAccount } from '../per-account.ts'
 import { createTokenCache, type Token } from '../token-cache.ts'
 import { at, baseOf, jsonOf, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
 import { BAD_TOKEN, fcmRule } from './fcm-errors.ts'
@@ -28,6 +29,8 @@ interface ServiceAccount {
  */
 export function fcmProvider({ outbound, clock }: { outbound: Outbound; clock: Clock }): Provider {
   const tokens = createTokenCache({ outbound, clock })
+  const serviceOf = perAccount(({ secrets }) => readServiceAccount(secrets['serviceAccount'] ?? ''))
+  const ofAccount = perAccount(tokenDependsOn)
 
   async function send(request: SendRequest): Promise<Outcome> {
     const { account, signal } = request
@@ -53,7 +56,7 @@ export function fcmProvider({ outbound, clock }: { outbound: Outbound; clock: Cl
   }
 
   async function tokenFor(account: Account, signal: AbortSignal): Promise<Token> {
-    const service = readServiceAccount(account)
+    const service = serviceOf(account)
     if (typeof service === 'string') return outcomeOf({ does: 'halt' }, 'bad_service_account', service) as Token
     const url = textAt(account.settings, 'tokenUrl') ?? service.token_uri ?? TOKEN_URL
     const form = () => ({
@@ -79,14 +82,30 @@ export function fcmProvider({ outbound, clock }: { outbound: Outbound; clock: Cl
   return {
     name: 'fcm',
     channels: ['push'],
+    words:
+      'Push messages to Android, iOS and the web by Firebase Cloud Messaging, HTTP v1. FCM tells nothing more of a message that it took.',
     capability: () => 'none',
     fields: {
       settings: {
-        projectId: { words: 'The Firebase project’s id.', isRequired: true, problem: text },
-        tokenUrl: { words: 'Where access tokens come from, in place of the service account’s own.', problem: httpUrl },
+        projectId: {
+          words: 'The Firebase project’s id.',
+          isRequired: true,
+          problem: matching(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/, 'a project’s id, such as my-app-1a2b3'),
+        },
+        tokenUrl: {
+          words: 'Where access tokens come from, in place of the service account’s own.',
+          problem: httpUrl,
+          dials: true,
+        },
         endpoint,
       },
-      secrets: { serviceAccount: { words: 'The service account’s key file: JSON.', isRequired: true } },
+      secrets: {
+        serviceAccount: {
+          words: 'The service account’s key file: JSON, as text or as an object.',
+          isRequired: true,
+          problem: (value) => problemOf(readServiceAccount(String(value))),
+        },
+      },
     },
     send,
     verify,
@@ -97,15 +116,19 @@ function projectOf({ settings }: Account): string {
   return encodeURIComponent(textAt(settings, 'projectId') ?? '')
 }
 
-function ofAccount({ id, settings, secrets }: Account): string[] {
+function tokenDependsOn({ id, settings, secrets }: Account): string[] {
   return [id, secrets['serviceAccount'] ?? '', textAt(settings, 'tokenUrl') ?? '']
 }
 
+function problemOf(service: ServiceAccount | string): string | null {
+  return typeof service === 'string' ? `cannot be used: ${service}` : null
+}
+
 /** The key file, or what is wrong with it. */
-function readServiceAccount({ secrets }: Account): ServiceAccount | string {
+function readServiceAccount(given: string): ServiceAccount | string {
   let json: unknown
   try {
-    json = JSON.parse(secrets['serviceAccount'] ?? '')
+    json = JSON.parse(given)
   } catch {
     return 'serviceAccount is not JSON'
   }
@@ -117,6 +140,7 @@ function readServiceAccount({ secrets }: Account): ServiceAccount | string {
     return 'the private_key of serviceAccount cannot be read'
   }
   const [private_key_id, token_uri] = [textAt(json, 'private_key_id'), textAt(json, 'token_uri')]
+  if (token_uri !== null && httpUrl(token_uri) !== null) return 'the token_uri of serviceAccount is not a URL'
   return {
     client_email,
     private_key,

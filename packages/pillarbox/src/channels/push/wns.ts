@@ -2,7 +2,7 @@ import type { Account } from '../../model/account.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
-import { endpoint, httpUrl, text } from '../fields.ts'
+import { endpoint, httpUrl, matching } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
 import { createTokenCache, type Token } from '../token-cache.ts'
 import { outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
@@ -89,13 +89,19 @@ export function wnsProvider({ outbound, clock }: { outbound: Outbound; clock: Cl
   return {
     name: 'wns',
     channels: ['push'],
+    words:
+      'Toasts on Windows by WNS; a device’s token is its channel’s URI. WNS tells nothing more of a notification that it took.',
     capability: () => 'none',
     fields: {
       settings: {
-        packageSid: { words: 'The package SID of a store app.', problem: text },
-        tenantId: { words: 'The directory of an app of the Windows App SDK.', problem: text },
-        appId: { words: 'That app’s id.', problem: text },
-        tokenUrl: { words: 'Where access tokens come from, in place of Microsoft’s.', problem: httpUrl },
+        packageSid: { words: 'The package SID of a store app.', problem: plainId },
+        tenantId: { words: 'The directory of an app of the Windows App SDK.', problem: plainId },
+        appId: { words: 'That app’s id.', problem: plainId },
+        tokenUrl: {
+          words: 'Where access tokens come from, in place of Microsoft’s.',
+          problem: httpUrl,
+          dials: true,
+        },
         endpoint,
       },
       secrets: { clientSecret: { words: 'The app’s client secret.', isRequired: true } },
@@ -108,6 +114,8 @@ export function wnsProvider({ outbound, clock }: { outbound: Outbound; clock: Cl
     verify,
   }
 }
+
+const plainId = matching(/^[A-Za-z0-9:/._-]+$/, 'an id of letters, digits and hyphens')
 
 function ofAccount({ id, settings, secrets }: Account): string[] {
   const names = ['packageSid', 'tenantId', 'appId', 'tokenUrl']

@@ -2,15 +2,16 @@ import type * as SmsSdk from '@aws-sdk/client-pinpoint-sms-voice-v2'
 import type { Account } from '../../model/account.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
-import { awsSecrets, awsSettings, createAws, outcomeOfCall, verificationOf } from '../aws.ts'
+import { awsName, awsSecrets, awsSettings, createAws, outcomeOfCall, verificationOf } from '../aws.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
-import { digits, oneOf, text } from '../fields.ts'
+import { digits, matching, oneOf, phoneNumber, wholeNumber } from '../fields.ts'
 import type { Outbound } from '../outbound.ts'
 import { outcomeOf, textAt } from '../vendor-answers.ts'
 import { AWS_SMS_ERRORS } from './aws-sms-errors.ts'
 
 const LONGEST_TEXT = 1_600
 const VENDOR = 'AWS End User Messaging'
+const SDK = '@aws-sdk/client-pinpoint-sms-voice-v2'
 
 /**
  * SMS by AWS End User Messaging (the API `pinpoint-sms-voice-v2`). Our notification's id travels in the context and comes
@@ -28,7 +29,7 @@ export function awsSmsProvider({
   const aws = createAws({
     outbound,
     clock,
-    sdk: '@aws-sdk/client-pinpoint-sms-voice-v2',
+    sdk: SDK,
     importSdk,
     client: ({ PinpointSMSVoiceV2Client }, config) => new PinpointSMSVoiceV2Client(config),
   })
@@ -63,22 +64,30 @@ export function awsSmsProvider({
   return {
     name: 'aws-sms',
     channels: ['sms'],
+    words: 'SMS by AWS End User Messaging (`pinpoint-sms-voice-v2`), the younger of Amazon’s two services.',
+    sdk: SDK,
     capability: () => 'none',
     fields: {
       settings: {
         ...awsSettings,
         senderId: {
           words: 'What to send from: a number, a pool, a sender id, or the ARN of one. Without it AWS chooses.',
-          problem: text,
+          problem: origin,
         },
-        configurationSet: { words: 'The configuration set, which publishes the events.', problem: text },
+        configurationSet: { words: 'The configuration set, which publishes the events.', problem: awsName },
         messageType: {
-          words: 'TRANSACTIONAL (default) or PROMOTIONAL.',
+          words: '`TRANSACTIONAL` (default) or `PROMOTIONAL`.',
           problem: oneOf('TRANSACTIONAL', 'PROMOTIONAL'),
         },
-        maxPrice: { words: 'What a part of a message may cost at most, in USD, as text.', problem: price },
-        timeToLive: { words: 'For how many seconds it is worth delivering: 5 to 259200.', problem: seconds },
-        protectConfigurationId: { words: 'The protect configuration to use.', problem: text },
+        maxPrice: {
+          words: 'What a part of a message may cost at most, in USD, as text.',
+          problem: matching(/^[0-9]{0,2}\.[0-9]{1,5}$/, 'an amount as text, such as 0.50'),
+        },
+        timeToLive: {
+          words: 'For how many seconds it is worth delivering: 5 to 259200.',
+          problem: wholeNumber(5, 259_200),
+        },
+        protectConfigurationId: { words: 'The protect configuration to use.', problem: awsName },
         dltEntityId: { words: 'India: the principal entity’s id on the DLT platform.', problem: digits },
       },
       secrets: awsSecrets,
@@ -89,11 +98,9 @@ export function awsSmsProvider({
   }
 }
 
-const price = (value: unknown): string | null =>
-  typeof value === 'string' && /^[0-9]{0,2}\.[0-9]{1,5}$/.test(value) ? null : 'must be an amount as text, such as 0.50'
-
-const seconds = (value: unknown): string | null =>
-  Number.isInteger(value) && Number(value) >= 5 && Number(value) <= 259_200 ? null : 'must be a number from 5 to 259200'
+/** What begins with a plus is a number and nothing else. */
+const origin = (value: unknown): string | null =>
+  typeof value === 'string' && value.startsWith('+') ? phoneNumber(value) : awsName(value)
 
 function messageOf(request: SendRequest): SmsSdk.SendTextMessageCommandInput | null {
   const { account, to, content, notificationId } = request

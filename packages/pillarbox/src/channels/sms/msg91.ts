@@ -2,7 +2,7 @@ import type { Account } from '../../model/account.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
-import { digits, endpoint, text } from '../fields.ts'
+import { digits, endpoint, headerSecret, matching } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
 import { at, baseOf, jsonOf, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
 import { msg91Rule } from './msg91-errors.ts'
@@ -46,17 +46,29 @@ export function msg91Provider({ outbound, clock }: { outbound: Outbound; clock: 
   return {
     name: 'msg91',
     channels: ['sms'],
+    words:
+      'SMS in India by MSG91. With `providerTemplate.flowId` it sends that flow with its variables, without one the words as they are, with the DLT ids of template and entity.',
     capability: () => 'none',
     fields: {
       settings: {
-        senderId: { words: 'The registered header: six letters.', isRequired: true, problem: text },
+        senderId: {
+          words: 'The registered header: six letters.',
+          isRequired: true,
+          problem: matching(/^[A-Za-z0-9]{3,11}$/, '3 to 11 letters and digits'),
+        },
         dltEntityId: { words: 'The principal entity’s id on the DLT platform.', problem: digits },
-        route: { words: `${TRANSACTIONAL} for service messages (default), 1 for promotional ones.`, problem: text },
+        route: {
+          words: `${TRANSACTIONAL} for service messages (default), 1 for promotional ones.`,
+          problem: matching(/^[A-Za-z0-9]{1,20}$/, 'a route of the panel, such as 4'),
+        },
         endpoint,
       },
       secrets: {
-        authKey: { words: 'The authentication key of the panel.', isRequired: true },
-        webhookToken: { words: 'What delivery reports carry in their address; made if not given.' },
+        authKey: { words: 'The authentication key of the panel.', isRequired: true, problem: headerSecret },
+        webhookToken: {
+          words: 'What delivery reports carry in their address; made if not given.',
+          problem: headerSecret,
+        },
       },
     },
     send,

@@ -1,5 +1,7 @@
 import { AWS_ERRORS, type AwsErrors } from '../aws-errors.ts'
 
+const HOUR_MS = 3_600_000
+
 /** What SNS says to Publish, by the codes of its query protocol. */
 export const SNS_ERRORS: AwsErrors = {
   lines: {
@@ -23,6 +25,15 @@ export const SNS_ERRORS: AwsErrors = {
     UserError: { does: 'fail', reason: 'permanent_refusal', words: 'The request is not valid.' },
   },
   texts: [
+    {
+      // It may be raised at any time, and begins anew with the month: what waits is tried for a day.
+      codes: ['UserError', 'Throttled', 'InvalidParameter'],
+      says: /spend(?:ing)? (?:limit|quota)/i,
+      example: 'The monthly spending limit of the account is reached',
+      does: 'defer',
+      afterMs: 6 * HOUR_MS,
+      words: 'The month’s spending limit is reached.',
+    },
     {
       // Not remembered as dead: SNS says the same of every number in a region that has no SMS.
       codes: ['InvalidParameter', 'ParameterValueInvalid', 'ValidationException'],

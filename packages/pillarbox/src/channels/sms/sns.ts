@@ -4,7 +4,7 @@ import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
 import { awsSecrets, awsSettings, createAws, outcomeOfCall, verificationOf } from '../aws.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
-import { digits, oneOf, text } from '../fields.ts'
+import { digits, matching, oneOf, phoneNumber } from '../fields.ts'
 import type { Outbound } from '../outbound.ts'
 import { outcomeOf, textAt } from '../vendor-answers.ts'
 import { SNS_ERRORS } from './sns-errors.ts'
@@ -12,6 +12,7 @@ import { SNS_ERRORS } from './sns-errors.ts'
 /** What SNS sends in one Publish, in as many parts as it needs. */
 const LONGEST_TEXT = 1_600
 const TRANSACTIONAL = 'Transactional'
+const SDK = '@aws-sdk/client-sns'
 
 /**
  * SMS by Amazon SNS: Publish straight to a telephone number. It has neither an idempotency key nor a reference of ours to
@@ -29,7 +30,7 @@ export function snsProvider({
   const aws = createAws({
     outbound,
     clock,
-    sdk: '@aws-sdk/client-sns',
+    sdk: SDK,
     importSdk,
     client: ({ SNSClient }, config) => new SNSClient(config),
   })
@@ -67,20 +68,31 @@ export function snsProvider({
   return {
     name: 'sns',
     channels: ['sms'],
+    words: 'SMS by Amazon SNS, straight to a telephone number.',
+    sdk: SDK,
     capability: () => 'none',
     fields: {
       settings: {
         ...awsSettings,
         senderId: {
           words: 'The name shown as sender where the country allows one: up to 11 letters, digits and hyphens.',
-          problem: senderId,
+          problem: matching(
+            /^(?=.*[A-Za-z])[A-Za-z0-9-]{1,11}$/,
+            '1 to 11 letters, digits and hyphens, one of them a letter',
+          ),
         },
-        originationNumber: { words: 'The number to send from, with its plus.', problem: text },
+        originationNumber: {
+          words: 'The number to send from, with its plus, or a short code.',
+          problem: sendingNumber,
+        },
         messageType: {
-          words: `${TRANSACTIONAL} (default) or Promotional.`,
+          words: `\`${TRANSACTIONAL}\` (default) or \`Promotional\`.`,
           problem: oneOf(TRANSACTIONAL, 'Promotional'),
         },
-        maxPrice: { words: 'What a message may cost at most, in USD, as text.', problem: price },
+        maxPrice: {
+          words: 'What a message may cost at most, in USD, as text.',
+          problem: matching(/^\d{1,4}(?:\.\d{1,5})?$/, 'an amount as text, such as 0.50'),
+        },
         dltEntityId: { words: 'India: the principal entity’s id on the DLT platform.', problem: digits },
       },
       secrets: awsSecrets,
@@ -91,13 +103,8 @@ export function snsProvider({
   }
 }
 
-const senderId = (value: unknown): string | null =>
-  typeof value === 'string' && /^(?=.*[A-Za-z])[A-Za-z0-9-]{1,11}$/.test(value)
-    ? null
-    : 'must be 1 to 11 letters, digits and hyphens, one of them a letter'
-
-const price = (value: unknown): string | null =>
-  typeof value === 'string' && /^\d{1,4}(?:\.\d{1,5})?$/.test(value) ? null : 'must be an amount as text, such as 0.50'
+const sendingNumber = (value: unknown): string | null =>
+  typeof value === 'string' && /^[0-9]{3,8}$/.test(value) ? null : phoneNumber(value)
 
 function attributesOf({ account, content }: SendRequest): Record<string, SnsSdk.MessageAttributeValue> {
   const { settings } = account

@@ -2,10 +2,10 @@ import type { Rule } from '../vendor-answers.ts'
 
 /** What a receiver's status means, by Standard Webhooks. */
 export const WEBHOOK_STATUSES: Readonly<Record<number, Rule & { words: string }>> = {
-  301: { does: 'dead', words: 'redirects are not followed' },
-  302: { does: 'dead', words: 'redirects are not followed' },
-  307: { does: 'dead', words: 'redirects are not followed' },
-  308: { does: 'dead', words: 'redirects are not followed' },
+  301: { does: 'fallback', reason: 'invalid_recipient', words: 'redirects are not followed' },
+  302: { does: 'fallback', reason: 'invalid_recipient', words: 'redirects are not followed' },
+  307: { does: 'fallback', reason: 'invalid_recipient', words: 'redirects are not followed' },
+  308: { does: 'fallback', reason: 'invalid_recipient', words: 'redirects are not followed' },
   400: { does: 'retry', words: 'the receiver could not read it' },
   401: { does: 'retry', words: 'the receiver did not accept the signature' },
   403: { does: 'retry', words: 'the receiver did not let us in' },
@@ -22,5 +22,8 @@ export const WEBHOOK_STATUSES: Readonly<Record<number, Rule & { words: string }>
 
 /** A receiver is somebody's program, and is mended: what is not in the table is tried again, as the standard says. */
 export function webhookRule(status: number): Rule {
-  return WEBHOOK_STATUSES[status] ?? (status >= 300 && status < 400 ? { does: 'dead' } : { does: 'retry' })
+  return (
+    WEBHOOK_STATUSES[status] ??
+    (status >= 300 && status < 400 ? { does: 'fallback', reason: 'invalid_recipient' } : { does: 'retry' })
+  )
 }

@@ -3,7 +3,7 @@ import type { Account } from '../../model/account.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
-import { httpUrl } from '../fields.ts'
+import { httpUrl, secretText } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
 import { outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
 import { WEBHOOK_STATUSES, webhookRule } from './webhook-errors.ts'
@@ -26,12 +26,7 @@ export function webhookProvider({ outbound, clock }: { outbound: Outbound; clock
       return outcomeOf({ does: 'fail', reason: 'content_rejected' }, 'too_long', `longer than ${LONGEST_BODY} bytes`)
     const timestamp = Math.floor(clock.now() / 1_000)
     const signature = signatures(account, `${notificationId}.${timestamp}.${body}`)
-    if (signature === null)
-      return outcomeOf(
-        { does: 'halt' },
-        'bad_signing_secret',
-        'signingSecret must be whsec_ and base64 of 24 to 64 bytes',
-      )
+    if (signature === null) return outcomeOf({ does: 'halt' }, 'bad_signing_secret', `signingSecret ${SIGNING_SECRET}`)
     const answer = await outbound.request({
       method: 'POST',
       url,
@@ -47,26 +42,30 @@ export function webhookProvider({ outbound, clock }: { outbound: Outbound; clock
     if (answer.kind === 'answer') return judge(answer, notificationId, clock.now())
     // The receiver's address is the tenant's data, not the account's: a bad one is no reason to stop the account.
     if (answer.code === 'address_refused' || answer.code === 'invalid_request')
-      return outcomeOf({ does: 'dead' }, answer.code, answer.error)
+      return outcomeOf({ does: 'fallback', reason: 'invalid_recipient' }, answer.code, answer.error)
     return outcomeOfFailure(answer)
   }
 
   async function verify(account: Account): Promise<Verification> {
     return signatures(account, 'x') === null
-      ? { isGood: false, error: 'signingSecret must be whsec_ and base64 of 24 to 64 bytes.' }
+      ? { isGood: false, error: `signingSecret ${SIGNING_SECRET}.` }
       : { isGood: true, detail: 'The signing secret can be used; receivers are not asked.' }
   }
 
   return {
     name: 'webhook',
     channels: ['webhook'],
+    words:
+      'A POST to somebody else’s endpoint, signed as Standard Webhooks has it. `webhook-id` is the same over all attempts, so that a receiver can tell a repeat.',
     capability: () => 'key',
     fields: {
-      settings: { url: { words: 'Where to send what names no URL of its own.', problem: httpUrl } },
+      settings: { url: { words: 'Where to send what names no URL of its own.', problem: httpUrl, dials: true } },
       secrets: {
         signingSecret: {
-          words: 'whsec_ and base64 of 24 to 64 bytes; several, separated by spaces.',
+          words:
+            '`whsec_` and base64 of 24 to 64 bytes; or several, separated by spaces, while one is changed for another.',
           isRequired: true,
+          problem: (value) => secretText(value) ?? (signingKeys(String(value)) === null ? SIGNING_SECRET : null),
         },
       },
     },
@@ -86,12 +85,17 @@ function messageOf({ content, correlationId }: SendRequest, now: number): Record
 
 /** One signature per secret, as the standard lists them; null where a secret has not the form of one. */
 function signatures({ secrets }: Account, signed: string): string | null {
-  const keys = (secrets['signingSecret'] ?? '').split(/\s+/).filter((key) => key !== '')
-  const signatures = keys.map((key) => {
-    const bytes = key.startsWith('whsec_') ? Buffer.from(key.slice(6), 'base64') : Buffer.alloc(0)
-    return bytes.length < 24 || bytes.length > 64 ? null : createHmac('sha256', bytes).update(signed).digest('base64')
-  })
-  return signatures.length === 0 || signatures.includes(null) ? null : signatures.map((each) => `v1,${each}`).join(' ')
+  const keys = signingKeys(secrets['signingSecret'] ?? '')
+  return keys?.map((key) => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`).join(' ') ?? null
+}
+
+const SIGNING_SECRET = 'must be whsec_ and base64 of 24 to 64 bytes'
+
+function signingKeys(given: string): Buffer[] | null {
+  const secrets = given.split(/\s+/).filter((secret) => secret !== '')
+  if (!secrets.every((secret) => /^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret))) return null
+  const keys = secrets.map((secret) => Buffer.from(secret.slice('whsec_'.length), 'base64'))
+  return keys.length > 0 && keys.every(({ length }) => length >= 24 && length <= 64) ? keys : null
 }
 
 function judge(answer: OutboundAnswer, notificationId: string, now: number): Outcome {

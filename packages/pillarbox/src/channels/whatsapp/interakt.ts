@@ -2,7 +2,7 @@ import type { Account } from '../../model/account.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
-import { endpoint } from '../fields.ts'
+import { endpoint, headerSecret } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
 import { at, baseOf, jsonOf, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
 import { interaktRule } from './interakt-errors.ts'
@@ -41,13 +41,22 @@ export function interaktProvider({ outbound, clock }: { outbound: Outbound; cloc
   return {
     name: 'interakt',
     channels: ['whatsapp'],
+    words:
+      'WhatsApp by Interakt, a partner of Meta: approved templates, and free text within 24 hours of the customer’s last word.',
     capability: () => 'none',
     fields: {
       settings: { endpoint },
       secrets: {
-        apiKey: { words: 'The secret key of Interakt’s developer settings.', isRequired: true },
+        apiKey: {
+          words: 'The secret key of Interakt’s developer settings, as it is shown there.',
+          isRequired: true,
+          problem: headerSecret,
+        },
         webhookSecret: { words: 'What receipts are signed with.' },
-        webhookToken: { words: 'What receipts carry in their address where no secret is set; made if not given.' },
+        webhookToken: {
+          words: 'What receipts carry in their address where no secret is set; made if not given.',
+          problem: headerSecret,
+        },
       },
     },
     send,

@@ -27,7 +27,7 @@ describe('meta', () => {
 
     const [message] = server.messages
     assert.deepEqual(outcome, { kind: 'accepted', providerMessageId: message?.id })
-    assert.equal(server.requests[0]?.path, '/v25.0/1234567890/messages')
+    assert.equal(server.requests[0]?.path, '/v26.0/1234567890/messages')
     assert.deepEqual(message?.body, {
       messaging_product: 'whatsapp',
       recipient_type: 'individual',
@@ -52,6 +52,38 @@ describe('meta', () => {
       language: { code: 'de' },
       components,
     })
+  })
+
+  it('sends no session message for an account that sends templates only, so that another channel can take over', async (t) => {
+    const { server, provider, meta, request } = await setup(t)
+    const settings = { ...meta.settings, messageType: 'template' }
+    const providerTemplate = { name: 'booking_confirmed', language: 'de' }
+
+    const words = await provider.send({ ...request, account: { ...meta, settings } })
+    const template = await provider.send({
+      ...request,
+      account: { ...meta, settings },
+      content: { ...request.content, providerTemplate },
+    })
+
+    assert.deepEqual(
+      words,
+      outcomeOf(
+        { does: 'fallback', reason: 'template_rejected' },
+        'no_template',
+        'the account sends approved templates only, and this message has none',
+      ),
+    )
+    assert.equal(template.kind, 'accepted')
+    assert.equal(server.requests.length, 1)
+  })
+
+  it('speaks the version of the Graph API that the account names', async (t) => {
+    const { server, provider, meta, request } = await setup(t)
+
+    await provider.send({ ...request, account: { ...meta, settings: { ...meta.settings, apiVersion: 'v24.0' } } })
+
+    assert.equal(server.requests[0]?.path, '/v24.0/1234567890/messages')
   })
 
   for (const [code, { words, ...rule }] of Object.entries(META_ERRORS))

@@ -1,14 +1,15 @@
 import type { Account } from '../../model/account.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
+import { TIER_NAMES } from '../../model/tiers.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
-import { digits, endpoint, oneOf, text } from '../fields.ts'
+import { digits, endpoint, headerSecret, matching, oneOf } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
 import { at, baseOf, jsonOf, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
 import { metaRule } from './meta-errors.ts'
 
 const VENDOR = 'https://graph.facebook.com'
-const VERSION = 'v25.0'
+const VERSION = 'v26.0'
 const LONGEST_TEXT = 4_096
 
 /**
@@ -19,8 +20,14 @@ const LONGEST_TEXT = 4_096
 export function metaProvider({ outbound, clock }: { outbound: Outbound; clock: Clock }): Provider {
   async function send(request: SendRequest): Promise<Outcome> {
     const { account, signal } = request
-    const { body } = request.content
-    if (!request.content.providerTemplate && body.length > LONGEST_TEXT)
+    const { body, providerTemplate } = request.content
+    if (!providerTemplate && account.settings['messageType'] === 'template')
+      return outcomeOf(
+        { does: 'fallback', reason: 'template_rejected' },
+        'no_template',
+        'the account sends approved templates only, and this message has none',
+      )
+    if (!providerTemplate && body.length > LONGEST_TEXT)
       return outcomeOf(
         { does: 'fail', reason: 'content_rejected' },
         'too_long',
@@ -55,21 +62,33 @@ export function metaProvider({ outbound, clock }: { outbound: Outbound; clock: C
   return {
     name: 'meta',
     channels: ['whatsapp'],
+    words:
+      'WhatsApp by Meta’s Cloud API. With a `providerTemplate` it sends that approved template, without one a session message, which Meta delivers only within 24 hours of the recipient’s last word.',
     capability: () => 'none',
     fields: {
       settings: {
         phoneNumberId: { words: 'The id of the business phone number.', isRequired: true, problem: digits },
         wabaId: { words: 'The id of the WhatsApp business account.', problem: digits },
-        apiVersion: { words: `The version of the Graph API; ${VERSION} by default.`, problem: version },
-        tier: { words: 'The messaging tier, for the pace.', problem: text },
+        apiVersion: {
+          words: `The version of the Graph API; ${VERSION} by default.`,
+          problem: matching(/^v\d{1,3}\.\d$/, `a version such as ${VERSION}`),
+        },
+        tier: {
+          words: 'The number’s [tier](#tiers), which is its pace where the account names no other.',
+          problem: oneOf(...TIER_NAMES),
+        },
         messageType: {
-          words: 'auto (a template where there is one), or template: never a session message.',
+          words: '`auto` (default): a template where there is one. `template`: never a session message.',
           problem: oneOf('auto', 'template'),
         },
         endpoint,
       },
       secrets: {
-        accessToken: { words: 'A system user’s token with whatsapp_business_messaging.', isRequired: true },
+        accessToken: {
+          words: 'A system user’s token with whatsapp_business_messaging.',
+          isRequired: true,
+          problem: headerSecret,
+        },
         appSecret: { words: 'The app’s secret, which receipts are signed with.' },
         verifyToken: { words: 'What Meta repeats when the webhook is set up.' },
       },
@@ -78,9 +97,6 @@ export function metaProvider({ outbound, clock }: { outbound: Outbound; clock: C
     verify,
   }
 }
-
-const version = (value: unknown): string | null =>
-  typeof value === 'string' && /^v\d{1,3}\.\d$/.test(value) ? null : 'must look like v25.0'
 
 function numberUrl({ settings }: Account): string {
   return `${baseOf(settings, VENDOR)}/${textAt(settings, 'apiVersion') ?? VERSION}/${textAt(settings, 'phoneNumberId') ?? ''}`

@@ -1,0 +1,56 @@
+import { type Static, Type } from 'typebox'
+import { type Pace, SLOWEST_PER_SECOND } from '../model/account.ts'
+import { isTier, TIER_NAMES, TIERS, type Tier } from '../model/tiers.ts'
+import { invalidBody } from './schemas.ts'
+
+export const PaceJson = Type.Object(
+  {
+    perSecond: Type.Optional(Type.Number({ minimum: SLOWEST_PER_SECOND, maximum: 100_000 })),
+    burst: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+    tier: Type.Optional(Type.Enum(TIER_NAMES)),
+  },
+  { additionalProperties: false, description: 'Either perSecond (and burst), or a tier of WhatsApp.' },
+)
+export type PaceJson = Static<typeof PaceJson>
+
+/** A tier is kept beside the pace it stands for, so that it is shown as it was given. */
+export type StoredPace = (Pace & { tier?: Tier }) | null
+
+/**
+ * The pace to keep. `given` is undefined where nothing is said about it; then the tier in the settings is the pace, where
+ * the provider knows one, unless somebody set another by hand.
+ */
+export function paceOf(wanted: {
+  given: PaceJson | null | undefined
+  settings: Record<string, unknown>
+  /** Whether `tier` is a setting of the provider. */
+  isTiered: boolean
+  current?: StoredPace
+}): StoredPace {
+  const { given, settings, isTiered, current = null } = wanted
+  const tier = isTiered && isTier(settings['tier']) ? settings['tier'] : null
+  if (given) {
+    if (tier !== null && given.tier !== undefined && given.tier !== tier)
+      throw invalidBody([
+        { path: '/pace/tier', message: `is ${given.tier}, and settings.tier is ${tier}: they must be the same` },
+      ])
+    return readPace(given)
+  }
+  if (given === undefined && (tier === null || (current && current.tier === undefined))) return current
+  return tier === null ? null : { ...TIERS[tier], tier }
+}
+
+/** As it was given. */
+export function shownPace(pace: StoredPace): PaceJson | null {
+  return pace?.tier === undefined ? pace : { tier: pace.tier }
+}
+
+function readPace({ tier, perSecond, burst }: PaceJson): StoredPace {
+  if (tier !== undefined) {
+    if (perSecond !== undefined || burst !== undefined)
+      throw invalidBody([{ path: '/pace', message: 'takes either a tier or perSecond and burst' }])
+    return { ...TIERS[tier], tier }
+  }
+  if (perSecond === undefined) throw invalidBody([{ path: '/pace/perSecond', message: 'is required' }])
+  return { perSecond, burst: burst ?? Math.max(1, Math.ceil(perSecond)) }
+}
