@@ -7,14 +7,17 @@
  *   stopped   sending ──permanent, or out of attempts──▶ parked ──retry──▶ queued
  *             sending ──unknown, and the policy is to hold──▶ uncertain ──retry──▶ queued, ──receipt──▶ sent …
  *             parked | uncertain ──discard──▶ discarded      queued | retrying ──cancel, expiry──▶ cancelled
- *             queued | retrying | uncertain ──park──▶ parked sent ──receipt: bounced, failed──▶ parked
- *             sending | sent ──permanent, and a fallback channel is next──▶ failed
+ *             queued | retrying | uncertain ──park──▶ parked sent | delivered ──receipt: failed, bounced──▶ parked
+ *             sending | sent | delivered ──permanent, and a fallback channel is next──▶ failed
+ *             parked | failed by a receipt ──a receipt of higher rank──▶ delivered | read | parked | failed
  *
- * Who moves what: a worker everything out of `sending`; receipts everything out of `sent`; an operator everything out
- * of `parked` and `uncertain`. `failed`, `discarded`, `cancelled` and `read` are closed.
+ * Who moves what: a worker everything out of `sending`; receipts everything out of `sent`, and on from where a receipt
+ * led (`model/receipt.ts`); an operator everything out of `parked` and `uncertain`. `discarded`, `cancelled` and `read`
+ * are closed, and `failed` too where it was not a receipt that said so.
  *
  * Where it is kept: a `dispatch` row while work remains (queued, retrying, sending), a `settled` row once it has come
- * to rest anywhere but `sent`; with neither it is `sent`. The tables' check constraints restate this.
+ * to rest anywhere but `sent`; with neither it is `sent`. One that a receipt took from `uncertain` to `sent` has a
+ * `settled` row that says so. The tables' check constraints restate this.
  */
 export const NOTIFICATION_STATUSES = [
   'queued',
@@ -35,19 +38,27 @@ export type NotificationStatus = (typeof NOTIFICATION_STATUSES)[number]
 /** Statuses with a `dispatch` row: a worker still has something to do. */
 export type LiveStatus = 'queued' | 'retrying' | 'sending'
 
-/** Statuses with a `settled` row. */
-export type SettledStatus = 'delivered' | 'read' | 'parked' | 'uncertain' | 'failed' | 'discarded' | 'cancelled'
+/** Statuses with a `settled` row; `sent` has one only where a receipt led there. */
+export type SettledStatus =
+  | 'sent'
+  | 'delivered'
+  | 'read'
+  | 'parked'
+  | 'uncertain'
+  | 'failed'
+  | 'discarded'
+  | 'cancelled'
 
 export const NEXT_STATUSES = {
   queued: ['sending', 'parked', 'cancelled'],
   retrying: ['sending', 'parked', 'cancelled'],
   sending: ['sent', 'retrying', 'queued', 'parked', 'uncertain', 'failed', 'cancelled'],
   sent: ['delivered', 'read', 'parked', 'failed'],
-  delivered: ['read', 'parked'],
+  delivered: ['read', 'parked', 'failed'],
   read: [],
-  parked: ['queued', 'discarded', 'delivered', 'read'],
-  uncertain: ['queued', 'discarded', 'parked', 'sent', 'delivered', 'read'],
-  failed: [],
+  parked: ['queued', 'discarded', 'delivered', 'read', 'failed'],
+  uncertain: ['queued', 'discarded', 'parked', 'sent', 'delivered', 'read', 'failed'],
+  failed: ['delivered', 'read', 'parked'],
   discarded: [],
   cancelled: [],
 } as const satisfies Record<NotificationStatus, readonly NotificationStatus[]>

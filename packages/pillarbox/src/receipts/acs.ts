@@ -60,7 +60,14 @@ const LONGEST_VALIDATION = 10_000
  * webhook's address carries the account's token, in the handshakes as well.
  */
 export function acsReceipts(): ReceiptSource {
-  return { name: 'acs', providers: ['acs'], verify: async (...given) => verify(...given), parse }
+  return {
+    name: 'acs',
+    providers: ['acs'],
+    handshake: 'OPTIONS',
+    keptHeaders: ['ce-type', 'ce-id', 'ce-time'],
+    verify: async (...given) => verify(...given),
+    parse,
+  }
 }
 
 function verify(callback: Callback, accounts: readonly Account[]): Verified {

@@ -39,7 +39,13 @@ const LONGEST_CHALLENGE = 1_024
 
 /** WhatsApp by Meta's Cloud API: signed with the secret of the app, of which one tenant may have several. */
 export function metaReceipts(): ReceiptSource {
-  return { name: 'meta', providers: ['meta'], verify: async (...given) => verify(...given), parse }
+  return {
+    name: 'meta',
+    providers: ['meta'],
+    handshake: 'GET',
+    verify: async (...given) => verify(...given),
+    parse,
+  }
 }
 
 function verify(callback: Callback, accounts: readonly Account[]): Verified {

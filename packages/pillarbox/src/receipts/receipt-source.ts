@@ -12,6 +12,12 @@ export interface ReceiptSource {
   readonly name: string
   /** The providers whose accounts' messages it speaks of. */
   readonly providers: readonly string[]
+  /** One path for everybody, proven without any account's secrets. Otherwise the path names the tenant. */
+  readonly isShared?: true
+  /** What the vendor asks with, before it ever posts, whether the webhook is ours. */
+  readonly handshake?: 'GET' | 'OPTIONS'
+  /** The headers that `parse` reads, in lower case: no other is kept. */
+  readonly keptHeaders?: readonly string[]
   /**
    * Whether the callback is genuine, judged on the raw bytes. `accounts`: those of the source's providers that may be
    * meant: the tenant's where the path names one, else everybody's. Never throws.
@@ -106,7 +112,7 @@ export interface ReceiptFacts {
 
 export type ReceiptNews =
   /** `sent`: the vendor has it and is under way with it, which settles an unknown outcome and nothing else. */
-  | { kind: 'sent' | Exclude<ReceiptKind, 'bounced'> }
+  | { kind: Exclude<ReceiptKind, 'bounced' | 'failed'> }
   /**
    * `bounced` (email) may follow a delivery; `failed` may not, and counts only while nothing better was heard. Either
    * way the vendor has given the message up. `failure` is what the provider would have answered had it known at once, by

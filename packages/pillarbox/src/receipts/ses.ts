@@ -35,7 +35,7 @@ const GREETING = /^Successfully validated SNS topic/
  * SNS. One event per recipient that SES names.
  */
 export function sesReceipts(deps: SnsDeps): ReceiptSource {
-  return { name: 'ses', providers: ['ses'], verify: createSnsVerifier(deps), parse }
+  return { name: 'ses', providers: ['ses'], isShared: true, verify: createSnsVerifier(deps), parse }
 }
 
 function parse(kept: KeptCallback): Parsed {

@@ -21,7 +21,7 @@ import { AWS_SMS_EVENTS, snsFailure } from './sns-sms-events.ts'
  * itself keeps of a delivery, about messages of `sns`, for those who forward it from its log.
  */
 export function snsSmsReceipts(deps: SnsDeps): ReceiptSource {
-  return { name: 'sns-sms', providers: ['sns', 'aws-sms'], verify: createSnsVerifier(deps), parse }
+  return { name: 'sns-sms', providers: ['sns', 'aws-sms'], isShared: true, verify: createSnsVerifier(deps), parse }
 }
 
 type Message = ReturnType<typeof snsMessageIn>

@@ -1,0 +1,185 @@
+import type { AccountBook } from '../dispatch/account-book.ts'
+import { errorText, isPillarboxError } from '../model/errors.ts'
+import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
+import { isFoundByMessageId } from '../model/receipt.ts'
+import type { Hub } from '../runtime/hub.ts'
+import { createPoll } from '../runtime/poll.ts'
+import type { CallbackResult, NewNotification, NotificationView, Store, StoredCallback } from '../store/store.ts'
+import type { ReceiptEvent, ReceiptSource } from './receipt-source.ts'
+import { type Verdict, verdictOn } from './verdict.ts'
+
+/**
+ * The receipt loop: kept callbacks become receipts of their notifications.
+ *
+ *   take ─▶ parse ─▶ for each report: locate ─▶ judge ─▶ merge, with whoever takes over ─▶ settle
+ *
+ * Applying a callback again changes nothing, so any number of workers may do it, and a worker may die anywhere in it.
+ */
+export interface ReceiptApplier {
+  /** One batch. Answers how many callbacks it took. */
+  round(): Promise<number>
+  /** Rounds until `stop`, as soon as there is something to apply. */
+  run(stop: AbortSignal): Promise<void>
+}
+
+export interface ReceiptApplierDeps {
+  store: Pick<Store, 'receipts' | 'suppressions'>
+  sources: ReadonlyMap<string, Pick<ReceiptSource, 'parse'>>
+  accounts: Pick<AccountBook, 'get'>
+  /** The notification that takes over on the next channel; null where none can reach the recipient either. */
+  fallBack(view: NotificationView): Promise<NewNotification | null>
+  hub: Pick<Hub, 'receipts' | 'nudge'>
+  clock: Clock
+  random: Random
+  ids: IdSource
+  logger: Logger
+  settings: {
+    pollMaxMs: number
+    /** Many times what a batch takes; whoever needs longer is dead, and nothing is lost but time. */
+    leaseMs: number
+  }
+}
+
+/** Applied side by side: each waits for its own commits. */
+const BATCH = 50
+/** What has to wait is looked at after a second, then each time after as long again, but every hour. */
+const FIRST_WAIT_MS = 1_000
+const LONGEST_WAIT_MS = 3_600_000
+/** A message that nobody knows by then is not ours. */
+const GIVE_UP_MS = 24 * 3_600_000
+
+export function createReceiptApplier(deps: ReceiptApplierDeps): ReceiptApplier {
+  const { store, logger } = deps
+
+  async function round(): Promise<number> {
+    const taken = await store.receipts.take(BATCH, deps.settings.leaseMs)
+    const settled = await Promise.allSettled(taken.map((callback) => applyCallback(deps, callback)))
+    for (const one of settled) if (one.status === 'rejected') throw one.reason
+    return taken.length
+  }
+
+  return {
+    round,
+    async run(stop) {
+      const poll = createPoll(deps.random, deps.settings.pollMaxMs)
+      while (!stop.aborted) {
+        let taken = 0
+        try {
+          taken = await round()
+        } catch (error) {
+          logger.warn({ error: errorText(error) }, 'receipts could not be applied; trying again')
+        }
+        if (taken > 0) poll.found()
+        else await deps.hub.receipts.wait(poll.nextMs(), stop)
+      }
+    },
+  }
+}
+
+/** What became of the reports of one callback. */
+interface Tally {
+  matched: number
+  moved: number
+  /** Not ours, or not yet: our own commit may still be under way. */
+  missing: number
+  /** Their notifications are being sent again. */
+  waiting: number
+}
+
+/** Rejects only when the store is away: the callback then comes back when its lease has run out. */
+async function applyCallback(deps: ReceiptApplierDeps, callback: StoredCallback): Promise<void> {
+  const { store, sources, logger } = deps
+  const { id, source: name, receivedAt, body: rawBody, headers } = callback
+  const source = sources.get(name)
+  // Kept by a newer version perhaps, which also runs somewhere.
+  if (!source) logger.warn({ callbackId: id, source: name }, 'this version cannot read callbacks of that source')
+  const { events, unreadable } = source?.parse({ rawBody, headers, receivedAt }) ?? { events: [], unreadable: 0 }
+  const tally: Tally = { matched: 0, moved: 0, missing: source ? 0 : 1, waiting: 0 }
+  for (const event of events) await applyReport(deps, callback, event, tally)
+  const reports = events.length
+  const moved = Math.min(reports, tally.moved + (callback.result?.moved ?? 0))
+  const counts = { reports, matched: tally.matched, moved, unreadable }
+  await store.receipts.settle(id, { ...counts, ...outlook(deps, callback, reports, tally) })
+}
+
+function outlook(
+  { clock }: ReceiptApplierDeps,
+  { receivedAt, attemptCount }: StoredCallback,
+  reports: number,
+  { matched, missing, waiting }: Tally,
+): Pick<CallbackResult, 'status' | 'delayMs'> {
+  const mayStillCome = missing > 0 && clock.now() - receivedAt < GIVE_UP_MS
+  if (waiting === 0 && !mayStillCome)
+    return { status: matched < reports || missing > 0 ? 'unmatched' : 'applied', delayMs: 0 }
+  return { status: 'pending', delayMs: Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attemptCount - 1, 20)) }
+}
+
+/** One report. What is wrong with it stops no other: it is looked at again, and given up in the end. */
+async function applyReport(
+  deps: ReceiptApplierDeps,
+  callback: StoredCallback,
+  event: ReceiptEvent,
+  tally: Tally,
+): Promise<void> {
+  const { store, accounts, logger } = deps
+  const { provider, providerMessageId, notificationId } = event
+  try {
+    const { accountIds } = callback
+    const view = await store.receipts.locate({ accountIds, provider, providerMessageId, notificationId })
+    if (!view) {
+      // Our reference is known before the call is made; a vendor's message id only with its answer.
+      if (notificationId === null && isFoundByMessageId(provider)) tally.missing++
+      return
+    }
+    tally.matched++
+    const account = view.accountId === null ? null : (await accounts.get([view.accountId])).get(view.accountId)
+    const verdict = verdictOn(event, view, account?.settings['onUndeliverable'])
+    const next = verdict.mayFallBack ? await fallBack(deps, view) : null
+    const answer = await store.receipts.merge({ ...verdict.receipt, next })
+    if (answer === 'waiting') tally.waiting++
+    if (answer === 'moved') {
+      tally.moved++
+      const lane = next?.accountId ?? null
+      if (lane !== null) deps.hub.nudge('dispatch', [lane])
+    }
+    if (verdict.dead && isNews(answer, callback, verdict)) await suppress(deps, view, verdict.dead)
+  } catch (error) {
+    if (isPillarboxError(error, 'store_unavailable')) throw error
+    logger.error({ callbackId: callback.id, provider, error: errorText(error) }, 'a receipt could not be applied')
+    tally.missing++
+  }
+}
+
+/**
+ * Whether an address is learnt to be no good by this. Not by a repetition: somebody may have lifted the ban since. One
+ * that was taken before and never settled is the exception: whoever had it may have died in between.
+ */
+function isNews(
+  answer: 'moved' | 'kept' | 'repeated' | 'waiting',
+  { result, attemptCount }: StoredCallback,
+  { receipt }: Verdict,
+): boolean {
+  if (answer === 'repeated') return result === null && attemptCount > 1
+  // A message that failed after it was delivered says little about the address.
+  return answer === 'moved' || (answer === 'kept' && (receipt.kind !== 'failed' || receipt.recipient !== null))
+}
+
+async function suppress(
+  { store, ids }: ReceiptApplierDeps,
+  { tenantId, channel, id: notificationId }: NotificationView,
+  dead: NonNullable<Verdict['dead']>,
+): Promise<void> {
+  await store.suppressions.insert({ id: ids(), tenantId, channel, ...dead, notificationId, createdBy: 'system' })
+}
+
+/** A notification that cannot be planned takes over from nobody. */
+async function fallBack(deps: ReceiptApplierDeps, view: NotificationView): Promise<NewNotification | null> {
+  try {
+    return await deps.fallBack(view)
+  } catch (error) {
+    if (isPillarboxError(error, 'store_unavailable')) throw error
+    const fields = { notificationId: view.id, error: errorText(error) }
+    deps.logger.error(fields, 'the next channel could not be planned; the notification is parked')
+    return null
+  }
+}
