@@ -160,6 +160,39 @@ export const PLANTED_BUGS: PlantedBug[] = [
     ),
   },
   {
+    name: 'failover on a guess: a call without an answer is made again through another account',
+    breaks: /P4: \w+ arrived through two accounts/,
+    client: (store) =>
+      withDispatch(store, {
+        async complete(workerId, completions) {
+          const moved = completions.map(async (completion): Promise<Completion> => {
+            const { outcome, to, laneId } = completion
+            const account = outcome === 'unknown' && to === 'retrying' ? await store.accounts.find(null, laneId) : null
+            const all = account ? await store.accounts.list(account.tenantId, account.channel) : []
+            const other = all.find(({ id }) => id !== laneId)
+            return { ...completion, moveTo: other ? { accountId: other.id, provider: other.provider } : null }
+          })
+          return store.dispatch.complete(workerId, await Promise.all(moved))
+        },
+      }),
+  },
+  {
+    name: 'moved on paper only: the ledger names the second account, the first one is called',
+    breaks: /P11/,
+    store: (base) =>
+      withDispatch(base, {
+        async claim(workerId, lanes) {
+          const answer = await base.dispatch.claim(workerId, lanes)
+          if (answer.fenced) return answer
+          const claims = answer.claims.map(async (claim) => {
+            const [first] = await base.accounts.list(claim.tenantId, claim.channel)
+            return first ? { ...claim, laneId: first.id } : claim
+          })
+          return { fenced: false, claims: await Promise.all(claims) }
+        },
+      }),
+  },
+  {
     name: 'in doubt given back: a call without an answer is released as unsent',
     breaks: /P1|P4/,
     client: (store) =>
@@ -295,7 +328,27 @@ export const PLANTED_BUGS: PlantedBug[] = [
   {
     name: 'early receipts forgotten: what came before our own commit is never applied',
     breaks: /P6/,
-    store: (base) => ({ ...bound(base), receipts: { ...bound(base.receipts), match: async () => 0 } }),
+    store: (base) => ({
+      ...bound(base),
+      receipts: {
+        ...bound(base.receipts),
+        settle: (id, result) => base.receipts.settle(id, { ...result, status: 'applied' }),
+      },
+    }),
+  },
+  {
+    name: 'answered before it is kept: every third callback is gone',
+    breaks: /P6/,
+    store(base) {
+      let count = 0
+      return {
+        ...bound(base),
+        receipts: {
+          ...bound(base.receipts),
+          keep: async (callback) => (++count % 3 === 0 ? true : base.receipts.keep(callback)),
+        },
+      }
+    },
   },
   {
     name: 'first receipt wins: rank is not compared',
@@ -307,9 +360,9 @@ export const PLANTED_BUGS: PlantedBug[] = [
         receipts: {
           ...bound(base.receipts),
           async merge(receipt) {
-            const known = first.get(receipt.providerMessageId)
+            const known = first.get(receipt.notificationId)
             if (known !== undefined && known !== receipt.kind) return 'kept'
-            first.set(receipt.providerMessageId, receipt.kind)
+            first.set(receipt.notificationId, receipt.kind)
             return base.receipts.merge(receipt)
           },
         },

@@ -53,6 +53,7 @@ export async function simulateFairness(
   const engine = createEngine({
     store: plant(store),
     registry: () => provider,
+    receiptSources: new Map(),
     renderer: createRenderer(),
     openSecrets: () => ({}),
     payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),

@@ -5,12 +5,14 @@ import type {
   Claim,
   ClaimAnswer,
   Completion,
+  NewCallback,
   NewNotification,
   NewReceipt,
   NotificationView,
   Planned,
 } from '../../packages/pillarbox/src/store/store.ts'
 import { TENANTS } from './plan-of-run.ts'
+import type { VendorReport } from './provider.ts'
 import { EPOCH, type Scheduler } from './scheduler.ts'
 import type { World } from './world.ts'
 
@@ -31,9 +33,13 @@ export class Ledger {
   /** `notification#attempt` → when a claim of it was first committed. */
   readonly #intents = new Map<string, number>()
   readonly #written = new Set<string>()
-  /** Message → what was heard of it. */
-  readonly #receipts = new Map<string, Set<ReceiptKind>>()
+  /** Notification → what was heard of its messages. */
+  readonly #heard = new Map<string, Set<ReceiptKind>>()
+  /** Notifications that receipts handed over to another channel. */
+  readonly #takenOver = new Set<string>()
   readonly #touchedByHand = new Set<string>()
+  /** Accounts that were suspended or paused at any time. */
+  readonly #halted = new Set<string>()
   #inserted = 0
 
   constructor(scheduler: Scheduler) {
@@ -72,9 +78,19 @@ export class Ledger {
       case 'dispatch.orphans':
         for (const claim of answer as Claim[]) this.#claimed(claim, false)
         return
+      case 'receipts.keep': {
+        const { notificationId, kind } = JSON.parse((args[0] as NewCallback).body.toString()) as VendorReport
+        this.#heard.set(notificationId, this.#heardOf(notificationId).add(kind))
+        return
+      }
       case 'receipts.merge': {
-        const { providerMessageId, kind } = args[0] as NewReceipt
-        this.#receipts.set(providerMessageId, (this.#receipts.get(providerMessageId) ?? new Set()).add(kind))
+        const { notificationId, next } = args[0] as NewReceipt
+        if (next && answer === 'moved') this.#takenOver.add(notificationId)
+        return
+      }
+      case 'accounts.setStatus': {
+        const [id, status] = args as [string, string]
+        if (status !== 'active' && answer === true) this.#halted.add(id)
         return
       }
       case 'notifications.act':
@@ -83,6 +99,17 @@ export class Ledger {
       case 'dispatch.complete':
         this.#completed(worker, args[1] as Completion[], (answer as { fenced: string[] }).fenced)
     }
+  }
+
+  #heardOf(notificationId: string): Set<ReceiptKind> {
+    return this.#heard.get(notificationId) ?? new Set()
+  }
+
+  /** After a receipt said that a call of unknown outcome had come to nothing. */
+  #isSentAgainByHand(notificationId: string): boolean {
+    const heard = this.#heardOf(notificationId)
+    const isGivenUp = (['failed', 'bounced', 'complained'] as const).some((kind) => heard.has(kind))
+    return isGivenUp && this.#touchedByHand.has(notificationId)
   }
 
   #claimed(claim: Claim, isIntent: boolean): void {
@@ -103,7 +130,10 @@ export class Ledger {
       const mark = `${notificationId}@${token}#${attempt}`
       const current = this.#token.get(notificationId) === token
       const repeat = this.#written.has(mark)
-      const refused = fenced.includes(notificationId)
+      // A worker that took over its own row may report both results at once; the store names the notification for the stale.
+      const hasStaleTwin =
+        current && completions.some((other) => other.notificationId === notificationId && other.token !== token)
+      const refused = fenced.includes(notificationId) && !hasStaleTwin
       if (!current && !repeat && !refused)
         this.broken.push(`P5: ${worker} wrote a result for ${short(notificationId)} with the stale token ${token}`)
       if (current && refused)
@@ -130,16 +160,17 @@ export class Ledger {
       ...this.broken,
       ...(await this.#nothingLost(world, rows, finished)),
       ...oneRowPerKey(rows),
-      ...(finished ? this.#mergedByRank(rows, attemptsOf) : []),
+      ...(finished ? await this.#mergedByRank(world, rows, attemptsOf) : []),
       ...this.#intentBeforeEffect(world, byId),
-      ...noSilentDuplicate(world, byId, attemptsOf),
-      ...(await onRecord(world, rows, attemptsOf)),
+      ...noSilentDuplicate(world, byId, attemptsOf, (id) => this.#isSentAgainByHand(id)),
+      ...this.#throughOneAccount(world, byId),
+      ...(await onRecord(world, rows, attemptsOf, (id) => this.#heardOf(id))),
       ...paceKept(world),
     ]
   }
 
   /** P1 and P7: everything acknowledged ended, visibly, and the poison harmed nobody else. */
-  async #nothingLost({ base }: World, rows: readonly NotificationView[], finished: boolean): Promise<string[]> {
+  async #nothingLost({ base, plan }: World, rows: readonly NotificationView[], finished: boolean): Promise<string[]> {
     const wrong: string[] = []
     if (!finished) {
       const stuck = rows.filter((row) => ['queued', 'retrying', 'sending'].includes(row.status))
@@ -148,8 +179,11 @@ export class Ledger {
       )
     }
     const counts = Object.values(await base.notifications.countByStatus(null)).reduce((a, b) => a + b, 0)
-    if (counts !== rows.length || counts !== this.#inserted)
-      wrong.push(`P1: ${this.#inserted} notifications were accepted, ${counts} are counted, ${rows.length} are listed`)
+    const byReceipt = rows.filter(({ fallbackOf }) => this.#takenOver.has(fallbackOf ?? '')).length
+    if (counts !== rows.length || counts !== this.#inserted + byReceipt)
+      wrong.push(
+        `P1: ${this.#inserted + byReceipt} notifications were accepted, ${counts} are counted, ${rows.length} are listed`,
+      )
     for (const event of this.#events.values()) {
       const stored = await base.events.find(event.tenantId, event.id)
       if (!stored) {
@@ -159,7 +193,12 @@ export class Ledger {
       const wanted = event.type === 'nobody.knows' ? 'failed' : 'published'
       if (finished && stored.status !== wanted)
         wrong.push(`P1/P7: event ${event.id} is ${stored.status}, not ${wanted}`)
-      const channels = CHANNELS_OF[event.type] ?? []
+      const channels = (CHANNELS_OF[event.type] ?? []).filter((channel) =>
+        // A channel is left out where it had no active account just then.
+        [...plan.accountNames].some(
+          ([id, name]) => name.startsWith(`${event.tenantId}/${channel}/`) && !this.#halted.has(id),
+        ),
+      )
       for (const channel of finished ? channels : []) {
         const found = rows.some(
           (row) => row.entity?.id === event.entity.id && row.eventType === event.type && row.channel === channel,
@@ -179,19 +218,38 @@ export class Ledger {
     return wrong
   }
 
-  /** P6: the highest receipt of a message we know to be ours decides, whatever the order was. */
-  #mergedByRank(rows: readonly NotificationView[], attemptsOf: AttemptsOf): string[] {
+  /** P6: the highest receipt that was kept decides, whatever the order was, unless something else has closed the row. */
+  async #mergedByRank({ base }: World, rows: readonly NotificationView[], attemptsOf: AttemptsOf): Promise<string[]> {
     const wrong: string[] = []
     for (const row of rows) {
-      if (this.#touchedByHand.has(row.id) || !['sent', 'delivered', 'read', 'parked'].includes(row.status)) continue
-      const heard = attemptsOf(row.id).flatMap(({ providerMessageId }) => [
-        ...(this.#receipts.get(providerMessageId ?? '') ?? []),
-      ])
+      if (this.#touchedByHand.has(row.id) || !isOpenToReceipts(row, attemptsOf)) continue
+      const heard = [...this.#heardOf(row.id)]
       const highest = heard.toSorted((a, b) => RECEIPTS[b].rank - RECEIPTS[a].rank)[0]
-      if (row.status === 'parked' && row.reason !== 'bounced' && row.reason !== 'complained') continue
-      const wanted = highest ? RECEIPTS[highest].to : 'sent'
-      if (row.status !== wanted)
+      if (!endsOf(highest).includes(row.status))
         wrong.push(`P6: ${short(row.id)} is ${row.status}; ${heard.join(', ') || 'nothing'} was heard`)
+    }
+    for (const { id, status, body } of (await base.receipts.callbacks({}, { limit: 200 })).items) {
+      // What was sent again by hand may have moved on to another account, which the first one does not speak for.
+      const { notificationId } = JSON.parse(body.toString()) as VendorReport
+      if (status !== 'applied' && !this.#touchedByHand.has(notificationId))
+        wrong.push(`P6: the callback ${id} is ${status}`)
+    }
+    return wrong
+  }
+
+  /**
+   * P4 between accounts: what one account may have sent is never sent through another, flagged or not, unless a person
+   * says so. And the ledger names the account that sent it.
+   */
+  #throughOneAccount({ vendor }: World, byId: ReadonlyMap<string, NotificationView>): string[] {
+    const wrong: string[] = []
+    for (const [id, messages] of Map.groupBy(vendor.messages, (message) => message.notificationId)) {
+      if (this.#touchedByHand.has(id)) continue
+      const accounts = new Set(messages.map(({ accountId }) => accountId))
+      if (accounts.size > 1) wrong.push(`P4: ${short(id)} arrived through two accounts`)
+      const row = byId.get(id)
+      if (row?.status === 'sent' && !accounts.has(row.accountId ?? ''))
+        wrong.push(`P11: ${short(id)} was sent by another account than the ledger says`)
     }
     return wrong
   }
@@ -213,6 +271,19 @@ export class Ledger {
 
 type AttemptsOf = (notificationId: string) => AttemptView[]
 
+/** Where nothing but a receipt can have led, or from where one leads on. */
+function isOpenToReceipts({ id, status, reason }: NotificationView, attemptsOf: AttemptsOf): boolean {
+  if (status === 'parked') return reason === 'bounced' || reason === 'complained' || reason === 'unreachable'
+  if (status === 'failed') return attemptsOf(id).findLast(({ late }) => !late)?.outcome === 'accepted'
+  return ['sent', 'delivered', 'read', 'uncertain'].includes(status)
+}
+
+/** A failure ends either way, by whether another channel could take over. */
+function endsOf(highest: ReceiptKind | undefined): readonly string[] {
+  if (highest === undefined) return ['sent', 'uncertain']
+  return highest === 'failed' || highest === 'bounced' ? ['parked', 'failed'] : [RECEIPTS[highest].to]
+}
+
 const CHANNELS_OF: Record<string, string[]> = {
   'order.paid': ['email', 'sms'],
   'order.reminder': ['email'],
@@ -228,7 +299,8 @@ function oneRowPerKey(rows: readonly NotificationView[]): string[] {
     const key = `${row.tenantId}/${row.idempotencyKey}`
     if (keys.has(key)) wrong.push(`P2: two rows with key ${key}`)
     keys.add(key)
-    if (row.entity === null || row.fallbackOf !== null) continue
+    // What was planned while no account was active is parked under a key of its own, whatever was sent before.
+    if (row.entity === null || row.fallbackOf !== null || row.reason === 'no_active_channels') continue
     const thing = `${row.tenantId}/${row.entity.id}/${row.eventType}/${row.channel}`
     if (things.has(thing)) wrong.push(`P2: two notifications for ${thing}`)
     things.add(thing)
@@ -241,6 +313,7 @@ function noSilentDuplicate(
   { vendor }: World,
   byId: ReadonlyMap<string, NotificationView>,
   attemptsOf: AttemptsOf,
+  isSentAgainByHand: (notificationId: string) => boolean,
 ): string[] {
   const wrong: string[] = []
   const count = new Map<string, number>()
@@ -249,7 +322,8 @@ function noSilentDuplicate(
     const row = byId.get(id)
     const attempts = attemptsOf(id)
     // After an accepted call only a person sends again: that is meant, not a duplicate.
-    const meant = attempts.filter((attempt) => attempt.outcome === 'accepted' && !attempt.late).length
+    const accepted = attempts.filter((attempt) => attempt.outcome === 'accepted' && !attempt.late).length
+    const meant = accepted + Number(isSentAgainByHand(id))
     if (messages <= Math.max(1, meant)) continue
     if (!row?.possibleDuplicate) wrong.push(`P4: ${short(id)} arrived ${messages} times and is not flagged`)
     if (!attempts.some((attempt) => attempt.outcome === 'unknown'))
@@ -263,13 +337,19 @@ function noSilentDuplicate(
 }
 
 /** P11 as far as dispatch goes: attempts are numbered without gaps or repeats below the last, and agree with the row. */
-async function onRecord({ base }: World, rows: readonly NotificationView[], attemptsOf: AttemptsOf): Promise<string[]> {
+async function onRecord(
+  { base }: World,
+  rows: readonly NotificationView[],
+  attemptsOf: AttemptsOf,
+  heardOf: (notificationId: string) => ReadonlySet<ReceiptKind>,
+): Promise<string[]> {
   const wrong: string[] = []
   for (const row of rows) {
     const attempts = attemptsOf(row.id).filter((attempt) => !attempt.late)
     const numbers = attempts.map((attempt) => attempt.number)
     if (new Set(numbers).size !== numbers.length) wrong.push(`P11: ${short(row.id)} has two attempts of one number`)
-    if (row.status === 'sent' && attempts.at(-1)?.outcome !== 'accepted')
+    // Only a receipt can tell that a call whose outcome is unknown was accepted.
+    if (row.status === 'sent' && attempts.at(-1)?.outcome !== 'accepted' && !heardOf(row.id).has('sent'))
       wrong.push(`P11: ${short(row.id)} is sent, its last attempt is ${attempts.at(-1)?.outcome}`)
     const last = (await base.notifications.audit(row.id)).findLast((entry) => entry.to !== null)
     if (attempts.length > 0 && row.status !== 'queued' && row.status !== 'sending' && last?.to !== row.status)
@@ -284,7 +364,9 @@ function paceKept({ vendor, plan }: World): string[] {
   if (plan.process.stall > 0) return []
   const wrong: string[] = []
   const byAccount = Map.groupBy(vendor.calls, (call) => call.accountId)
-  const paces = new Map(plan.accounts.map((account) => [`${account.tenantId}/${account.channel}`, account.pace]))
+  const paces = new Map(
+    plan.accounts.map(({ tenantId, channel, rank, pace }) => [`${tenantId}/${channel}/${rank}`, pace]),
+  )
   for (const [accountId, calls] of byAccount) {
     const pace = paces.get(plan.accountNames.get(accountId) ?? '')
     if (!pace) continue

@@ -7,7 +7,7 @@ export interface RunPlan {
   seed: number
   workers: number
   accounts: AccountPlan[]
-  /** Account id → `tenant/channel`, filled when the world is furnished. */
+  /** Account id → `tenant/channel/rank`, filled when the world is furnished. */
   accountNames: Map<string, string>
   process: ProcessFaults
   vendor: VendorFaults
@@ -18,6 +18,8 @@ export interface RunPlan {
   poison: number
   direct: number
   operatorActions: number
+  /** How often somebody suspends an account. */
+  suspensions: number
   /** Workers that die are replaced until this many have died. */
   mostDeaths: number
 }
@@ -25,6 +27,8 @@ export interface RunPlan {
 export interface AccountPlan {
   tenantId: string
   channel: 'email' | 'sms'
+  /** Its priority on the channel: 1 stands in for 0. */
+  rank: 0 | 1
   capability: 'key' | 'lookup' | 'none'
   onUnknown: 'resend' | 'hold'
   maxAttempts: number
@@ -38,7 +42,15 @@ export const ALL_DUE_MS = 5_000
 export const TENANTS = ['alpha', 'beta'] as const
 
 /** Leases, deadlines and delays of the simulated engine, in ms: the real ones, some thirty times as fast. */
-export const TIMES = { ttl: 1_000, call: 200, callGrace: 50, flush: 2, grace: 1_000, reset: 500 } as const
+export const TIMES = {
+  ttl: 1_000,
+  call: 200,
+  callGrace: 50,
+  flush: 2,
+  grace: 1_000,
+  reset: 500,
+  pausedHold: 1_000,
+} as const
 
 export function planRun(seed: number, random: Random): RunPlan {
   const pick = <T>(...options: readonly T[]): T => options[Math.floor(random() * options.length)] as T
@@ -49,24 +61,37 @@ export function planRun(seed: number, random: Random): RunPlan {
     workers: pick(1, 2, 2, 3),
     accountNames: new Map(),
     accounts: TENANTS.flatMap((tenantId) =>
-      (['email', 'sms'] as const).map((channel) => ({
-        tenantId,
-        channel,
-        capability: pick('key', 'none', 'none', 'lookup'),
-        onUnknown: pick('resend', 'resend', 'hold'),
-        maxAttempts: pick(2, 4, 8),
-        pace: pick(null, null, { perSecond: 4, burst: 1 }),
-      })),
+      (['email', 'sms'] as const).flatMap((channel) =>
+        pick<(0 | 1)[]>([0], [0, 1]).map((rank) => ({
+          tenantId,
+          channel,
+          rank,
+          capability: pick('key', 'none', 'none', 'lookup'),
+          onUnknown: pick('resend', 'resend', 'hold'),
+          maxAttempts: pick(2, 4, 8),
+          pace: pick(null, null, { perSecond: 4, burst: 1 }),
+        })),
+      ),
     ),
     process: { crash: rate(), stall: pick(0, 0, 0.02, 0.05), lostRequest: rate(), lostReply: rate() },
     vendor: {
       transient: rate(),
       throttled: pick(0, 0, 0.05),
+      tooOften: pick(0, 0, 0.05),
+      deferred: pick(0, 0, 0.1),
+      unauthorized: pick(0, 0, 0, 0.1),
       permanent: pick(0, 0, 0.1),
       lostRequest: rate(),
       lostReply: rate(),
       delayed: pick(0, 0, 0.05),
-      receipts: { delivered: pick(0, 0.6), bounced: pick(0, 0, 0.2), complained: pick(0, 0, 0.1), read: pick(0, 0.4) },
+      receipts: {
+        sent: pick(0, 0.5),
+        failed: pick(0, 0, 0.2),
+        delivered: pick(0, 0.6),
+        bounced: pick(0, 0, 0.2),
+        complained: pick(0, 0, 0.1),
+        read: pick(0, 0.4),
+      },
     },
     stallMs: TIMES.ttl + 200 + random() * 1_500,
     orders: upTo(3),
@@ -75,6 +100,7 @@ export function planRun(seed: number, random: Random): RunPlan {
     poison: upTo(2),
     direct: upTo(3),
     operatorActions: upTo(2),
+    suspensions: pick(0, 0, 0, 1),
     mostDeaths: 5,
   }
 }

@@ -3,6 +3,7 @@ import { CHANNELS } from '../../packages/pillarbox/src/model/channel.ts'
 import type { Outcome } from '../../packages/pillarbox/src/model/outcome.ts'
 import type { Random } from '../../packages/pillarbox/src/model/ports.ts'
 import { RECEIPT_KINDS, type ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
+import type { ReceiptSource } from '../../packages/pillarbox/src/receipts/receipt-source.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** One call as the vendor's side of the wire saw it. */
@@ -36,6 +37,12 @@ export interface Vendor {
 export interface VendorFaults {
   transient: number
   throttled: number
+  /** The same, but only of this recipient. */
+  tooOften: number
+  /** Known not accepted, and to be tried again after a long while. */
+  deferred: number
+  /** The credentials are refused: the account is paused until somebody activates it. */
+  unauthorized: number
   permanent: number
   /** The request never arrives, and no answer comes. */
   lostRequest: number
@@ -50,19 +57,54 @@ export interface VendorFaults {
 /** What the vendor says of its messages later: in any order, often more than once, sometimes before we know the message. */
 export type OnReceipt = (message: Message, tenantId: string, kind: ReceiptKind) => void
 
+/** What the vendor's callbacks hold: our own id comes back, and the time makes a repetition another callback. */
+export interface VendorReport {
+  messageId: string
+  notificationId: string
+  kind: ReceiptKind
+  at: number
+}
+
+/** Reads the vendor's callbacks. */
+export const vendorReceipts: Pick<ReceiptSource, 'parse'> = {
+  parse({ rawBody }) {
+    const { messageId: providerMessageId, notificationId, kind, at } = JSON.parse(rawBody.toString()) as VendorReport
+    const facts = {
+      provider: 'vendor',
+      providerMessageId,
+      notificationId,
+      at,
+      recipient: null,
+      isPartial: false,
+      eventId: null,
+    }
+    if (kind !== 'failed' && kind !== 'bounced') return { events: [{ ...facts, kind }], unreadable: 0 }
+    const failure = {
+      kind: 'permanent',
+      code: '550',
+      error: 'given up',
+      reason: 'unreachable',
+      fallback: true,
+    } as const
+    return { events: [{ ...facts, kind, failure }], unreadable: 0 }
+  },
+}
+
 export function createVendor(scheduler: Scheduler, random: Random, faults: VendorFaults, onReceipt: OnReceipt): Vendor {
   const calls: Call[] = []
   const messages: Message[] = []
   let calm = false
+  /** What one account has sent is unknown to another, as if they were with different vendors. */
   const byKey = new Map<string, Message>()
+  const placeOf = ({ account, key }: SendRequest): string => `${account.id} ${key}`
 
   function accept(request: SendRequest): Message {
-    const known = request.account.settings['capability'] === 'key' ? byKey.get(request.key) : undefined
+    const known = request.account.settings['capability'] === 'key' ? byKey.get(placeOf(request)) : undefined
     if (known) return known
     const { notificationId, key, account } = request
     const message = { id: `m${messages.length + 1}`, at: scheduler.now, key, notificationId, accountId: account.id }
     messages.push(message)
-    byKey.set(key, message)
+    byKey.set(placeOf(request), message)
     report(message, account.tenantId)
     return message
   }
@@ -83,6 +125,11 @@ export function createVendor(scheduler: Scheduler, random: Random, faults: Vendo
     await scheduler.after(random() * 40)
     if (hit(faults.transient)) return { kind: 'transient', code: '503', error: 'unavailable' }
     if (hit(faults.throttled)) return { kind: 'throttled', code: '429', error: 'slow down', retryAfterMs: 200 }
+    if (hit(faults.tooOften))
+      return { kind: 'throttled', code: '131056', error: 'not him again', retryAfterMs: 300, scope: 'recipient' }
+    if (hit(faults.deferred))
+      return { kind: 'transient', code: '131049', error: 'not now', retryAfterMs: 2_000, isDeferred: true }
+    if (hit(faults.unauthorized)) return { kind: 'unauthorized', code: '401', error: 'who are you' }
     if (hit(faults.permanent))
       return { kind: 'permanent', code: '400', error: 'no such number', reason: 'invalid_recipient', fallback: true }
     if (hit(faults.lostRequest)) return noAnswer(request)
@@ -125,7 +172,7 @@ export function createVendor(scheduler: Scheduler, random: Random, faults: Vendo
       async lookup(request) {
         await scheduler.after(random() * 20)
         if (!calm && random() < faults.transient) throw new Error('the vendor cannot be asked')
-        const found = byKey.get(request.key)
+        const found = byKey.get(placeOf(request))
         return found ? { kind: 'accepted', providerMessageId: found.id } : null
       },
     }),

@@ -7,13 +7,13 @@ import type { ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
 import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
-import type { NewNotification, Store } from '../../packages/pillarbox/src/store/store.ts'
+import type { Completion, NewNotification, Store } from '../../packages/pillarbox/src/store/store.ts'
 import { sampleNotification } from '../support/samples.ts'
 import type { PlantedBug } from './bugs.ts'
 import { Ledger } from './ledger.ts'
 import { ALL_DUE_MS, CHAOS_MS, planRun, type RunPlan, TENANTS, TIMES } from './plan-of-run.ts'
 import { overTheWire, SimProcess } from './process.ts'
-import { createVendor, type Message, type Vendor } from './provider.ts'
+import { createVendor, type Message, type Vendor, type VendorReport, vendorReceipts } from './provider.ts'
 import { EPOCH, processClock, Scheduler, seededRandom } from './scheduler.ts'
 import { cleanStage } from './stage.ts'
 
@@ -70,6 +70,7 @@ export async function simulate(seed: number, options: { bug?: PlantedBug; story?
   for (let i = 0; i < plan.workers; i++) await crew.hire()
   void publish(world)
   void operate(world)
+  void administer(world)
   await scheduler.run(() => false, CHAOS_MS)
 
   tell('— peace —')
@@ -118,6 +119,7 @@ export const ENGINE_SETTINGS: EngineSettings = {
   flushRows: 3,
   flushers: 2,
   configMaxAgeMs: 1_000,
+  pausedHoldMs: TIMES.pausedHold,
 }
 
 /** Stateless but for its cache of parsed templates, so one serves all. */
@@ -154,6 +156,7 @@ class Crew {
     const engine = createEngine({
       store: bug?.client?.(store) ?? store,
       registry: (channel) => (channel ? (bug?.provider?.(provider, ledger) ?? provider) : null),
+      receiptSources: new Map([['vendor', vendorReceipts]]),
       renderer,
       openSecrets: () => ({}),
       payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
@@ -206,9 +209,10 @@ function brief(operation: string, args: readonly unknown[], answer: unknown): st
   }
   if (operation !== 'dispatch.complete')
     return `${operation} ${JSON.stringify(args.slice(1))} → ${JSON.stringify(answer)?.slice(0, 100)}`
-  const rows = (
-    args[1] as { notificationId: string; attempt: number; token: number; outcome: string | null; to: string }[]
-  ).map((row) => `${row.notificationId.slice(-6)}#${row.attempt}@${row.token} ${row.outcome}→${row.to}`)
+  const rows = (args[1] as Completion[]).map(({ notificationId, attempt, token, outcome, to, moveTo }) => {
+    const where = moveTo ? `${to} on ${moveTo.accountId.slice(-6)}` : to
+    return `${notificationId.slice(-6)}#${attempt}@${token} ${outcome}→${where}`
+  })
   const { fenced } = answer as { fenced: string[] }
   return `reports ${rows.join(' ')}${fenced.length ? ` (fenced: ${fenced.map((id) => id.slice(-6)).join(' ')})` : ''}`
 }
@@ -256,13 +260,13 @@ export async function furnish(store: Store, plan: RunPlan, ids: () => string): P
   }
   for (const account of plan.accounts) {
     const id = ids()
-    plan.accountNames.set(id, `${account.tenantId}/${account.channel}`)
+    plan.accountNames.set(id, `${account.tenantId}/${account.channel}/${account.rank}`)
     await store.accounts.insert({
       id,
       tenantId: account.tenantId,
       channel: account.channel,
       provider: 'vendor',
-      name: account.channel,
+      name: `${account.channel} ${account.rank}`,
       settings: { capability: account.capability },
       sealedSecrets: null,
       secretNames: [],
@@ -270,7 +274,7 @@ export async function furnish(store: Store, plan: RunPlan, ids: () => string): P
       retry: { maxAttempts: account.maxAttempts, base: 'PT0.1S', cap: 'PT1S' },
       onUnknown: account.onUnknown,
       breaker: { failures: 3, resetAfterMs: TIMES.reset },
-      priority: 0,
+      priority: account.rank,
       status: 'active',
       statusReason: null,
     })
@@ -363,7 +367,7 @@ async function direct({ base, ids, random, scheduler }: World, n: number): Promi
   })
 }
 
-/** The webhook's side: a receipt whose answer is lost is sent again, as vendors do. */
+/** The webhook's side: a callback whose answer is lost is sent again, as vendors do. */
 async function receive(world: World, message: Message, tenantId: string, kind: ReceiptKind): Promise<void> {
   const { plan, random, scheduler, store, ledger, tell } = world
   const process = new SimProcess('webhook', scheduler)
@@ -375,16 +379,13 @@ async function receive(world: World, message: Message, tenantId: string, kind: R
     tell,
     committed: (operation, args, answer) => ledger.committed('webhook', operation, args, answer),
   })
-  const receipt = {
-    tenantId,
-    provider: 'vendor',
-    providerMessageId: message.id,
-    kind,
-    at: EPOCH + Math.round(scheduler.now),
-  }
+  const { id: messageId, notificationId, accountId } = message
+  const report: VendorReport = { messageId, notificationId, kind, at: EPOCH + Math.round(scheduler.now) }
+  const body = Buffer.from(JSON.stringify(report))
+  const callback = { source: 'vendor', tenantId, accountIds: [accountId], headers: {}, body }
   for (let isHeard = false; !isHeard; ) {
     try {
-      tell(`webhook: ${kind} for ${message.notificationId.slice(-6)} → ${await wire.receipts.merge(receipt)}`)
+      tell(`webhook: ${kind} for ${notificationId.slice(-6)} → ${await wire.receipts.keep(callback)}`)
       isHeard = true
     } catch {
       await scheduler.after(30)
@@ -409,14 +410,36 @@ async function operate(world: World): Promise<void> {
   }
 }
 
-/** Nothing is left to do: no pending event or schedule, no live notification. Looked at once per virtual second. */
-function quietCheck({ base, store, scheduler }: World): () => boolean {
+/** Whoever looks after the accounts: mends what was refused, and suspends one now and then. At peace all send again. */
+async function administer({ plan, random, scheduler, store, ledger, tell }: World): Promise<void> {
+  const actor = 'console:simulated'
+  for (let suspensions = plan.suspensions; ; ) {
+    await scheduler.after(300 + random() * 1_500)
+    const isPeace = scheduler.now > CHAOS_MS
+    for (const tenantId of TENANTS)
+      for (const { id, status } of await store.accounts.list(tenantId)) {
+        const name = plan.accountNames.get(id)
+        if (status !== 'active' && (isPeace || random() < 0.5)) {
+          await store.accounts.setStatus(id, 'active', null, actor)
+          tell(`administrator: activates ${name}`)
+        } else if (status === 'active' && !isPeace && suspensions > 0 && random() < 0.2) {
+          suspensions--
+          const answer = await store.accounts.setStatus(id, 'suspended', 'by hand', actor)
+          ledger.committed('administrator', 'accounts.setStatus', [id, 'suspended'], answer)
+          tell(`administrator: suspends ${name}`)
+        }
+      }
+  }
+}
+
+/** Nothing is left to do: no pending event, schedule or callback, no live notification. Looked at twice per virtual second. */
+function quietCheck({ base, scheduler }: World): () => boolean {
   let quiet = false
   const look = async (): Promise<void> => {
-    await store.receipts.match(100)
     const counts = await base.notifications.countByStatus(null)
     const pending = await base.events.list({ status: 'pending' }, { limit: 1 })
-    const left = counts.queued + counts.retrying + counts.sending + pending.items.length
+    const callbacks = await base.receipts.callbacks({ status: 'pending' }, { limit: 1 })
+    const left = counts.queued + counts.retrying + counts.sending + pending.items.length + callbacks.items.length
     quiet = left === 0 && scheduler.now > ALL_DUE_MS && (await base.notifications.oldestDueMs()) === null
     if (!quiet) scheduler.at(scheduler.now + 500, () => void look())
   }

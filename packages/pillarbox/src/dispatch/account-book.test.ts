@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
+import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import { recordingLogger, storedAccount } from '../../../../test/support/samples.ts'
+import { recordingLogger, sampleAccount, storedAccount } from '../../../../test/support/samples.ts'
+import type { Provider } from '../channels/channel.ts'
 import { DEFAULT_BREAKER } from '../model/account.ts'
+import { PillarboxError } from '../model/errors.ts'
 import { SAFE_RETRY } from '../model/retry.ts'
-import type { StoredAccount } from '../store/store.ts'
+import type { LaneView, StoredAccount } from '../store/store.ts'
 import { createAccountBook, type OpenSecrets } from './account-book.ts'
 
 const MAX_AGE_MS = 1_000
@@ -14,19 +16,27 @@ function setup(rows: StoredAccount[] = [storedAccount()], openSecrets: OpenSecre
   const logger = recordingLogger()
   const stored = new Map(rows.map((row) => [row.id, row]))
   const read: string[] = []
+  const world = { lanes: [] as Partial<LaneView>[], isAway: false }
   const book = createAccountBook({
     accounts: {
       find: async (_tenantId, id) => {
         read.push(id)
         return stored.get(id) ?? null
       },
+      list: async (tenantId, channel) => {
+        read.push(`all of ${tenantId} on ${channel}`)
+        if (world.isAway) throw new PillarboxError('store_unavailable', 'connection reset')
+        return [...stored.values()]
+      },
     },
+    lanes: { list: async () => world.lanes as LaneView[] },
+    registry: (_channel, name) => (name === 'telegraph' ? null : ({ name } as Provider)),
     openSecrets,
     clock,
     logger,
     maxAgeMs: MAX_AGE_MS,
   })
-  return { book, clock, logger, stored, read }
+  return { book, clock, logger, stored, read, world }
 }
 
 it('opens secrets and policy, and hands out nothing that is sealed', async () => {
@@ -51,6 +61,18 @@ it('reads an account once in a while, and feels a change within that time', asyn
 
   assert.equal((await book.get(['account-1'])).get('account-1')?.status, 'suspended')
   assert.equal(read.length, 2)
+})
+
+it('reads an account anew once it is told of a change, and until then has what it had', async () => {
+  const { book, stored } = setup()
+  await book.get(['account-1'])
+  stored.set('account-1', storedAccount({ status: 'paused' }))
+
+  book.outdate('account-1')
+  book.outdate('never heard of')
+
+  assert.equal(book.peek('account-1')?.status, 'active')
+  assert.equal((await book.get(['account-1'])).get('account-1')?.status, 'paused')
 })
 
 it('leaves out accounts that do not exist, and remembers that for a while too', async () => {
@@ -129,4 +151,110 @@ it('uses an account again once its secrets can be opened', async () => {
   await clock.advance(MAX_AGE_MS)
 
   assert.equal((await book.get(['account-1'])).get('account-1')?.status, 'active')
+})
+
+describe('who stands in', () => {
+  const first = sampleAccount({ id: 'first' })
+  const named = (...ids: string[]) => ids.map((id) => storedAccount({ id }))
+  const standIn = async (bench: ReturnType<typeof setup>, from = first, wanted: 'ready' | 'any' = 'any') =>
+    (await bench.book.standIn(from, wanted))?.id ?? null
+
+  it('is the next account of the channel, in the order of the list, and never one before', async () => {
+    const bench = setup(named('first', 'second', 'third'))
+
+    assert.equal(await standIn(bench), 'second')
+    assert.equal(await standIn(bench, sampleAccount({ id: 'second' })), 'third')
+    assert.equal(await standIn(bench, sampleAccount({ id: 'third' })), null)
+    assert.deepEqual(bench.read, ['all of acme on sms'])
+  })
+
+  it('is not one that is suspended or paused, whose secrets cannot be opened, or whose provider is missing', async () => {
+    const locked = storedAccount({ id: 'locked' })
+    const rows = [
+      storedAccount({ id: 'first' }),
+      storedAccount({ id: 'suspended', status: 'suspended' }),
+      storedAccount({ id: 'paused', status: 'paused' }),
+      storedAccount({ id: 'old', provider: 'telegraph' }),
+      locked,
+    ]
+    const open: OpenSecrets = ({ id }) => {
+      if (id === 'locked') throw new Error('sealed with another key')
+      return {}
+    }
+
+    assert.equal(await standIn(setup(rows, open)), null)
+    assert.equal(await standIn(setup([...rows, storedAccount({ id: 'good' })], open)), 'good')
+  })
+
+  it('is one that can send now before one that is held or broken, and where it must, only such a one', async () => {
+    const bench = setup(named('first', 'held', 'broken', 'well'))
+    bench.world.lanes = [
+      { laneId: 'held', breaker: 'closed', heldForMs: 5_000 },
+      { laneId: 'broken', breaker: 'half_open', heldForMs: 0 },
+      { laneId: 'well', breaker: 'closed', heldForMs: 0 },
+    ]
+
+    assert.equal(await standIn(bench, first, 'ready'), 'well')
+    assert.equal(await standIn(bench, first, 'any'), 'well')
+    bench.stored.delete('well')
+    await bench.clock.advance(MAX_AGE_MS)
+
+    assert.equal(await standIn(bench, first, 'ready'), null)
+    assert.equal(await standIn(bench, first, 'any'), 'held')
+  })
+
+  it('is one whose vendor knows the same devices', async () => {
+    const rows = ['fcm', 'wns', 'fcm'].map((provider, i) => storedAccount({ id: `a${i}`, channel: 'push', provider }))
+    const { book } = setup(rows)
+
+    assert.equal((await book.standIn(sampleAccount({ id: 'a0', channel: 'push', provider: 'fcm' }), 'any'))?.id, 'a2')
+    assert.equal(await book.standIn(sampleAccount({ id: 'a1', channel: 'push', provider: 'wns' }), 'any'), null)
+  })
+
+  it('is nobody for an account that is gone, or that only this process cannot open', async () => {
+    const bench = setup(named('mine', 'other'), ({ id }) => {
+      if (id === 'mine') throw new Error('sealed with another key')
+      return {}
+    })
+    const mine = (await bench.book.get(['mine'])).get('mine')
+    assert.ok(mine)
+
+    assert.equal(bench.book.isLocked('mine'), true)
+    assert.equal(await standIn(bench, mine), null)
+    assert.equal(await standIn(bench, sampleAccount({ id: 'gone' })), null)
+  })
+
+  it('takes over from a suspended account whether or not its secrets can be opened', async () => {
+    const rows = [storedAccount({ id: 'first', status: 'suspended' }), storedAccount({ id: 'second' })]
+    const bench = setup(rows, ({ id }) => {
+      if (id === 'first') throw new Error('sealed with another key')
+      return {}
+    })
+    await bench.book.get(['first'])
+
+    assert.equal(bench.book.isLocked('first'), false)
+    assert.equal(await standIn(bench), 'second')
+  })
+
+  it('is read once for all who ask together, and again after a while', async () => {
+    const bench = setup(named('first', 'second'))
+
+    await Promise.all(Array.from({ length: 20 }, () => standIn(bench)))
+    assert.equal(bench.read.length, 1)
+    bench.stored.set('second', storedAccount({ id: 'second', status: 'suspended' }))
+    await bench.clock.advance(MAX_AGE_MS)
+
+    assert.equal(await standIn(bench), null)
+    assert.equal(bench.read.length, 2)
+  })
+
+  it('is asked for anew after the store was away', async () => {
+    const bench = setup(named('first', 'second'))
+    bench.world.isAway = true
+    await assert.rejects(standIn(bench), { code: 'store_unavailable' })
+
+    bench.world.isAway = false
+
+    assert.equal(await standIn(bench), 'second')
+  })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createManualClock, START } from '../../../../test/support/manual-clock.ts'
-import { sampleAccount, sampleClaim, sampleNotification } from '../../../../test/support/samples.ts'
+import { noSuppressions, sampleAccount, sampleClaim, sampleNotification } from '../../../../test/support/samples.ts'
 import type { Capability, Provider, SendRequest } from '../channels/channel.ts'
 import type { Account } from '../model/account.ts'
 import { CHANNELS } from '../model/channel.ts'
@@ -32,6 +32,8 @@ interface Given {
   lookup?: (request: SendRequest) => Promise<Outcome | null>
   provider?: null
   mayStart?: boolean
+  isBreakerOpen?: boolean
+  standIn?: () => Promise<Account | null>
   fallBack?: () => Promise<NewNotification | null>
   list?: () => Promise<ListTargets>
 }
@@ -43,6 +45,7 @@ function setup(given: Given = {}) {
   const sent: SendRequest[] = []
   const asked: SendRequest[] = []
   const seen: Outcome[] = []
+  const wantedStandIn: string[] = []
   const fellBack: { claim: Claim; chain: readonly string[] }[] = []
   const { capability = 'none', send = async () => ACCEPTED, lookup } = given
   const provider: Provider = {
@@ -67,6 +70,11 @@ function setup(given: Given = {}) {
     mayStart: () => given.mayStart ?? true,
     holdMs: () => 4_000,
     saw: async (_account, outcome) => void seen.push(outcome),
+    isBreakerOpen: () => given.isBreakerOpen ?? false,
+    standIn: async (account, wanted) => {
+      wantedStandIn.push(`${wanted} for ${account.id}`)
+      return given.standIn ? given.standIn() : null
+    },
     fallBack: async (claim, chain) => {
       fellBack.push({ claim, chain })
       return given.fallBack ? given.fallBack() : NEXT
@@ -78,6 +86,7 @@ function setup(given: Given = {}) {
     },
     openContent: seal.openContent,
     listTargets: given.list ?? (() => assert.fail('no list is addressed')),
+    suppressions: noSuppressions,
   }
   const claim = sampleClaim(given.claim)
   const account = given.account === null ? null : sampleAccount(given.account)
@@ -92,6 +101,7 @@ function setup(given: Given = {}) {
     sent,
     asked,
     seen,
+    wantedStandIn,
     fellBack,
     run: () => attempt(deps, claim, account, { signal: calls.signal, givenUp }),
     settleLost: () => settleLost(deps, claim, account),
@@ -141,6 +151,7 @@ describe('an ordinary attempt', () => {
       to: 'sent',
       reason: null,
       delayMs: 0,
+      moveTo: null,
       spent: 1,
       possibleDuplicate: false,
       next: null,
@@ -458,6 +469,230 @@ describe('a permanent failure', () => {
     const completion = await run()
 
     assert.deepEqual([completion?.to, completion?.reason], ['parked', 'invalid_recipient'])
+  })
+})
+
+describe('another account of the channel', () => {
+  const away: Outcome = { kind: 'transient', code: '503', error: 'away' }
+  const deferred: Outcome = { ...away, isDeferred: true, retryAfterMs: 3_600_000 }
+  const refusedUs: Outcome = { kind: 'unauthorized', code: '401', error: 'who are you' }
+  const second = sampleAccount({ id: 'account-2', provider: 'other', name: 'second' })
+  const standIn = async () => second
+  const moveTo = { accountId: 'account-2', provider: 'other' }
+
+  it('takes over when the credentials are refused, at once and with all its attempts', async () => {
+    const { run, seen, wantedStandIn, fellBack } = setup({
+      send: async () => refusedUs,
+      standIn,
+      claim: { spent: 2, attempt: 3, fallback: ['email'] },
+    })
+
+    const completion = await run()
+
+    assert.deepEqual(
+      [completion?.to, completion?.delayMs, completion?.spent, completion?.reason, completion?.next],
+      ['retrying', 0, 0, null, null],
+    )
+    assert.deepEqual(completion?.moveTo, moveTo)
+    assert.deepEqual(
+      [completion?.outcome, completion?.provider, completion?.laneId],
+      ['unauthorized', 'vendor', 'account-1'],
+    )
+    assert.deepEqual([seen, wantedStandIn, fellBack], [[refusedUs], ['any for account-1'], []])
+  })
+
+  it('takes over once the attempts are used up, before another channel does', async () => {
+    const { run, fellBack, wantedStandIn } = setup({
+      send: async () => away,
+      standIn,
+      claim: { spent: 2, attempt: 3, fallback: ['email'] },
+    })
+
+    const completion = await run()
+
+    assert.deepEqual([completion?.to, completion?.reason, completion?.spent], ['retrying', null, 0])
+    assert.deepEqual(completion?.moveTo, moveTo)
+    assert.deepEqual([wantedStandIn, fellBack], [['any for account-1'], []])
+  })
+
+  it('takes over while the breaker is open, if it can send now', async () => {
+    const { run, wantedStandIn } = setup({ send: async () => away, standIn, isBreakerOpen: true })
+
+    assert.deepEqual((await run())?.moveTo, moveTo)
+    assert.deepEqual(wantedStandIn, ['ready for account-1'])
+  })
+
+  it('takes over what this one would send in hours only, if it can send now', async () => {
+    const { run, wantedStandIn, fellBack } = setup({
+      send: async () => deferred,
+      standIn,
+      claim: { fallback: ['email'] },
+    })
+
+    assert.deepEqual((await run())?.moveTo, moveTo)
+    assert.deepEqual([wantedStandIn, fellBack], [['ready for account-1'], []])
+  })
+
+  it('takes over from one that is suspended or paused, without a call', async () => {
+    for (const [status, reason, error] of [
+      ['suspended', 'channel_suspended', 'account main is suspended'],
+      ['paused', 'auth_failed', 'account main is paused: who are you'],
+    ] as const) {
+      const { run, sent, seen, fellBack } = setup({
+        account: { status, statusReason: 'who are you' },
+        standIn,
+        claim: { spent: 1, attempt: 2, fallback: ['email'] },
+      })
+
+      const completion = await run()
+
+      assert.equal(sent.length + seen.length + fellBack.length, 0)
+      assert.deepEqual(completion?.moveTo, moveTo)
+      assert.deepEqual(
+        [completion?.to, completion?.outcome, completion?.reason, completion?.error],
+        ['retrying', null, reason, error],
+      )
+      assert.deepEqual([completion?.spent, completion?.delayMs, completion?.next], [0, 0, null])
+    }
+  })
+
+  it('never takes over what may have arrived', async () => {
+    const flagged = { possibleDuplicate: true, attempt: 2, spent: 1 }
+    const unknown: Outcome = { kind: 'unknown', code: 'timeout', error: 'no answer' }
+    for (const given of [
+      { send: async () => refusedUs, claim: flagged },
+      { send: async () => away, claim: { ...flagged, spent: 2 } },
+      { send: async () => deferred, claim: flagged },
+      { send: async () => away, claim: flagged, isBreakerOpen: true },
+      { account: { status: 'suspended' as const }, claim: flagged },
+      { account: { status: 'paused' as const }, claim: flagged },
+      { send: async () => unknown, isBreakerOpen: true },
+      { send: async () => unknown, claim: { spent: 2, attempt: 3 } },
+    ]) {
+      const { run, wantedStandIn } = setup({ ...given, standIn })
+
+      const completion = await run()
+
+      assert.deepEqual([wantedStandIn, completion?.moveTo ?? null], [[], null], JSON.stringify(given))
+    }
+    const lost = await setup({ standIn, isBreakerOpen: true, claim: { spent: 2, attempt: 3 } }).settleLost()
+    assert.equal(lost.moveTo, null)
+  })
+
+  it('has no part in what concerns the recipient or the message alone', async () => {
+    const throttled: Outcome = { kind: 'throttled', code: '429', error: 'slow down' }
+    for (const outcome of [ACCEPTED, REFUSED, throttled, { ...throttled, scope: 'recipient' as const }, away]) {
+      const { run, wantedStandIn } = setup({ send: async () => outcome, standIn })
+
+      assert.equal((await run())?.moveTo, null)
+      assert.deepEqual(wantedStandIn, [])
+    }
+  })
+
+  it('is not to make up for a list that could not be read', async () => {
+    const { run, wantedStandIn } = setup({
+      claim: { channel: 'email', to: { list: 'ops-team' }, spent: 2, attempt: 3 },
+      list: async () => {
+        throw new PillarboxError('store_unavailable', 'connection reset')
+      },
+      standIn,
+      isBreakerOpen: true,
+    })
+
+    assert.equal((await run())?.reason, 'attempts_exhausted')
+    assert.deepEqual(wantedStandIn, [])
+  })
+
+  it('that does not exist leaves everything as it was', async () => {
+    const paused = await setup({ account: { status: 'paused' } }).run()
+    const unauthorized = await setup({ send: async () => refusedUs, claim: { spent: 1, attempt: 2 } }).run()
+    const broken = await setup({ send: async () => away, isBreakerOpen: true }).run()
+    const exhausted = await setup({
+      send: async () => away,
+      claim: { spent: 2, attempt: 3, fallback: ['email'] },
+    }).run()
+
+    assert.equal(paused, null)
+    assert.deepEqual([unauthorized?.to, unauthorized?.spent, unauthorized?.moveTo], ['retrying', 1, null])
+    assert.deepEqual([broken?.to, broken?.delayMs, broken?.moveTo], ['retrying', 1_000, null])
+    assert.deepEqual([exhausted?.to, exhausted?.reason], ['failed', 'fallback_triggered:email'])
+  })
+
+  it('is waited for while the store is away', async () => {
+    let isAway = 3
+    const { run, clock } = setup({
+      send: async () => refusedUs,
+      standIn: async () => {
+        if (isAway-- > 0) throw new PillarboxError('store_unavailable', 'connection reset')
+        return second
+      },
+    })
+
+    const running = run()
+    await clock.advance(500)
+
+    assert.deepEqual((await running)?.moveTo, moveTo)
+  })
+})
+
+describe('a deferral', () => {
+  const deferred: Outcome = {
+    kind: 'transient',
+    code: '131049',
+    error: 'not today',
+    retryAfterMs: 7_200_000,
+    isDeferred: true,
+  }
+
+  it('lets the next channel take over at once', async () => {
+    const { run } = setup({ send: async () => deferred, claim: { fallback: ['email'] } })
+
+    const completion = await run()
+
+    assert.deepEqual([completion?.to, completion?.reason], ['failed', 'fallback_triggered:email'])
+    assert.equal(completion?.next, NEXT)
+  })
+
+  it('is waited out where there is no other channel, or none of them reaches the recipient', async () => {
+    const alone = await setup({ send: async () => deferred }).run()
+    const unreachable = await setup({
+      send: async () => deferred,
+      claim: { fallback: ['email'] },
+      fallBack: async () => null,
+    }).run()
+
+    for (const completion of [alone, unreachable])
+      assert.deepEqual([completion?.to, completion?.delayMs, completion?.spent], ['retrying', 7_200_000, 1])
+  })
+
+  it('is waited out by what may have arrived: another channel would tell it twice', async () => {
+    const { run, fellBack } = setup({
+      send: async () => deferred,
+      claim: { fallback: ['email'], possibleDuplicate: true, attempt: 2, spent: 1 },
+    })
+
+    assert.equal((await run())?.to, 'retrying')
+    assert.equal(fellBack.length, 0)
+  })
+})
+
+describe('a recipient who is called too often', () => {
+  const tooOften: Outcome = { kind: 'throttled', code: '131056', error: 'not him again', scope: 'recipient' }
+
+  it('is left alone for as long as the provider asks, at no cost', async () => {
+    const completion = await setup({ send: async () => ({ ...tooOften, retryAfterMs: 60_000 }) }).run()
+
+    assert.deepEqual([completion?.to, completion?.delayMs, completion?.spent], ['retrying', 60_000, 0])
+  })
+
+  it('is left alone twice as long each time where the provider does not say', async () => {
+    const delays: (number | undefined)[] = []
+    for (const attempt of [2, 3, 4]) {
+      const { run } = setup({ send: async () => tooOften, claim: { attempt, spent: 1 } })
+      delays.push((await run())?.delayMs)
+    }
+
+    assert.deepEqual(delays, [5_000, 10_000, 20_000])
   })
 })
 

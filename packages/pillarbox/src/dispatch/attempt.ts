@@ -10,12 +10,14 @@ import { isSealedContent, type OpenedContent, type PayloadSeal } from '../securi
 import type { Claim, Completion, Content, NewNotification } from '../store/store.ts'
 import { decide, nextChannel, type Question, type Verdict } from './decide.ts'
 import type { ListTargets } from './list-targets.ts'
+import type { SuppressionBook } from './suppressions.ts'
 
 /**
  * One attempt, from a committed claim to the result that is to be written:
  *
- *   refuse what must not be sent ─▶ open its content, resolve its list ─▶ ask about a call in doubt
- *     ─▶ call the provider ─▶ decide ─▶ fall back
+ *   refuse what must not be sent ─▶ open its content, resolve its list, leave out who is suppressed
+ *     ─▶ ask about a call in doubt ─▶ call the provider ─▶ decide
+ *     ─▶ move to another account, or fall back to another channel
  *
  * Answers null when the claim must go back unsent: nothing has left this process.
  */
@@ -29,6 +31,10 @@ export interface AttemptDeps {
   holdMs(laneId: string, outcome: Outcome): number
   /** Tells breaker, hold and pause what happened. */
   saw(account: Account, outcome: Outcome): Promise<void>
+  /** Whether the account's breaker is open, as far as this process has seen. */
+  isBreakerOpen(laneId: string): boolean
+  /** Another account of the channel that takes over from this one; null where there is none. */
+  standIn(account: Account, wanted: 'ready' | 'any'): Promise<Account | null>
   /** The notification that takes over on `channel`, or null when that channel cannot reach the recipient either. */
   fallBack(claim: Claim, chain: readonly Channel[]): Promise<NewNotification | null>
   /** Error texts may hold secrets; `secrets` are those of the account in use and of the content. */
@@ -37,6 +43,8 @@ export interface AttemptDeps {
   openContent: PayloadSeal['openContent']
   /** Whom a recipient list stands for now. */
   listTargets(tenantId: string, list: string, channel: Channel): Promise<ListTargets>
+  /** Which addresses must not be used, and the place to remember dead ones. */
+  suppressions: SuppressionBook
 }
 
 /** When a call must end. Calls that start together share one. */
@@ -54,18 +62,19 @@ export async function attempt(
   deadline: CallDeadline,
 ): Promise<Completion | null> {
   const refusal = refuse(deps, claim, account)
-  if (refusal) return refused(deps, claim, account, refusal)
+  if (refusal) return (await movedUnsent(deps, claim, account, refusal)) ?? refused(deps, claim, account, refusal)
   const provider = deps.registry(claim.channel, account?.provider ?? '')
   if (!account || !provider) throw new Error('unreachable: refused above')
-  if (account.status === 'paused') return null
+  if (account.status === 'paused') return movedUnsent(deps, claim, account, pauseOf(account))
 
   const opened = open(deps, claim)
   if ('error' in opened) return refused(deps, claim, account, { to: 'parked', ...opened })
-  const listed = await resolveList(deps, claim)
+  const listed = await recipients(deps, claim)
   const startedAt = deps.clock.monotonic()
   // The store failed, not the provider: breaker and hold stay as they are.
   if ('outcome' in listed) return settle(quiet(deps), { claim, account, provider }, listed.outcome, startedAt)
-  if ('error' in listed) return refused(deps, claim, account, { to: 'parked', ...listed })
+  if ('error' in listed)
+    return refused(deps, claim, account, { to: stoppedAs(listed.reason, claim, account), ...listed })
   if (!deps.mayStart()) return null
 
   const call: Call = { claim, account, provider, secrets: opened.secrets, targets: listed.targets }
@@ -95,9 +104,56 @@ export async function settleLost(deps: AttemptDeps, claim: Claim, account: Accou
 }
 
 interface Refusal {
-  to: 'parked' | 'cancelled'
+  to: 'parked' | 'failed' | 'cancelled'
   reason: Reason
   error: string
+}
+
+type Halt = Pick<Refusal, 'reason' | 'error'>
+
+function pauseOf({ name, statusReason }: Account): Halt {
+  return {
+    reason: 'auth_failed',
+    error: `account ${name} is paused: ${statusReason ?? 'its credentials were refused'}`,
+  }
+}
+
+/**
+ * Rows of an account that is suspended or paused go to the one that stands in, without a call. Null where there is none,
+ * where something else is the matter, or where a call in doubt may have arrived.
+ */
+async function movedUnsent(
+  deps: AttemptDeps,
+  claim: Claim,
+  account: Account | null,
+  { reason, error }: Halt,
+): Promise<Completion | null> {
+  const isHalted = reason === 'channel_suspended' || reason === 'auth_failed'
+  if (!account || !isHalted || claim.possibleDuplicate) return null
+  const standIn = await whenStoreAnswers(deps, () => deps.standIn(account, 'any'))
+  return (
+    standIn && {
+      ...identity(claim, account),
+      outcome: null,
+      code: null,
+      error,
+      providerMessageId: null,
+      resolvedTargets: null,
+      ageMs: 0,
+      durationMs: 0,
+      to: 'retrying',
+      reason,
+      delayMs: 0,
+      moveTo: laneOf(standIn),
+      spent: 0,
+      possibleDuplicate: false,
+      next: null,
+    }
+  )
+}
+
+function laneOf({ id, provider }: Account): Completion['moveTo'] {
+  return { accountId: id, provider }
 }
 
 function refuse(deps: AttemptDeps, claim: Claim, account: Account | null): Refusal | null {
@@ -120,28 +176,41 @@ function open(deps: AttemptDeps, claim: Claim): Exclude<OpenedContent, { error: 
   return 'error' in opened ? { reason: 'content_unreadable', error: opened.error } : opened
 }
 
-/** Null targets: the notification is not addressed to a list. */
-async function resolveList(
+/** Everybody it may go to. Null targets: the notification is not addressed to a list. */
+async function recipients(
   deps: AttemptDeps,
-  { to, tenantId, channel }: Claim,
+  claim: Claim,
 ): Promise<{ targets: string[] | null } | Omit<Refusal, 'to'> | { outcome: Outcome }> {
-  if (to.list === undefined) return { targets: null }
+  const { to, tenantId, channel } = claim
+  let unread = 'recipient list'
   try {
-    return await deps.listTargets(tenantId, to.list, channel)
+    const listed = to.list === undefined ? { targets: null } : await deps.listTargets(tenantId, to.list, channel)
+    if ('error' in listed) return listed
+    unread = 'suppression list'
+    return await deps.suppressions.sift(claim, listed.targets)
   } catch (error) {
-    const text = `the recipient list could not be read: ${String(error)}`
+    const text = `the ${unread} could not be read: ${String(error)}`
     return { outcome: { kind: 'transient', code: 'list_unavailable', error: text } }
   }
 }
 
-/** Stopped without a provider call. A suspended account's rows move on to the next channel of their chain. */
+/** A suppressed address is no good either, and nobody needs to look where the policy is to leave it at that. */
+function stoppedAs(reason: Reason, claim: Claim, account: Account): 'parked' | 'failed' {
+  return reason === 'suppressed' && policyOf(claim, account).onUndeliverable === 'fail' ? 'failed' : 'parked'
+}
+
+/**
+ * Stopped without a provider call. What a suspended account or a suppressed address keeps from being sent moves on to the
+ * next channel of its chain.
+ */
 async function refused(
   deps: AttemptDeps,
   claim: Claim,
   account: Account | null,
   refusal: Refusal,
 ): Promise<Completion> {
-  const mayFallBack = refusal.reason === 'channel_suspended' && !claim.possibleDuplicate
+  const isOfChannel = refusal.reason === 'channel_suspended' || refusal.reason === 'suppressed'
+  const mayFallBack = isOfChannel && !claim.possibleDuplicate
   const next = mayFallBack ? await fallBack(deps, claim) : null
   return {
     ...identity(claim, account),
@@ -155,6 +224,7 @@ async function refused(
     to: next ? 'failed' : refusal.to,
     reason: next ? `fallback_triggered:${next.channel}` : refusal.reason,
     delayMs: 0,
+    moveTo: null,
     spent: claim.spent,
     possibleDuplicate: claim.possibleDuplicate,
     next,
@@ -207,14 +277,16 @@ function capabilityOf(provider: Provider, account: Account): Capability {
   }
 }
 
-/**
- * Who takes over. While the store is away its answer is waited for, since the result could not be written either; a
- * notification that cannot be planned at all takes over from nobody.
- */
-async function fallBack(deps: AttemptDeps, claim: Claim): Promise<NewNotification | null> {
+/** Who takes over on another channel. A notification that cannot be planned at all takes over from nobody. */
+function fallBack(deps: AttemptDeps, claim: Claim): Promise<NewNotification | null> {
+  return whenStoreAnswers(deps, () => deps.fallBack(claim, claim.fallback))
+}
+
+/** While the store is away its answer is waited for, since the result could not be written either. */
+async function whenStoreAnswers<T>(deps: AttemptDeps, ask: () => Promise<T | null>): Promise<T | null> {
   for (let pauseMs = 10; ; pauseMs = Math.min(1_000, pauseMs * 2)) {
     try {
-      return await deps.fallBack(claim, claim.fallback)
+      return await ask()
     } catch (error) {
       if (!isPillarboxError(error, 'store_unavailable')) return null
       await deps.clock.sleep(pauseMs)
@@ -237,17 +309,25 @@ async function settle(deps: AttemptDeps, call: Call, answer: Outcome, startedAt:
   const { claim, account, provider } = call
   const outcome = scrubbed(deps, call, answer)
   const durationMs = deps.clock.monotonic() - startedAt
+  // Before the guard hears of it, whose next hold is a longer one.
+  const holdMs = deps.holdMs(claim.laneId, outcome)
+  await deps.saw(account, outcome)
   const verdict = decide({
     outcome,
     ...policyOf(claim, account),
     capability: capabilityOf(provider, account),
     spent: claim.spent,
     possibleDuplicate: claim.possibleDuplicate,
+    freeCalls: claim.attempt - 1 - claim.spent,
+    isBreakerOpen: deps.isBreakerOpen(claim.laneId),
     random: deps.random(),
-    holdMs: deps.holdMs(claim.laneId, outcome),
+    holdMs,
   })
-  await deps.saw(account, outcome)
-  const next = nextChannel(verdict, claim.fallback) ? await fallBack(deps, claim) : null
+  // Before the result is on record: whoever looks at that finds the address suppressed.
+  if (outcome.kind === 'permanent' && outcome.isDead) await deps.suppressions.remember(claim, outcome.error)
+  const { standIn: wanted } = verdict
+  const standIn = wanted === 'none' ? null : await whenStoreAnswers(deps, () => deps.standIn(account, wanted))
+  const next = !standIn && nextChannel(verdict, claim.fallback) ? await fallBack(deps, claim) : null
   return {
     ...identity(claim, account),
     outcome: outcome.kind,
@@ -260,9 +340,12 @@ async function settle(deps: AttemptDeps, call: Call, answer: Outcome, startedAt:
     to: next ? 'failed' : verdict.to,
     reason: next ? `fallback_triggered:${next.channel}` : reasonOf(verdict),
     delayMs: verdict.to === 'retrying' ? verdict.delayMs : 0,
+    moveTo: null,
     spent: verdict.spent,
     possibleDuplicate: verdict.possibleDuplicate,
     next,
+    // Due at once, and with all its attempts: the other account has not failed yet.
+    ...(standIn && { to: 'retrying', reason: null, delayMs: 0, moveTo: laneOf(standIn), spent: 0 }),
   }
 }
 
@@ -288,9 +371,9 @@ function reasonOf(verdict: Verdict): Reason | null {
   return 'reason' in verdict ? verdict.reason : null
 }
 
-/** Tells nobody what happened. */
+/** Tells nobody what happened, and leaves the notification with its account: that one has done nothing wrong. */
 function quiet(deps: AttemptDeps): AttemptDeps {
-  return { ...deps, saw: async () => {} }
+  return { ...deps, saw: async () => {}, isBreakerOpen: () => false, standIn: async () => null }
 }
 
 function identity(claim: Claim, account: Account | null) {

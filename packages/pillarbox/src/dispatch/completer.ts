@@ -47,6 +47,7 @@ function bare(completion: Completion): Completion {
     providerMessageId: null,
     to: 'uncertain',
     reason: 'outcome_unknown',
+    moveTo: null,
     next: null,
   }
 }

@@ -9,7 +9,9 @@ import { decide, nextChannel, type Question, type Verdict } from './decide.ts'
 const OUTCOMES = {
   accepted: { kind: 'accepted', providerMessageId: 'm1' },
   transient: { kind: 'transient', code: '503', error: 'away' },
+  deferred: { kind: 'transient', code: '130472', error: 'not today', retryAfterMs: 7_200_000, isDeferred: true },
   throttled: { kind: 'throttled', code: '429', error: 'slow down' },
+  'throttled-one': { kind: 'throttled', code: '131056', error: 'not him again', scope: 'recipient' },
   unauthorized: { kind: 'unauthorized', code: '401', error: 'who are you' },
   permanent: { kind: 'permanent', code: '400', error: 'no such number', reason: 'invalid_recipient', fallback: true },
   'permanent-here': { kind: 'permanent', code: '400', error: 'too long', reason: 'content_rejected', fallback: false },
@@ -21,28 +23,51 @@ const ON_UNKNOWN = ['resend', 'hold'] as const
 const ATTEMPTS = { left: 0, exhausted: 2 } as const
 const THREE_TRIES: RetryPolicy = { kind: 'fixed', maxAttempts: 3, delayMs: 1_000 }
 
-/** Every outcome × what the vendor can do × policy × attempts × flag. `*`: whichever; `same`: as it was before. */
+/**
+ * Every outcome × what the vendor can do × policy × attempts × breaker × flag. `*`: whichever; `same`: as it was before.
+ */
 const TABLE = `
-  outcome         capability  onUnknown  attempts   flagged | to         reason              spent  flagged  fallback
-  accepted        key         *          *          *       | sent       -                   1      no       -
-  accepted        lookup      *          *          *       | sent       -                   1      same     -
-  accepted        none        *          *          *       | sent       -                   1      same     -
-  transient       *           *          left       *       | retrying   -                   1      same     -
-  transient       *           *          exhausted  no      | parked     attempts_exhausted  1      no       yes
-  transient       *           *          exhausted  yes     | parked     attempts_exhausted  1      yes      no
-  throttled       *           *          *          *       | retrying   -                   0      same     -
-  unauthorized    *           *          *          *       | retrying   -                   0      same     -
-  permanent       *           *          *          no      | parked     invalid_recipient   1      no       yes
-  permanent       *           *          *          yes     | parked     invalid_recipient   1      yes      no
-  permanent-here  *           *          *          *       | parked     content_rejected    1      same     no
-  unknown         key         *          left       *       | retrying   -                   1      yes      -
-  unknown         key         *          exhausted  *       | parked     attempts_exhausted  1      yes      no
-  unknown         lookup      *          left       *       | retrying   -                   1      yes      -
-  unknown         lookup      *          exhausted  *       | parked     attempts_exhausted  1      yes      no
-  unknown         none        resend     left       *       | retrying   -                   1      yes      -
-  unknown         none        resend     exhausted  *       | parked     attempts_exhausted  1      yes      no
-  unknown         none        hold       *          *       | uncertain  outcome_unknown     1      same     -
+  outcome         capability  onUnknown  attempts   breaker  flagged | to         reason              spent  flagged  fallback  standIn
+  accepted        key         *          *          *        *       | sent       -                   1      no       -         none
+  accepted        lookup      *          *          *        *       | sent       -                   1      same     -         none
+  accepted        none        *          *          *        *       | sent       -                   1      same     -         none
+  transient       *           *          left       closed   *       | retrying   -                   1      same     no        none
+  transient       *           *          left       open     no      | retrying   -                   1      no       no        ready
+  transient       *           *          left       open     yes     | retrying   -                   1      yes      no        none
+  transient       *           *          exhausted  *        no      | parked     attempts_exhausted  1      no       yes       any
+  transient       *           *          exhausted  *        yes     | parked     attempts_exhausted  1      yes      no        none
+  deferred        *           *          left       *        no      | retrying   -                   1      no       yes       ready
+  deferred        *           *          left       *        yes     | retrying   -                   1      yes      no        none
+  deferred        *           *          exhausted  *        no      | parked     attempts_exhausted  1      no       yes       any
+  deferred        *           *          exhausted  *        yes     | parked     attempts_exhausted  1      yes      no        none
+  throttled       *           *          *          *        *       | retrying   -                   0      same     no        none
+  throttled-one   *           *          *          *        *       | retrying   -                   0      same     no        none
+  unauthorized    *           *          *          *        no      | retrying   -                   0      no       no        any
+  unauthorized    *           *          *          *        yes     | retrying   -                   0      yes      no        none
+  permanent       *           *          *          *        no      | parked     invalid_recipient   1      no       yes       none
+  permanent       *           *          *          *        yes     | parked     invalid_recipient   1      yes      no        none
+  permanent-here  *           *          *          *        *       | parked     content_rejected    1      same     no        none
+  unknown         key         *          left       *        *       | retrying   -                   1      yes      no        none
+  unknown         key         *          exhausted  *        *       | parked     attempts_exhausted  1      yes      no        none
+  unknown         lookup      *          left       *        *       | retrying   -                   1      yes      no        none
+  unknown         lookup      *          exhausted  *        *       | parked     attempts_exhausted  1      yes      no        none
+  unknown         none        resend     left       *        *       | retrying   -                   1      yes      no        none
+  unknown         none        resend     exhausted  *        *       | parked     attempts_exhausted  1      yes      no        none
+  unknown         none        hold       *          *        *       | uncertain  outcome_unknown     1      same     -         none
 `
+
+const USUAL: Omit<Question, 'outcome'> = {
+  retry: THREE_TRIES,
+  onUnknown: 'resend',
+  onUndeliverable: 'park',
+  capability: 'none',
+  spent: 0,
+  possibleDuplicate: false,
+  freeCalls: 0,
+  isBreakerOpen: false,
+  random: 0.5,
+  holdMs: 7_000,
+}
 
 describe('the table of decisions', () => {
   const rows = TABLE.trim()
@@ -53,34 +78,34 @@ describe('the table of decisions', () => {
     for (const capability of CAPABILITIES)
       for (const onUnknown of ON_UNKNOWN)
         for (const attempts of Object.keys(ATTEMPTS) as (keyof typeof ATTEMPTS)[])
-          for (const flagged of ['no', 'yes'] as const) {
-            const given = [outcome, capability, onUnknown, attempts, flagged]
-            it(given.join(', '), () => {
-              const matching = rows.filter((row) => given.every((cell, i) => row[i] === '*' || row[i] === cell))
-              assert.equal(matching.length, 1, 'each case has one row')
-              const [to, reason, spent, flag, fallback] = (matching[0] ?? []).slice(5)
+          for (const breaker of ['closed', 'open'] as const)
+            for (const flagged of ['no', 'yes'] as const) {
+              const given = [outcome, capability, onUnknown, attempts, breaker, flagged]
+              it(given.join(', '), () => {
+                const matching = rows.filter((row) => given.every((cell, i) => row[i] === '*' || row[i] === cell))
+                assert.equal(matching.length, 1, 'each case has one row')
+                const [to, reason, spent, flag, fallback, standIn] = (matching[0] ?? []).slice(6)
 
-              const verdict = decide({
-                outcome: OUTCOMES[outcome],
-                retry: THREE_TRIES,
-                onUnknown,
-                onUndeliverable: 'park',
-                capability,
-                spent: ATTEMPTS[attempts],
-                possibleDuplicate: flagged === 'yes',
-                random: 0.5,
-                holdMs: 7_000,
-              })
+                const verdict = decide({
+                  ...USUAL,
+                  outcome: OUTCOMES[outcome],
+                  onUnknown,
+                  capability,
+                  spent: ATTEMPTS[attempts],
+                  isBreakerOpen: breaker === 'open',
+                  possibleDuplicate: flagged === 'yes',
+                })
 
-              assert.deepEqual(cells(verdict, ATTEMPTS[attempts]), {
-                to,
-                reason,
-                spent,
-                flag: flag === 'same' ? flagged : flag,
-                fallback,
+                assert.deepEqual(cells(verdict, ATTEMPTS[attempts]), {
+                  to,
+                  reason,
+                  spent,
+                  flag: flag === 'same' ? flagged : flag,
+                  fallback,
+                  standIn,
+                })
               })
-            })
-          }
+            }
 })
 
 function cells(verdict: Verdict, spentBefore: number): Record<string, string> {
@@ -90,23 +115,13 @@ function cells(verdict: Verdict, spentBefore: number): Record<string, string> {
     spent: String(verdict.spent - spentBefore),
     flag: verdict.possibleDuplicate ? 'yes' : 'no',
     fallback: 'mayFallBack' in verdict ? (verdict.mayFallBack ? 'yes' : 'no') : '-',
+    standIn: verdict.standIn,
   }
 }
 
 describe('the delay before the next attempt', () => {
   const ask = (outcome: Outcome, changes: Partial<Question> = {}): number => {
-    const verdict = decide({
-      outcome,
-      retry: THREE_TRIES,
-      onUnknown: 'resend',
-      onUndeliverable: 'park',
-      capability: 'none',
-      spent: 0,
-      possibleDuplicate: false,
-      random: 0.5,
-      holdMs: 7_000,
-      ...changes,
-    })
+    const verdict = decide({ ...USUAL, outcome, ...changes })
     assert.equal(verdict.to, 'retrying')
     return 'delayMs' in verdict ? verdict.delayMs : Number.NaN
   }
@@ -124,6 +139,29 @@ describe('the delay before the next attempt', () => {
   it('is as long as the lane is held after a throttled call, and none after refused credentials', () => {
     assert.equal(ask(OUTCOMES.throttled), 7_000)
     assert.equal(ask(OUTCOMES.unauthorized), 0)
+  })
+
+  it('is the hours that a deferral asks for', () => {
+    assert.equal(ask(OUTCOMES.deferred), 7_200_000)
+  })
+
+  it('is what the provider asks for where only the recipient is called too often', () => {
+    assert.equal(ask({ ...OUTCOMES['throttled-one'], retryAfterMs: 90_000 }), 90_000)
+    assert.equal(ask({ ...OUTCOMES['throttled-one'], retryAfterMs: Number.POSITIVE_INFINITY }), 24 * 3_600_000)
+  })
+
+  it('is 5 s for such a recipient, doubling up to 10 min with every call in vain, where the provider does not say', () => {
+    const wait = (freeCalls: number, retryAfterMs?: number): number =>
+      ask({ ...OUTCOMES['throttled-one'], ...(retryAfterMs !== undefined && { retryAfterMs }) }, { freeCalls })
+
+    assert.deepEqual(
+      [0, 1, 2, 6, 7, 5_000].map((calls) => wait(calls)),
+      [5_000, 10_000, 20_000, 320_000, 600_000, 600_000],
+    )
+    assert.deepEqual(
+      [0, -5, Number.NaN].map((nonsense) => wait(0, nonsense)),
+      [5_000, 5_000, 5_000],
+    )
   })
 
   it('follows a list of delays and the random number of a jitter', () => {
@@ -170,6 +208,8 @@ describe('whatever is asked', () => {
     capability: fc.constantFrom(...CAPABILITIES),
     spent: fc.nat({ max: 25 }),
     possibleDuplicate: fc.boolean(),
+    freeCalls: fc.nat(),
+    isBreakerOpen: fc.boolean(),
     random: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
     holdMs: fc.nat(),
   })
@@ -210,6 +250,16 @@ describe('whatever is asked', () => {
       nextChannel(verdict, ['email']) === null || (!verdict.possibleDuplicate && asked.outcome.kind !== 'unknown'),
   )
   always(
+    'another account never follows a possible duplicate, nor a call that is not known to have been refused',
+    (asked, verdict) =>
+      verdict.standIn === 'none' ||
+      (!verdict.possibleDuplicate && ['transient', 'unauthorized'].includes(asked.outcome.kind)),
+  )
+  always(
+    'a notification that goes on by itself only moves to an account that can send now, unless this one is paused',
+    (asked, verdict) => verdict.to !== 'retrying' || verdict.standIn !== 'any' || asked.outcome.kind === 'unauthorized',
+  )
+  always(
     'a delay is a number of milliseconds',
     (_asked, verdict) => verdict.to !== 'retrying' || (Number.isFinite(verdict.delayMs) && verdict.delayMs >= 0),
   )
@@ -223,7 +273,14 @@ describe('whatever is asked', () => {
     fc.assert(
       fc.property(question, fc.infiniteStream(failing), (asked, outcomes) => {
         const spent: Verdict['to'][] = []
-        let verdict: Verdict = { to: 'retrying', delayMs: 0, spent: 0, possibleDuplicate: false }
+        let verdict: Verdict = {
+          to: 'retrying',
+          delayMs: 0,
+          mayFallBack: false,
+          standIn: 'none',
+          spent: 0,
+          possibleDuplicate: false,
+        }
         for (const next of outcomes) {
           verdict = decide({ ...asked, ...verdict, outcome: next })
           spent.push(verdict.to)
@@ -239,17 +296,7 @@ describe('whatever is asked', () => {
 
 describe('an address that is no good', () => {
   const ask = (outcome: Outcome, onUndeliverable: 'fail' | 'park', possibleDuplicate = false): Verdict =>
-    decide({
-      outcome,
-      retry: THREE_TRIES,
-      onUnknown: 'resend',
-      onUndeliverable,
-      capability: 'none',
-      spent: 0,
-      possibleDuplicate,
-      random: 0.5,
-      holdMs: 0,
-    })
+    decide({ ...USUAL, outcome, onUndeliverable, possibleDuplicate })
 
   it('closes its notification where the policy is to leave it at that, and may still fall back', () => {
     const verdict = ask(OUTCOMES.permanent, 'fail')
@@ -270,6 +317,7 @@ describe('the channel that takes over', () => {
     to: 'parked',
     reason: 'invalid_recipient',
     mayFallBack,
+    standIn: 'none',
     spent: 1,
     possibleDuplicate: false,
   })
@@ -278,9 +326,14 @@ describe('the channel that takes over', () => {
     assert.equal(nextChannel(parked(true), ['email', 'push']), 'email')
   })
 
-  it('is none when the chain has ended, the verdict forbids it, or the notification has not stopped', () => {
+  it('need not wait for hours of deferral', () => {
+    assert.equal(nextChannel(decide({ ...USUAL, outcome: OUTCOMES.deferred }), ['email']), 'email')
+    assert.equal(nextChannel(decide({ ...USUAL, outcome: OUTCOMES.transient }), ['email']), null)
+  })
+
+  it('is none when the chain has ended, the verdict forbids it, or the notification was sent', () => {
     assert.equal(nextChannel(parked(true), []), null)
     assert.equal(nextChannel(parked(false), ['email']), null)
-    assert.equal(nextChannel({ to: 'sent', spent: 1, possibleDuplicate: false }, ['email']), null)
+    assert.equal(nextChannel({ to: 'sent', standIn: 'none', spent: 1, possibleDuplicate: false }, ['email']), null)
   })
 })

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import { recordingLogger, sampleNotification, silent, storedAccount } from '../../../../test/support/samples.ts'
+import {
+  noSuppressions,
+  recordingLogger,
+  sampleNotification,
+  silent,
+  storedAccount,
+} from '../../../../test/support/samples.ts'
 import type { Provider, SendRequest } from '../channels/channel.ts'
 import { CHANNELS, type Channel } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
@@ -31,7 +37,10 @@ const SETTINGS: DispatchSettings = {
 /** The longest pause between two claim rounds, jitter included. */
 const ROUND_MS = SETTINGS.pollMaxMs * 1.2
 
+const PAUSED_HOLD_MS = 30_000
+
 const ACCEPTED: Outcome = { kind: 'accepted', providerMessageId: 'm1' }
+const REFUSED: Outcome = { kind: 'unauthorized', code: '401', error: 'who are you' }
 const AWAY: Outcome = { kind: 'transient', code: '503', error: 'away' }
 
 interface Call {
@@ -77,7 +86,16 @@ async function setup(
     },
   }
 
-  const accounts = createAccountBook({ accounts: store.accounts, openSecrets, clock, logger, maxAgeMs: 1_000 })
+  const registry = () => provider
+  const accounts = createAccountBook({
+    accounts: store.accounts,
+    lanes: store.lanes,
+    registry,
+    openSecrets,
+    clock,
+    logger,
+    maxAgeMs: 1_000,
+  })
   const heartbeat = createHeartbeat({
     store,
     clock,
@@ -90,7 +108,7 @@ async function setup(
   })
   const lease = { mayStart: heartbeat.mayStart }
   const hub = createHub(clock, store.wake)
-  const guard = createLaneGuard({ store, clock, logger })
+  const guard = createLaneGuard({ store, clock, logger, pausedHoldMs: PAUSED_HOLD_MS })
   const custody = createCustody({ store, heartbeat, clock, logger })
   const completer = createCompleter({
     dispatch: store.dispatch,
@@ -104,16 +122,19 @@ async function setup(
     onFenced: () => {},
   })
   const attempt: AttemptDeps = {
-    registry: () => provider,
+    registry,
     clock,
     random,
     mayStart: () => lease.mayStart(),
     holdMs: guard.holdMs,
     saw: guard.saw,
+    isBreakerOpen: guard.isOpen,
+    standIn: accounts.standIn,
     fallBack: async () => null,
     scrub: (text) => text,
     openContent: () => assert.fail('nothing is sealed here'),
     listTargets: () => assert.fail('no list is addressed here'),
+    suppressions: noSuppressions,
   }
   const dispatcher = createDispatcher({
     store,
@@ -143,6 +164,7 @@ async function setup(
     dispatcher,
     calls,
     underWay,
+    accounts,
     scripts,
     stop,
     abortCalls,
@@ -477,6 +499,207 @@ describe('a call', () => {
     assert.deepEqual([after.status, after.attemptCount, after.possibleDuplicate], ['queued', 0, false])
     assert.equal(calls.length, 0)
     assert.equal((await store.workers.list())[0]?.inFlight, 0)
+  })
+})
+
+describe('a second account of the channel', () => {
+  /** Two accounts of one channel, the second of lower rank. */
+  async function twoAccounts(
+    t: TestContext,
+    settings: Partial<DispatchSettings> = {},
+    changes: Partial<StoredAccount> = {},
+  ) {
+    const claimed: string[] = []
+    const bench = await setup(t, settings, (base) => ({
+      claim: async (...args) => {
+        const answer = await base.dispatch.claim(...args)
+        if (!answer.fenced) claimed.push(...answer.claims.map(({ notificationId }) => notificationId))
+        return answer
+      },
+    }))
+    const first = await bench.account(changes)
+    const second = await bench.account({ priority: 1 })
+    return { ...bench, claimed, first, second }
+  }
+
+  it('sends what the first one’s refused credentials would keep waiting, and no attempt is burned', async (t) => {
+    const { start, enqueue, clock, scripts, callsOf, first, second, store, view } = await twoAccounts(t)
+    scripts.set(first, async () => REFUSED)
+    const ids = await enqueue(first, 40)
+
+    await start()
+    await clock.advance(1_000)
+
+    assert.equal((await store.accounts.find(null, first))?.status, 'paused')
+    assert.equal(callsOf(second).length, 40)
+    assert.ok(callsOf(first).length <= SETTINGS.slotsPerChannel, 'only what was under way when the first was refused')
+    for (const id of ids) {
+      const { status, accountId, possibleDuplicate } = await view(id)
+      assert.deepEqual([status, accountId, possibleDuplicate], ['sent', second, false])
+    }
+  })
+
+  it('that comes later takes over what waits on a paused one', async (t) => {
+    const { start, account, enqueue, clock, calls, store, view } = await setup(t)
+    const paused = await account()
+    await store.accounts.setStatus(paused, 'paused', 'refused', 'system')
+    const [id = ''] = await enqueue(paused)
+    await start()
+    await clock.advance(PAUSED_HOLD_MS)
+    assert.equal(calls.length, 0)
+
+    const second = await account({ priority: 1 })
+    await clock.advance(PAUSED_HOLD_MS + ROUND_MS)
+
+    const { status, accountId } = await view(id)
+    assert.deepEqual([status, accountId], ['sent', second])
+  })
+
+  it('that does not exist leaves the rows of a paused one where they are, and nobody keeps asking for them', async (t) => {
+    let claims = 0
+    let looks = 0
+    const { start, account, enqueue, clock, calls, store, view } = await setup(t, {}, (base) => ({
+      claim: (...args) => {
+        claims++
+        return base.dispatch.claim(...args)
+      },
+      dueLanes: async (...args) => {
+        const found = await base.dispatch.dueLanes(...args)
+        looks += found.length
+        return found
+      },
+    }))
+    const paused = await account()
+    await store.accounts.setStatus(paused, 'paused', 'refused', 'system')
+    const [id = ''] = await enqueue(paused)
+
+    await start()
+    await clock.advance(10 * PAUSED_HOLD_MS)
+
+    const { status, attemptCount } = await view(id)
+    assert.deepEqual([status, attemptCount, claims, calls.length], ['queued', 0, 0, 0])
+    assert.ok(looks >= 9 && looks <= 11, `the lane was found ${looks} times in ten holds`)
+  })
+
+  it('is not needed once a paused one is activated: its rows are sent at once', async (t) => {
+    const { start, account, enqueue, clock, store, hub, view } = await setup(t)
+    const paused = await account()
+    await store.accounts.setStatus(paused, 'paused', 'refused', 'system')
+    const [id = ''] = await enqueue(paused)
+    await start()
+    await clock.advance(PAUSED_HOLD_MS / 2)
+
+    await store.accounts.setStatus(paused, 'active', null, 'key:ada')
+    hub.nudge('dispatch')
+    await clock.advance(1_000 + ROUND_MS)
+
+    assert.equal((await view(id)).status, 'sent')
+  })
+
+  it('gets nothing that came after the first one was activated, though a worker may remember it otherwise', async (t) => {
+    for (const status of ['paused', 'suspended'] as const) {
+      const { start, enqueue, clock, callsOf, first, second, store, hub } = await twoAccounts(t)
+      await store.accounts.setStatus(first, status, 'for a while', 'key:ada')
+      await enqueue(first)
+      await start()
+      await clock.advance(ROUND_MS)
+      assert.deepEqual([callsOf(first).length, callsOf(second).length], [0, 1])
+
+      await store.accounts.setStatus(first, 'active', null, 'key:ada')
+      await enqueue(first, 5)
+      hub.nudge('dispatch', [first])
+      await clock.advance(ROUND_MS)
+
+      assert.deepEqual([callsOf(first).length, callsOf(second).length], [5, 1], status)
+    }
+  })
+
+  it('gets everything but what may have arrived, however much of that is in the way', async (t) => {
+    const { start, enqueue, clock, scripts, callsOf, first, second, store, view } = await twoAccounts(t, {
+      slotsPerChannel: 6,
+    })
+    scripts.set(first, async () => ({ kind: 'unknown', code: 'timeout', error: 'no answer' }))
+    const doubtful = await enqueue(first, 25)
+    await start()
+    await clock.advance(900)
+    await store.accounts.setStatus(first, 'paused', 'refused', 'system')
+    await clock.advance(2_000)
+    const before = callsOf(first).length
+    const fresh = await enqueue(first, 30)
+
+    await clock.advance(10 * PAUSED_HOLD_MS)
+
+    assert.equal(callsOf(first).length, before)
+    for (const id of doubtful) {
+      const { status, accountId, possibleDuplicate } = await view(id)
+      assert.deepEqual([status, accountId, possibleDuplicate], ['retrying', first, true])
+    }
+    for (const id of fresh) assert.deepEqual([(await view(id)).status, (await view(id)).accountId], ['sent', second])
+  })
+
+  it('takes over from a suspended one without waiting for its pace or its hold', async (t) => {
+    const { start, enqueue, clock, callsOf, first, second, store } = await twoAccounts(
+      t,
+      {},
+      { pace: { perSecond: 1, burst: 1 } },
+    )
+    await enqueue(first, 30)
+    await store.lanes.hold(first, 3_600_000, 'throttled: 429')
+    await store.accounts.setStatus(first, 'suspended', 'by hand', 'key:ada')
+
+    await start()
+    await clock.advance(1_000)
+
+    assert.deepEqual([callsOf(first).length, callsOf(second).length], [0, 30])
+  })
+
+  it('takes over what fails while the breaker of the first is open', async (t) => {
+    const { start, enqueue, clock, scripts, callsOf, first, second, view } = await twoAccounts(
+      t,
+      {},
+      { breaker: { failures: 2, resetAfterMs: 60_000 }, retry: { maxAttempts: 50, fixed: 'PT1H' } },
+    )
+    let waitMs = 0
+    scripts.set(first, async () => {
+      waitMs += 10
+      await clock.sleep(waitMs)
+      return AWAY
+    })
+    const ids = await enqueue(first, 2)
+
+    await start()
+    await clock.advance(1_000)
+
+    const accounts = await Promise.all(ids.map(async (id) => (await view(id)).accountId))
+    assert.deepEqual(new Set(accounts), new Set([first, second]))
+    assert.deepEqual([callsOf(first).length, callsOf(second).length], [2, 1])
+  })
+
+  it('makes no call to the first without a token, even if it is activated while its rows are being moved', async (t) => {
+    let activate: (() => Promise<unknown>) | null = null
+    const bench = await setup(t, {}, (base) => ({
+      claim: async (...args) => {
+        const answer = await base.dispatch.claim(...args)
+        if (!answer.fenced && answer.claims.length > 0) await activate?.()
+        return answer
+      },
+    }))
+    const { start, account, enqueue, clock, callsOf, store, accounts } = bench
+    const first = await account({ pace: { perSecond: 0.01, burst: 1 } })
+    await account({ priority: 1 })
+    await store.accounts.setStatus(first, 'suspended', 'by hand', 'key:ada')
+    await enqueue(first, 3)
+    activate = async () => {
+      activate = null
+      await store.accounts.setStatus(first, 'active', null, 'key:ada')
+      await clock.advance(1_000)
+      await accounts.get([first])
+    }
+
+    await start()
+    await clock.advance(2_000)
+
+    assert.equal(callsOf(first).length, 0)
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Account } from '../model/account.ts'
+import type { Account, Pace } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Clock, Logger, Random } from '../model/ports.ts'
@@ -67,6 +67,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   const servedAt = new Map<string, number>()
   /** Paced lanes whose bucket is empty until then. */
   const notBefore = new Map<string, number>()
+  /** How many rows of a paused account were found that cannot move: they are looked past, so that others can. */
+  const leftBehind = new Map<string, number>()
   let discoveredAt = Number.NEGATIVE_INFINITY
   /** There was work and no room for it: the next freed slot rings the bell. */
   let starved = false
@@ -103,18 +105,18 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     }
     const got = new Map<string, number>()
     for (const claim of answer.claims) got.set(claim.laneId, (got.get(claim.laneId) ?? 0) + 1)
-    for (const { laneId, limit, account } of asks) {
+    for (const { laneId, limit, account, pace } of asks) {
       const unused = limit - (got.get(laneId) ?? 0)
       servedAt.set(laneId, clock.monotonic())
       // A lane that gave less than it was asked for is drained, as far as we know.
       if (unused > 0) lanes.delete(laneId)
-      if (unused === 0 || !account?.pace) continue
+      if (unused === 0 || !account || !pace) continue
       // With these the bucket is not empty after all.
       notBefore.delete(laneId)
-      void giveBack(account, unused)
+      void giveBack(account, unused, pace)
     }
     if (stop.aborted) await giveBackUnsent(answer.claims)
-    else if (answer.claims.length > 0) start(answer.claims, abortCalls)
+    else if (answer.claims.length > 0) start(answer.claims, asks, abortCalls)
     return answer.claims.length
   }
 
@@ -123,7 +125,9 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     if (named.length > 0)
       for (const [laneId, { channel }] of await accounts.get(named))
         if (settings.channels?.includes(channel) ?? true) lanes.set(laneId, { laneId, channel, breaker: 'closed' })
-    if (lanes.size > 0 && clock.monotonic() - discoveredAt < settings.discoverEveryMs) return
+    // What was just named is claimed first: looking for others would only keep it waiting.
+    const restMs = settings.discoverEveryMs * (named.length > 0 ? 5 : 1)
+    if (lanes.size > 0 && clock.monotonic() - discoveredAt < restMs) return
     discoveredAt = clock.monotonic()
     for (const lane of await store.dispatch.dueLanes(settings.channels, MOST_LANES)) lanes.set(lane.laneId, lane)
   }
@@ -134,15 +138,20 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     probe: boolean
     /** Null: it was removed. Its rows are claimed all the same, and parked. */
     account: Account | null
+    /** What its calls need tokens of. */
+    pace: Pace | null
   }
 
   /** How much to claim from each lane: fair shares of the free slots, cut down by breaker and pace. */
   async function ask(): Promise<Ask[]> {
     const now = clock.monotonic()
     const waiting = [...lanes.values()].filter((lane) => (notBefore.get(lane.laneId) ?? now) <= now)
-    const known = await accounts.get(waiting.map((lane) => lane.laneId))
-    // A paused account's rows wait until its credentials are mended.
-    const ready = waiting.filter((lane) => known.get(lane.laneId)?.status !== 'paused')
+    const known = await read(waiting.map((lane) => lane.laneId))
+    const ready: DueLane[] = []
+    for (const lane of waiting) {
+      const account = known.get(lane.laneId)
+      if (account?.status !== 'paused' || (await canMove(account))) ready.push(lane)
+    }
     const candidates: Candidate[] = ready.map(({ laneId, channel }) => ({
       laneId,
       channel,
@@ -156,22 +165,47 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       const limit = shares.get(laneId) ?? 0
       if (limit === 0) starved = true
       if (limit === 0) continue
+      if (account && account.status !== 'active') {
+        // No call is made: its rows move or stop, and neither hold nor breaker nor pace is in their way.
+        const behind = leftBehind.get(laneId) ?? 0
+        // Past those that cannot move, and as far again, for there may be more of them.
+        const most = limit + behind + Math.min(behind, settings.claimRows)
+        asks.push({ laneId, limit: most, probe: true, account, pace: null })
+        continue
+      }
+      const pace = account?.pace ?? null
       if (breaker === 'closed') {
-        asks.push({ laneId, limit, probe: false, account })
+        asks.push({ laneId, limit, probe: false, account, pace })
         continue
       }
       lanes.delete(laneId)
       if (!(await store.lanes.probe(laneId, settings.callTimeoutMs + settings.callGraceMs))) continue
       guard.probing(laneId)
-      asks.push({ laneId, limit: 1, probe: true, account })
+      asks.push({ laneId, limit: 1, probe: true, account, pace })
     }
     return paced(asks)
   }
 
+  /** Those that are not active are read afresh, so that nothing stops or moves that may be sent again since a moment ago. */
+  async function read(ids: readonly string[]): Promise<ReadonlyMap<string, Account>> {
+    const known = await accounts.get(ids)
+    const halted = ids.filter((id) => (known.get(id)?.status ?? 'active') !== 'active' && !accounts.isLocked(id))
+    if (halted.length === 0) return known
+    for (const id of halted) accounts.outdate(id)
+    return accounts.get(ids)
+  }
+
+  /** A paused account's rows wait until its credentials are mended, unless another account takes them over. */
+  async function canMove(account: Account): Promise<boolean> {
+    if (accounts.isLocked(account.id)) return false
+    if (await accounts.standIn(account, 'any')) return true
+    lanes.delete(account.id)
+    await guard.stillPaused(account)
+    return false
+  }
+
   async function paced(asks: Ask[]): Promise<Ask[]> {
-    const requests = asks.flatMap(({ laneId, limit, account }) =>
-      account?.pace ? [{ laneId, want: limit, pace: account.pace }] : [],
-    )
+    const requests = asks.flatMap(({ laneId, limit, pace }) => (pace ? [{ laneId, want: limit, pace }] : []))
     if (requests.length === 0) return asks
     const grants = new Map((await store.lanes.take(requests)).map((grant) => [grant.laneId, grant]))
     return asks.flatMap((ask) => {
@@ -182,21 +216,39 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     })
   }
 
-  async function giveBack(account: Account, count: number): Promise<void> {
-    if (!account.pace) return
+  async function giveBack(account: Account, count: number, pace: Pace): Promise<void> {
     await store.lanes
-      .giveBack(account.id, count, account.pace)
+      .giveBack(account.id, count, pace)
       .catch((error: unknown) => logger.debug({ error: String(error) }, 'unused tokens were lost'))
   }
 
   /** Starts one call per claim. They share a deadline, because they start together. */
-  function start(claims: readonly Claim[], abortCalls: AbortSignal): void {
+  function start(claims: readonly Claim[], asks: readonly Ask[], abortCalls: AbortSignal): void {
     const { deadline, ended } = createDeadline(abortCalls)
-    const all = Promise.all(claims.map((claim) => one(claim, deadline))).then(() => {
+    // What was claimed only to move or stop has no token for a call, whatever becomes of its account meanwhile.
+    const halted = asks.flatMap(({ account }) => (account && account.status !== 'active' ? [account] : []))
+    const accountOf = (laneId: string): Account | null =>
+      halted.find(({ id }) => id === laneId) ?? accounts.peek(laneId)
+    const unsent: Claim[] = []
+    const calls = claims.map((claim) => one(claim, accountOf(claim.laneId), deadline, unsent))
+    const all = Promise.all(calls).then(async () => {
       ended()
+      for (const account of halted) if (account.status === 'paused') await lookPast(account, claims, unsent)
       running.delete(all)
     })
     running.add(all)
+  }
+
+  /** Rows in doubt stay with a paused account. Once there are no others left, its lane is left alone for a while. */
+  async function lookPast(account: Account, claims: readonly Claim[], unsent: readonly Claim[]): Promise<void> {
+    const countOf = (some: readonly Claim[]): number => some.filter(({ laneId }) => laneId === account.id).length
+    const count = countOf(unsent)
+    if (count === 0) leftBehind.delete(account.id)
+    // The most of one claim, for claims of the same lane may overlap.
+    else leftBehind.set(account.id, Math.max(count, leftBehind.get(account.id) ?? 0))
+    if (count === 0 || count < countOf(claims)) return
+    lanes.delete(account.id)
+    await guard.stillPaused(account)
   }
 
   function createDeadline(abortCalls: AbortSignal): { deadline: CallDeadline; ended: () => void } {
@@ -218,15 +270,30 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     return { deadline: { signal: calls.signal, givenUp }, ended }
   }
 
-  async function one(claim: Claim, deadline: CallDeadline): Promise<void> {
+  async function one(
+    claim: Claim,
+    account: Account | null,
+    deadline: CallDeadline,
+    /** Claims that went back. */
+    unsent: Claim[],
+  ): Promise<void> {
     inFlight.add(claim)
-    const completion = await attempt(deps.attempt, claim, accounts.peek(claim.laneId), deadline)
+    const completion = await attempt(deps.attempt, claim, account, deadline)
     inFlight.remove(claim)
+    if (!completion) unsent.push(claim)
     const written = completion ? completer.add(completion) : release([claim])
     if (starved) hub.dispatch.ring()
     await written
     custody.ended(claim)
+    // Its account was paused by this: what else waits there need not wait for the hold to end.
+    if (completion?.moveTo && completion.outcome === 'unauthorized') revisit(claim)
     if (starved) hub.dispatch.ring()
+  }
+
+  function revisit({ laneId, channel }: Claim): void {
+    accounts.outdate(laneId)
+    lanes.set(laneId, { laneId, channel, breaker: 'closed' })
+    hub.dispatch.ring()
   }
 
   /** Claimed while we were told to stop: no call has begun. */

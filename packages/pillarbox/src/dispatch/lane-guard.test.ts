@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import { recordingLogger, sampleAccount } from '../../../../test/support/samples.ts'
+import { recordingLogger, sampleAccount, storedAccount } from '../../../../test/support/samples.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Store } from '../store/store.ts'
@@ -10,6 +10,7 @@ import { createLaneGuard } from './lane-guard.ts'
 const ACCEPTED: Outcome = { kind: 'accepted', providerMessageId: 'm1' }
 const TRANSIENT: Outcome = { kind: 'transient', code: '503', error: 'away' }
 const UNKNOWN: Outcome = { kind: 'unknown', code: 'timeout', error: 'no answer' }
+const DEFERRED: Outcome = { ...TRANSIENT, isDeferred: true }
 const THROTTLED: Outcome = { kind: 'throttled', code: '429', error: 'slow down' }
 const UNAUTHORIZED: Outcome = { kind: 'unauthorized', code: '401', error: 'who are you' }
 const PERMANENT: Outcome = {
@@ -37,13 +38,17 @@ function setup({ isAway = false, isActive = true } = {}) {
       hold: (id: string, ms: number, reason: string) => tell('hold', id, ms, reason),
     },
     accounts: {
+      find: async () => {
+        await tell('find')
+        return storedAccount({ status: isActive ? 'active' : 'paused', statusReason: 'who are you' })
+      },
       setStatus: async (id: string, status: string, reason: string, actor: string, from: readonly string[]) => {
         await tell('status', id, status, reason, actor, ...from)
         return isActive
       },
     },
   } as unknown as Pick<Store, 'lanes' | 'accounts'>
-  const guard = createLaneGuard({ store, clock, logger })
+  const guard = createLaneGuard({ store, clock, logger, pausedHoldMs: 30_000 })
   const account = sampleAccount({ breaker: { failures: 3, resetAfterMs: 30_000 } })
   const saw = async (...outcomes: Outcome[]): Promise<void> => {
     for (const outcome of outcomes) await guard.saw(account, outcome)
@@ -82,6 +87,32 @@ describe('the breaker', () => {
       told.map(([what]) => what),
       ['hold', 'open'],
     )
+  })
+
+  it('does not count a deferral as a failure: who defers is up, and ends a probe', async () => {
+    const { guard, saw, told } = setup()
+
+    await saw(TRANSIENT, TRANSIENT, DEFERRED, TRANSIENT, TRANSIENT)
+    assert.deepEqual(told, [])
+    guard.probing('account-1')
+    await saw(DEFERRED)
+
+    assert.deepEqual(told, [CLOSED])
+  })
+
+  it('is known to be open from the failure that opens it, and while its probe is under way', async () => {
+    const { guard, saw } = setup()
+    assert.equal(guard.isOpen('account-1'), false)
+
+    await saw(TRANSIENT, TRANSIENT)
+    assert.equal(guard.isOpen('account-1'), false)
+    await saw(TRANSIENT)
+    assert.equal(guard.isOpen('account-1'), true)
+    await saw(ACCEPTED)
+    assert.equal(guard.isOpen('account-1'), false)
+    guard.probing('account-1')
+
+    assert.equal(guard.isOpen('account-1'), true)
   })
 
   it('counts each account for itself', async () => {
@@ -198,6 +229,18 @@ describe('a throttled lane', () => {
     assert.equal(rowWaits, 2_000)
   })
 
+  it('is not held, and its breaker not touched, where only one recipient is called too often', async () => {
+    const { saw, told, guard } = setup()
+    const one: Outcome = { ...THROTTLED, scope: 'recipient', retryAfterMs: 90_000 }
+
+    await saw(TRANSIENT, TRANSIENT, one)
+    assert.equal(guard.holdMs('account-1', one), 0)
+    assert.deepEqual(told, [])
+    await saw(TRANSIENT)
+
+    assert.deepEqual(told, [OPENED])
+  })
+
   it('is not held by any other outcome', () => {
     const { guard } = setup()
 
@@ -212,14 +255,42 @@ describe('refused credentials', () => {
 
     await saw(UNAUTHORIZED)
 
-    const [hold, status] = told
-    assert.deepEqual([hold?.[0], hold?.[1], hold?.[3]], ['hold', 'account-1', 'paused: 401'])
-    assert.ok(Number(hold?.[2]) > 365 * 24 * HOUR_MS, 'until somebody mends them')
-    assert.deepEqual(status, ['status', 'account-1', 'paused', 'who are you', 'system', 'active'])
+    assert.deepEqual(told, [
+      ['hold', 'account-1', 30_000, 'paused: 401'],
+      ['status', 'account-1', 'paused', 'who are you', 'system', 'active'],
+    ])
     assert.deepEqual(
       logger.lines.map(({ level }) => level),
       ['error'],
     )
+  })
+
+  it('end a probe: who refuses them is up', async () => {
+    const { guard, saw, told } = setup()
+
+    guard.probing('account-1')
+    await saw(UNAUTHORIZED)
+
+    assert.deepEqual(
+      told.map(([what]) => what),
+      ['close', 'hold', 'status'],
+    )
+  })
+
+  it('keep the lane held for as long as nobody mends them', async () => {
+    const { guard, account, told } = setup({ isActive: false })
+
+    await guard.stillPaused(account)
+
+    assert.deepEqual(told, [['find'], ['hold', 'account-1', 30_000, 'paused: who are you']])
+  })
+
+  it('that were mended meanwhile hold the lane no longer, whatever this process last read', async () => {
+    const { guard, told } = setup({ isActive: true })
+
+    await guard.stillPaused(sampleAccount({ status: 'paused' }))
+
+    assert.deepEqual(told, [['find']])
   })
 
   it('are told once: an account that is paused already is not reported again', async () => {
@@ -243,5 +314,13 @@ describe('trouble with the store', () => {
         ['lane state not written'],
       )
     }
+  })
+
+  it('does not keep a paused account from being looked at later', async () => {
+    const { guard, account, logger } = setup({ isAway: true })
+
+    await guard.stillPaused(account)
+
+    assert.equal(logger.lines.length, 1)
   })
 })

@@ -2,6 +2,7 @@ import type { Account } from '../model/account.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Clock, Logger } from '../model/ports.ts'
 import type { Store } from '../store/store.ts'
+import { askedMs } from './decide.ts'
 
 /**
  * What this process has seen of each account, and what it tells the others through the store:
@@ -11,7 +12,8 @@ import type { Store } from '../store/store.ts'
  *                                    └──────────────── failed again ──────────┘
  *
  * Throttling holds the lane for what the provider asked, or 1 s doubling to 1 min; refused credentials pause the
- * account until somebody mends and activates it. Neither burns an attempt.
+ * account until somebody mends and activates it. Neither burns an attempt. A paused account's lane is looked at again
+ * every now and then, for another account may have come that takes its rows over.
  */
 export interface LaneGuard {
   /** How long a throttled call holds the lane. */
@@ -20,14 +22,14 @@ export interface LaneGuard {
   saw(account: Account, outcome: Outcome): Promise<void>
   /** The lane is being probed by this process. */
   probing(laneId: string): void
+  /** Whether the breaker is open, as far as this process has seen. */
+  isOpen(laneId: string): boolean
+  /** The account's rows cannot go anywhere: its lane is left alone for a while, unless it was activated meanwhile. */
+  stillPaused(account: Account): Promise<void>
 }
 
 const FIRST_HOLD_MS = 1_000
 const LONGEST_HOLD_MS = 60_000
-/** However long a provider asks for. */
-const LONGEST_ASKED_MS = 24 * 3_600_000
-/** A paused account is held "for good"; activating it ends the hold. */
-const FOR_GOOD_MS = 10 * 365 * 24 * 3_600_000
 
 interface Seen {
   failures: number
@@ -41,8 +43,10 @@ export function createLaneGuard(deps: {
   store: Pick<Store, 'lanes' | 'accounts'>
   clock: Clock
   logger: Logger
+  /** How long a paused account's lane is left alone; activating it ends the hold. */
+  pausedHoldMs: number
 }): LaneGuard {
-  const { store, clock, logger } = deps
+  const { store, clock, logger, pausedHoldMs } = deps
   const seen = new Map<string, Seen>()
   const of = (laneId: string): Seen => {
     const state = seen.get(laneId) ?? { failures: 0, holdMs: 0, heldUntil: 0, open: false }
@@ -56,24 +60,32 @@ export function createLaneGuard(deps: {
     return clock.monotonic() < heldUntil ? holdMs : Math.min(LONGEST_HOLD_MS, holdMs * 2)
   }
 
-  /** What the provider asked for. No time at all, or a header that is no number, would have us call again for ever. */
-  function askedMs(retryAfterMs: number | undefined): number | null {
-    return retryAfterMs !== undefined && retryAfterMs > 0 ? Math.min(retryAfterMs, LONGEST_ASKED_MS) : null
+  /** The provider answered sensibly: it is up. */
+  async function answered(account: Account, state: Seen): Promise<void> {
+    state.failures = 0
+    state.holdMs = 0
+    if (!state.open) return
+    state.open = false
+    await store.lanes.closeBreaker(account.id)
+    logger.info({ accountId: account.id }, 'breaker closed')
+  }
+
+  /** Store trouble slows nobody down but this account. */
+  async function written(account: Account, writing: Promise<void>): Promise<void> {
+    await writing.catch((error: unknown) =>
+      logger.warn({ accountId: account.id, error: String(error) }, 'lane state not written'),
+    )
   }
 
   async function react(account: Account, outcome: Outcome): Promise<void> {
     const state = of(account.id)
     switch (outcome.kind) {
       case 'accepted':
-      case 'permanent': // The provider answered sensibly: it is up.
-        state.failures = 0
-        state.holdMs = 0
-        if (!state.open) return
-        state.open = false
-        await store.lanes.closeBreaker(account.id)
-        logger.info({ accountId: account.id }, 'breaker closed')
-        return
+      case 'permanent':
+        return answered(account, state)
       case 'throttled': {
+        // One recipient's trouble is no business of the others.
+        if (outcome.scope === 'recipient') return
         const asked = askedMs(outcome.retryAfterMs)
         if (asked === null) {
           state.holdMs = ownHoldMs(state)
@@ -83,7 +95,9 @@ export function createLaneGuard(deps: {
         return
       }
       case 'unauthorized': {
-        await store.lanes.hold(account.id, FOR_GOOD_MS, `paused: ${outcome.code}`)
+        // Before the hold, which a closing breaker would end.
+        await answered(account, state)
+        await store.lanes.hold(account.id, pausedHoldMs, `paused: ${outcome.code}`)
         const paused = await store.accounts.setStatus(account.id, 'paused', outcome.error, 'system', ['active'])
         if (paused)
           logger.error(
@@ -94,6 +108,8 @@ export function createLaneGuard(deps: {
       }
       case 'transient':
       case 'unknown':
+        // A quota or a policy, told by a provider that is up.
+        if (outcome.kind === 'transient' && outcome.isDeferred) return answered(account, state)
         state.failures++
         if (state.failures < account.breaker.failures && !state.open) return
         state.open = true
@@ -103,19 +119,28 @@ export function createLaneGuard(deps: {
     }
   }
 
+  async function holdPaused(account: Account): Promise<void> {
+    // Asked afresh: what this process last read may be older than somebody's word that all is well again.
+    const now = await store.accounts.find(null, account.id)
+    if (now?.status !== 'paused') return
+    await store.lanes.hold(account.id, pausedHoldMs, `paused: ${now.statusReason ?? 'credentials refused'}`)
+  }
+
   return {
     holdMs: (laneId, outcome) =>
-      outcome.kind === 'throttled' ? (askedMs(outcome.retryAfterMs) ?? ownHoldMs(of(laneId))) : 0,
+      outcome.kind === 'throttled' && outcome.scope !== 'recipient'
+        ? (askedMs(outcome.retryAfterMs) ?? ownHoldMs(of(laneId)))
+        : 0,
     probing(laneId) {
       of(laneId).open = true
     },
+    isOpen: (laneId) => seen.get(laneId)?.open ?? false,
     async saw(account, outcome) {
       const state = seen.get(account.id)
       // The common case costs nothing: a good answer on a lane that is well.
       if (outcome.kind === 'accepted' && (!state || (state.failures === 0 && !state.open && state.holdMs === 0))) return
-      await react(account, outcome).catch((error: unknown) =>
-        logger.warn({ accountId: account.id, error: String(error) }, 'lane state not written'),
-      )
+      await written(account, react(account, outcome))
     },
+    stillPaused: (account) => written(account, holdPaused(account)),
   }
 }

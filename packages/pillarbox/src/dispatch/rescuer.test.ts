@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import { recordingLogger, sampleAccount, sampleClaim } from '../../../../test/support/samples.ts'
+import { noSuppressions, recordingLogger, sampleAccount, sampleClaim } from '../../../../test/support/samples.ts'
 import type { Provider } from '../channels/channel.ts'
 import { CHANNELS } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
@@ -62,6 +62,9 @@ function setup() {
       return new Map([[account.id, account]])
     },
     peek: (id) => (id === account.id ? account : null),
+    outdate: () => {},
+    isLocked: () => false,
+    standIn: async () => null,
   }
   const heartbeat = { id: () => 'worker-1', mayStart: () => world.mayStart } as Heartbeat
   const custody = createCustody({ store, heartbeat, clock, logger })
@@ -75,10 +78,13 @@ function setup() {
       mayStart: () => true,
       holdMs: () => 0,
       saw: async () => assert.fail('a dead worker says nothing about a provider'),
+      isBreakerOpen: () => false,
+      standIn: () => assert.fail('a call in doubt stays where it is'),
       fallBack: async () => null,
       scrub: (text) => text,
       openContent: () => assert.fail('nothing is sealed here'),
       listTargets: () => assert.fail('no list is addressed here'),
+      suppressions: noSuppressions,
     },
     completer: {
       add: async (completion) => {

@@ -62,7 +62,8 @@ export type EventBody = Static<typeof EventBody>
 export interface EventIntake {
   /**
    * Takes events that have the schema's form; answers in the given order. What is answered without a problem is durable.
-   * One that the catalogue does not know, or whose payload it refuses, is answered with a problem and spoils no other.
+   * One that the catalogue does not know, or whose entity or payload it refuses, is answered with a problem and spoils no
+   * other.
    * Secret fields are sealed before anything is written.
    */
   publish(tenantId: string, bodies: readonly EventBody[]): Promise<EventAnswer[]>
@@ -100,6 +101,7 @@ export function createEventIntake(deps: {
     body: EventBody,
   ): { event: NewEvent } | { problem: PillarboxError } {
     const event = newEvent(tenantId, body, ids)
+    if (event.entity.type !== type.entity) return { problem: wrongEntity(type) }
     const opened = payloadSeal.openPayload(event, type.secrets)
     const wrong = 'problem' in opened ? [opened.problem] : checkPayload(type, opened.payload)
     if (wrong.length) return { problem: invalidPayload(wrong) }
@@ -134,6 +136,11 @@ function unknownType(type: string): PillarboxError {
   return new PillarboxError('unknown_event_type', `The catalogue has no event type "${type}".`, {
     errors: [{ path: '/type', message: 'is not an event type of the catalogue' }],
   })
+}
+
+function wrongEntity({ name, entity }: EventType): PillarboxError {
+  const message = `must be "${entity}": that is what events of the type ${name} are about`
+  return new PillarboxError('invalid_body', `/entity/type ${message}.`, { errors: [{ path: '/entity/type', message }] })
 }
 
 /** Its words name fields and never repeat what stands in them. */

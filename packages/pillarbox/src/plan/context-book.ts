@@ -76,7 +76,7 @@ async function read(
     tenant,
     eventType,
     templates: templates.filter((template) => template.isActive),
-    accounts: accounts.filter((account) => account.status === 'active'),
+    accounts,
     cancels,
     catalogueLocale: catalogue?.defaultLocale ?? null,
     region: regionOf(tenant),

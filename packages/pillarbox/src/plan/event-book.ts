@@ -88,7 +88,7 @@ function findAgain({ audience }: DueEvent, to: NotificationView['to']): Recipien
   let only: Recipient | null = null
   for (let place = 0; place < audience.size; place++) {
     const entry = audience.at(place)
-    if (!entry || 'list' in entry) continue
+    if (!entry || !('recipient' in entry)) continue
     const { recipient } = entry
     const said = Object.entries(recipient.address)
     if (said.length > 0 && said.every(([field, value]) => to[field as keyof typeof to] === value)) return recipient

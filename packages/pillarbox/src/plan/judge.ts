@@ -49,6 +49,8 @@ export function judgeEvent({ sealing, now }: JudgeDeps, event: StoredEvent, cont
   const opened = open(sealing, event, context)
   if ('kind' in opened) return opened
   const { payload, tenant, type } = opened
+  if (event.entity.type !== type.entity)
+    return failed('invalid_event', `it is about a ${event.entity.type}, but ${type.name} is about a ${type.entity}`)
   const faults = checkPayload(type, payload)
   if (faults.length > 0) return failed('invalid_event', inWords(faults))
   if (type.delivery.kind === 'none') return { kind: 'silent' }

@@ -124,9 +124,22 @@ describe('parts', () => {
     assert.deepEqual(inserted, [1_800, 1_800, 1_200, 0])
   })
 
-  it('that find nobody at all end in one notification that says so', async (t) => {
+  it('say of each element without an address that it has none, in whichever part it stands', async (t) => {
     const bench = await openPlanning(t, { catalogue: fromPayload })
     await bench.publish({ ...event, payload: { people: Array.from({ length: 2_500 }, () => ({ name: 'Nobody' })) } })
+
+    await bench.plan()
+
+    assert.equal((await bench.store.notifications.countByStatus('acme')).parked, 2_500)
+    const errors = new Set((await bench.notifications()).map(({ reason, lastError }) => `${reason}: ${lastError}`))
+    assert.equal(errors.size, 200)
+    assert.ok(errors.has('no_recipient: people[2499] has no address'))
+    assert.equal((await bench.schedule()).progress?.planned, 2_500)
+  })
+
+  it('that are empty end in one notification that says so', async (t) => {
+    const bench = await openPlanning(t, { catalogue: fromPayload })
+    await bench.publish({ ...event, payload: { people: [] } })
 
     await bench.plan()
 
@@ -134,7 +147,6 @@ describe('parts', () => {
       (await bench.notifications()).map(({ status, reason }) => [status, reason]),
       [['parked', 'no_recipient']],
     )
-    assert.equal((await bench.schedule()).progress?.planned, 2_500)
   })
 
   it('name the same person once, in whichever parts they stand', async (t) => {

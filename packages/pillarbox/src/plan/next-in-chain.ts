@@ -1,3 +1,4 @@
+import { chooseAccount } from '../model/account-choice.ts'
 import type { Channel } from '../model/channel.ts'
 import { fallbackKey } from '../model/idempotency.ts'
 import type { IdSource } from '../model/ports.ts'
@@ -69,6 +70,7 @@ async function retold(
   const ways = waysTo(due, addressee, { channels: chain })
   if ('reason' in ways) return null
   for (const { channel, template, account } of ways.usable) {
+    if (account.status !== 'active') continue
     const words = wordsFor(deps, due, addressee, { channel, template }, id)
     if ('error' in words) continue
     return {
@@ -94,8 +96,8 @@ async function repeated(
   const { tenantId, to, templateId, templateVersion, locale } = view
   for (const channel of chain) {
     if (targetOf(channel, to) === null) continue
-    const account = (await deps.store.accounts.list(tenantId, channel)).find(({ status }) => status === 'active')
-    const content = account && contentFor(deps, view, id)
+    const account = chooseAccount(await deps.store.accounts.list(tenantId, channel), channel, to)
+    const content = account?.status === 'active' ? contentFor(deps, view, id) : null
     if (!account || !content) continue
     return { channel, account, words: { content, warnings: [] }, to, templateId, templateVersion, locale }
   }

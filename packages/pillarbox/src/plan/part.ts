@@ -1,7 +1,7 @@
 import type { Progress, Store } from '../store/store.ts'
 import type { DueEvent } from './due-event.ts'
 import type { Stopped } from './plan-event.ts'
-import { type Recipient, recipientOfMember } from './recipients.ts'
+import { type Entry, type Recipient, recipientOfMember } from './recipients.ts'
 import { channelsFor, isChain } from './words.ts'
 
 /** How many recipients are planned in one transaction at most, and how many notifications. */
@@ -50,15 +50,16 @@ export function takePart(due: DueEvent, from: Position, limit: number, lists: St
 function takePlaces({ audience }: DueEvent, from: Position, limit: number): Part {
   const end = Math.min(audience.size, from.place + limit)
   const recipients: Recipient[] = []
+  const stopped: Stopped[] = []
   for (let place = from.place; place < end; place++) {
     const entry = audience.at(place)
-    if (entry) recipients.push('list' in entry ? listRecipient(entry.list) : entry.recipient)
+    if (entry) put(entry, { recipients, stopped })
   }
   return {
     recipients,
-    stopped: [],
+    stopped,
     taken: end - from.place,
-    next: { place: end, after: null, found: from.found + recipients.length },
+    next: { place: end, after: null, found: from.found + recipients.length + stopped.length },
     isLast: end === audience.size,
     total: audience.size,
   }
@@ -73,10 +74,10 @@ async function takeWithLists(due: DueEvent, from: Position, limit: number, lists
   let total = 0
   for (let place = 0; place < audience.size; place++) {
     const entry = audience.at(place)
-    if (!entry || 'recipient' in entry || !entry.isExpanded) {
+    if (!entry || !('list' in entry) || !entry.isExpanded) {
       total += 1
       if (place !== position.place || taken >= limit) continue
-      if (entry) recipients.push('list' in entry ? listRecipient(entry.list) : entry.recipient)
+      if (entry) put(entry, { recipients, stopped })
       taken += 1
       position.place += 1
       continue
@@ -107,6 +108,17 @@ async function takeWithLists(due: DueEvent, from: Position, limit: number, lists
   }
   position.found += recipients.length + stopped.length
   return { recipients, stopped, taken, next: position, isLast: position.place >= audience.size, total }
+}
+
+function put(entry: Entry, { recipients, stopped }: { recipients: Recipient[]; stopped: Stopped[] }): void {
+  if ('nobodyAt' in entry) stopped.push(unaddressed(entry.nobodyAt))
+  else recipients.push('list' in entry ? listRecipient(entry.list) : entry.recipient)
+}
+
+/** Somebody was meant, and nobody will be told: that must be seen. */
+export function unaddressed(where: string): Stopped {
+  const recipient = { address: {}, locale: null, key: `element:${where}`, identity: null, element: null }
+  return { recipient, reason: 'no_recipient', error: `${where} has no address` }
 }
 
 /** One message to all of a list: who that is, is found out when it is sent. */

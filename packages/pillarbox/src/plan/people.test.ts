@@ -15,7 +15,10 @@ function setup() {
     return requests.map(({ tenantId, phone = null }) => {
       const id = `c-${++made}`
       const facts = { profileId: null, userId: null, name: null, email: null, locale: 'de' }
-      return { contact: { id, tenantId, ...facts, phone, createdAt: 0, updatedAt: 0 }, conversationId: null }
+      return {
+        contact: { id, tenantId, ...facts, phone, version: 1, createdAt: 0, updatedAt: 0 },
+        conversationId: null,
+      }
     })
   }
   return { clock, calls, book: createPeopleBook({ people: { resolve }, clock, ids: () => 'id' }) }

@@ -91,7 +91,7 @@ function plan(given: Given): NewNotification[] {
 
 function contactOf(changes: Partial<Contact>): Contact {
   const blank = { profileId: null, userId: null, name: null, phone: null, email: null, locale: null }
-  return { id: 'c-1', tenantId: 'acme', ...blank, createdAt: START, updatedAt: START, ...changes }
+  return { id: 'c-1', tenantId: 'acme', ...blank, version: 1, createdAt: START, updatedAt: START, ...changes }
 }
 
 /** What became of an event, in short: `channel→account`, `parked reason`. */
@@ -482,6 +482,12 @@ describe('what cannot be sent is parked and says why (P1)', () => {
     assert.match(planned.parked?.error ?? '', /sms, email/)
   })
 
+  it('an account that is suspended, which is as good as none', () => {
+    const off = storedAccount({ channel: 'sms', status: 'suspended' })
+
+    assert.equal(only(plan({ templates: ['sms'], accounts: [off] })).parked?.reason, 'no_active_channels')
+  })
+
   it('template and account, but no address for the channel', () => {
     const planned = only(
       plan({ templates: ['sms'], accounts: ['sms'], event: { payload: { email: 'ada@example.test' } } }),
@@ -569,4 +575,48 @@ describe('idempotency keys (P2)', () => {
     assert.equal(only(planned).idempotencyKey, 'manual:B-42:sms:t-sms:r-1')
     assert.deepEqual([planned[0]?.triggeredBy, planned[0]?.expiresAt], ['console:test', null])
   })
+})
+
+describe('a paused account', () => {
+  const ill = storedAccount({ id: 'ill', channel: 'email', status: 'paused' })
+  const payload = { phone: '+491701234567', email: 'a@example.com' }
+  const told = (given: Given) =>
+    plan({ templates: ['email', 'sms'], event: { payload }, ...given }).map(
+      ({ channel, accountId, fallback, parked }) => [channel, accountId, fallback, parked],
+    )
+
+  it('is planned for all the same: what it would have sent waits for its credentials', () => {
+    assert.deepEqual(told({ accounts: [ill, 'sms'] }), [
+      ['sms', 'a-sms', [], null],
+      ['email', 'ill', [], null],
+    ])
+  })
+
+  it('comes after an active one of its channel', () => {
+    const well = storedAccount({ id: 'well', channel: 'email' })
+
+    assert.deepEqual(told({ templates: ['email'], accounts: [ill, well] }), [['email', 'well', [], null]])
+  })
+
+  it('holds up no chain that has another channel, but is better than none', () => {
+    const delivery: Delivery = { kind: 'fallback', channels: ['email', 'sms'] }
+
+    assert.deepEqual(told({ delivery, accounts: [ill, 'sms'] }), [['sms', 'a-sms', [], null]])
+    assert.deepEqual(told({ delivery, accounts: [ill] }), [['email', 'ill', [], null]])
+    assert.deepEqual(told({ delivery, accounts: [ill, 'sms'], event: { payload: { email: 'a@example.com' } } }), [
+      ['email', 'ill', [], null],
+    ])
+  })
+})
+
+it('sends to a device through the account whose vendor knows it', () => {
+  const accounts = ['fcm', 'wns'].map((provider) => storedAccount({ id: provider, provider, channel: 'push' }))
+  const planned = plan({
+    templates: ['push'],
+    accounts,
+    type: { recipients: [{ deviceToken: 'token', platform: 'platform' }] },
+    event: { payload: { token: 'https://example.notify.windows.com/?token=x', platform: 'WNS' } },
+  })
+
+  assert.equal(only(planned).accountId, 'wns')
 })

@@ -40,7 +40,7 @@ export interface Crowd {
   stopped: readonly Stopped[]
 }
 
-/** A recipient list that is missing or empty. */
+/** A recipient list that is missing or empty, or an element of the payload without an address. */
 export interface Stopped extends Obstacle {
   recipient: Recipient
 }

@@ -653,6 +653,19 @@ describe('one bad event stops nobody (P7)', () => {
     assert.equal((await notifications()).length, 1)
   })
 
+  it('about something else than its type is about: it fails and says so', async (t) => {
+    const { round, publish, event, notifications } = await setup(t)
+    await publish({ id: 'astray', entity: { type: 'guest', id: '7' } })
+    await publish({ id: 'fine' })
+
+    await round()
+
+    const { status, lastError } = await event('astray')
+    assert.equal(status, 'failed')
+    assert.match(lastError ?? '', /it is about a guest, but booking\.confirmed is about a booking/)
+    assert.equal((await notifications()).length, 1)
+  })
+
   it('with a template that cannot be rendered: its notification is parked', async (t) => {
     const { round, publish, event, notifications } = await setup(t)
     await publish({ id: 'broken', type: 'booking.broken' })

@@ -150,14 +150,29 @@ describe('a path through a list', () => {
       assert.deepEqual(people({ list }, [{ phone: 'list[].phone' }]), [])
   })
 
-  it('leaves elements without an address out, and keeps the places of the others', () => {
+  it('says of an element without an address where it stands', () => {
     const audience = audienceOf({ list: [{}, { phone: '+15550101' }, null] }, [{ phone: 'list[].phone' }], null, null)
 
     assert.equal(audience.size, 3)
     assert.deepEqual(
-      [0, 1, 2, 3].map((place) => audience.at(place) !== null),
-      [false, true, false, false],
+      [0, 2, 3].map((place) => audience.at(place)),
+      [{ nobodyAt: 'list[0]' }, { nobodyAt: 'list[2]' }, null],
     )
+    assert.deepEqual(
+      [0, 1, 2, 3].map((place) => audience.where(place)),
+      ['list[0]', 'list[1]', 'list[2]', null],
+    )
+  })
+
+  it('says so in a list within a list, behind whoever is named beside it, and among recipients of the event', () => {
+    const groups = [{ members: [{ phone: '+15550101' }] }, { members: [{ phone: '+15550102' }, { name: 'Ada' }] }]
+    const paths = [{ email: 'host.email' }, { phone: 'groups[].members[].phone' }]
+    const nested = audienceOf({ groups }, paths, null, null)
+    const named = audienceOf({}, [], [{ email: 'ada@example.test' }, { name: 'Bo' }], null)
+
+    assert.deepEqual([nested.at(0), nested.where(0)], [null, null])
+    assert.deepEqual([nested.size, nested.at(3)], [4, { nobodyAt: 'groups[1].members[1]' }])
+    assert.deepEqual([named.size, named.at(1)], [2, { nobodyAt: 'recipients[1]' }])
   })
 
   it('reads only what is asked for', () => {

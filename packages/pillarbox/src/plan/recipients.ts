@@ -20,8 +20,11 @@ export interface Recipient {
 
 export type Identity = Omit<PersonRequest, 'tenantId' | 'conversation'>
 
-/** Somebody, or a recipient list: one message to all of it, or with `isExpanded` one to each of its members. */
-export type Entry = { recipient: Recipient } | { list: string; isExpanded: boolean }
+/**
+ * Somebody, a recipient list (one message to all of it, or with `isExpanded` one to each of its members), or an element
+ * of a list in which nobody can be reached.
+ */
+export type Entry = { recipient: Recipient } | { list: string; isExpanded: boolean } | { nobodyAt: string }
 
 /**
  * Whom an event is for, in an order that never changes, so that planning can stop anywhere and go on there. Only what
@@ -33,8 +36,10 @@ export interface Audience {
   /** Whether recipients must be told apart: more than one place, or an expanded list. */
   readonly isSeveral: boolean
   readonly hasExpandedList: boolean
-  /** Null where nobody is found at that place. */
+  /** Null where the payload has nothing at that place: not everybody whom the catalogue names has to be there. */
   at(place: number): Entry | null
+  /** The element of a list that is at that place, such as `passengers[1]`; null for a place that is no list's. */
+  where(place: number): string | null
 }
 
 /**
@@ -49,23 +54,30 @@ export function audienceOf(
   secrets: readonly string[] = [],
 ): Audience {
   const rows: Row[] = named?.length
-    ? [{ count: named.length, read: (i) => entryOf(fieldsOf(named[i]), region) }]
+    ? [{ count: named.length, read: (i) => entryOf(fieldsOf(named[i]), region), where: (i) => `recipients[${i}]` }]
     : paths.map((entry) => rowOf(payload, entry, region, secrets))
   const size = rows.reduce((sum, { count }) => sum + count, 0)
   const hasExpandedList = named?.length
     ? named.some((one) => fieldsOf(one)('list') && fieldsOf(one)('expand') === true)
     : paths.some(({ list, expand }) => list !== undefined && expand === true)
+  const found = <T>(place: number, look: (row: Row, index: number) => T): T | null => {
+    let rest = place
+    for (const row of rows) {
+      if (rest < row.count) return look(row, rest)
+      rest -= row.count
+    }
+    return null
+  }
+  const where = (place: number): string | null => found(place, (row, index) => row.where(index))
   return {
     size,
     hasExpandedList,
     isSeveral: size > 1 || hasExpandedList,
+    where,
     at(place) {
-      let rest = place
-      for (const row of rows) {
-        if (rest < row.count) return row.read(rest)
-        rest -= row.count
-      }
-      return null
+      const entry = found(place, (row, index) => row.read(index))
+      const nobodyAt = entry ? null : where(place)
+      return nobodyAt === null ? entry : { nobodyAt }
     },
   }
 }
@@ -81,7 +93,9 @@ type Fields = (field: string) => unknown
 /** One entry of the catalogue's recipients, or all that an event names itself. */
 interface Row {
   count: number
+  /** Null where nobody can be reached. */
   read(index: number): Entry | null
+  where(index: number): string | null
 }
 
 function fieldsOf(recipient: EventRecipient | undefined): Fields {
@@ -107,6 +121,7 @@ function rowOf(
     return {
       count: 1,
       read: () => ({ list: textOf(openly(valueAt(payload, list), secrets)) ?? list, isExpanded: expand === true }),
+      where: () => null,
     }
   const parsed = Object.entries(paths).flatMap(([field, path]) =>
     typeof path === 'string' ? [[field, stepsOf(path)] as const] : [],
@@ -119,6 +134,7 @@ function rowOf(
   const trails = trailsOf(payload, deepest)
   return {
     count: trails.count,
+    where: trails.where,
     read(index) {
       const trail = trails.at(index)
       const read: Fields = (field) => {
@@ -159,18 +175,31 @@ function stepsOf(path: string): Steps {
 interface Trails {
   count: number
   at(index: number): unknown[]
+  /** As one would write the way in a program: `groups[0].members[2]`. */
+  where(index: number): string | null
 }
 
 function trailsOf(payload: Record<string, unknown>, lists: readonly string[]): Trails {
   const [list, ...inner] = lists
-  if (list === undefined) return { count: 1, at: () => [payload] }
+  if (list === undefined) return { count: 1, at: () => [payload], where: () => null }
   const elements = elementsAt(payload, list)
   // Commonly there is one list, which may be long: its elements are not copied.
-  if (inner.length === 0) return { count: elements.length, at: (index) => [payload, elements[index]] }
-  let trails = elements.map((element) => [payload, element])
+  if (inner.length === 0)
+    return {
+      count: elements.length,
+      at: (index) => [payload, elements[index]],
+      where: (index) => `${list}[${index}]`,
+    }
+  let trails = elements.map((element, i) => ({ way: [payload, element], where: `${list}[${i}]` }))
   for (const next of inner)
-    trails = trails.flatMap((trail) => elementsAt(trail.at(-1), next).map((element) => [...trail, element]))
-  return { count: trails.length, at: (index) => trails[index] ?? [payload] }
+    trails = trails.flatMap(({ way, where }) =>
+      elementsAt(way.at(-1), next).map((element, i) => ({ way: [...way, element], where: `${where}.${next}[${i}]` })),
+    )
+  return {
+    count: trails.length,
+    at: (index) => trails[index]?.way ?? [payload],
+    where: (index) => trails[index]?.where ?? null,
+  }
 }
 
 function elementsAt(from: unknown, list: string): unknown[] {

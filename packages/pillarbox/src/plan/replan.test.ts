@@ -206,6 +206,45 @@ describe('planning anew what was born parked', () => {
     ])
   })
 
+  describe('for an element of a list without an address', () => {
+    const fanOut = (phone: string) =>
+      catalogueOf({ recipients: [{ phone, name: 'guests[].name' }], templates: [sms], delivery: { channels: ['sms'] } })
+    const guests = [
+      { name: 'Ada', phone: '+15550100', mobile: '+15550100' },
+      { name: 'Bo' },
+      { name: 'Cy', mobile: '+15550102' },
+    ]
+    const open = (t: TestContext) =>
+      setup(t, { catalogue: fanOut('guests[].phone'), accounts: ['sms'] }, { payload: { guests } })
+
+    it('says which one it was, and that it still has none', async (t) => {
+      const { bench } = await open(t)
+      const parked = (await bench.notifications()).filter(({ status }) => status === 'parked')
+
+      const errors = ['guests[1] has no address', 'guests[2] has no address']
+      assert.deepEqual(
+        parked.map(({ lastError }) => lastError),
+        errors,
+      )
+      for (const [i, one] of parked.entries())
+        assert.equal(problemOf(await replan(bench.chain, one)), `no_recipient: ${errors[i]}`)
+    })
+
+    it('goes to that one alone, once the catalogue has a path to it', async (t) => {
+      const { bench, mended } = await open(t)
+      const first = await mended(() => bench.import(fanOut('guests[].mobile')))
+      assert.equal(problemOf(first), 'no_recipient: guests[1] has no address')
+      const [, , third = assert.fail()] = (await bench.notifications()).toSorted((a, b) =>
+        (a.lastError ?? '').localeCompare(b.lastError ?? ''),
+      )
+
+      const sent = await retried(bench, third, await replan(bench.chain, third))
+
+      assert.deepEqual([sent?.status, sent?.to], ['queued', { name: 'Cy', phone: '+15550102' }])
+      assert.equal((await bench.notifications()).length, 3)
+    })
+  })
+
   it('speaks the recipient’s language', async (t) => {
     const payload = { phone: '+15550100', email: 'ada@example.test', name: 'Ada', locale: 'de' }
     const german = { ...sms, locale: 'de', body: 'SMS {{name}}' }

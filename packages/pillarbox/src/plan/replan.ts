@@ -4,9 +4,18 @@ import type { ReplanAnswer } from '../operate/act.ts'
 import type { NewNotification, NotificationView, Store } from '../store/store.ts'
 import { conversationOf, type DueEvent } from './due-event.ts'
 import type { EventBook } from './event-book.ts'
-import { BEGINNING, PART_RECIPIENTS, takePart } from './part.ts'
+import { BEGINNING, PART_RECIPIENTS, takePart, unaddressed } from './part.ts'
 import type { Addressee, PeopleBook } from './people.ts'
-import { type Assignment, keyFor, type PlanTools, planNotifications, tell, wrongForm } from './plan-event.ts'
+import {
+  type Assignment,
+  type Crowd,
+  keyFor,
+  type PlanTools,
+  planNotifications,
+  tell,
+  wrongForm,
+} from './plan-event.ts'
+import type { Recipient } from './recipients.ts'
 import { isChain, type Obstacle, type Wish, waysTo, wordsFor } from './words.ts'
 
 export interface ReplanDeps extends PlanTools {
@@ -38,12 +47,16 @@ export async function replan(deps: ReplanDeps, notification: NotificationView): 
   const wish: Wish = isChain(due) || OF_ALL_CHANNELS.includes(reason) ? {} : { channels: [channel] }
   const crowd = await crowdOf(deps, due, notification)
   if ('reason' in crowd) return problem(crowd.reason, crowd.error)
+  const { addressees, stopped } = crowd
 
   const assignment: Assignment = { due, dueAt: createdAt, scheduleId, manual: null, wish, tools: deps }
   const others: NewNotification[] = []
   let replacement: Replacement | null = null
-  let obstacle: Obstacle = { reason: 'no_recipient', error: 'the event names no recipient with an address' }
-  for (const addressee of crowd.addressees) {
+  let obstacle: Obstacle = stopped[0] ?? {
+    reason: 'no_recipient',
+    error: 'the event names no recipient with an address',
+  }
+  for (const addressee of addressees) {
     if (replacement) {
       others.push(...planNotifications(assignment, { addressees: [addressee], stopped: [] }))
       continue
@@ -56,6 +69,7 @@ export async function replan(deps: ReplanDeps, notification: NotificationView): 
     }
   }
   if (!replacement) return problem(obstacle.reason, obstacle.error)
+  others.push(...planNotifications(assignment, { addressees: [], stopped }))
   const { expiresAt } = notification
   if (others.length > 0) await deps.store.notifications.insert(others.map((other) => ({ ...other, expiresAt })))
   return { replacement }
@@ -72,23 +86,38 @@ async function crowdOf(
   { store, events, people }: ReplanDeps,
   due: DueEvent,
   notification: NotificationView,
-): Promise<{ addressees: Addressee[] } | Obstacle> {
+): Promise<Crowd | Obstacle> {
   const { to, tenantId, reason } = notification
+  const conversation = conversationOf(due)
+  const recognised = async (recipients: readonly Recipient[]): Promise<Addressee[]> =>
+    await people.recognise(recipients.map((recipient) => ({ tenantId, recipient, conversation })))
   const isForList = reason === 'list_not_found' || reason === 'list_empty'
   const namesSomebody = Object.keys(to).some((field) => field !== 'name')
-  if (namesSomebody && !isForList) return { addressees: [await events.addresseeOf(due, notification)] }
+  if (namesSomebody && !isForList) return { addressees: [await events.addresseeOf(due, notification)], stopped: [] }
+  const own = due.audience.at(placeOf(due, notification))
+  if (own && 'nobodyAt' in own) return unaddressed(own.nobodyAt)
+  if (own && 'recipient' in own) return { addressees: await recognised([own.recipient]), stopped: [] }
   const part = await takePart(due, BEGINNING, PART_RECIPIENTS, store.lists)
-  const [stopped] = part.stopped
-  if (stopped) return { reason: stopped.reason, error: stopped.error }
+  const lists = part.stopped.find((stopped) => stopped.reason !== 'no_recipient')
+  if (lists) return { reason: lists.reason, error: lists.error }
   if (!part.isLast)
     return {
       reason: 'no_recipient',
       error: `the event has ${part.total} recipients by now, too many to be planned here; publish it again`,
     }
-  const conversation = conversationOf(due)
-  return {
-    addressees: await people.recognise(part.recipients.map((recipient) => ({ tenantId, recipient, conversation }))),
+  return { addressees: await recognised(part.recipients), stopped: part.stopped }
+}
+
+/** The element of the payload that it was parked for, because that had no address; beyond the last where it was not. */
+function placeOf(due: DueEvent, { idempotencyKey, channel }: NotificationView): number {
+  const { audience } = due
+  for (let place = 0; place < audience.size; place++) {
+    const where = audience.where(place)
+    if (where === null) continue
+    const { recipient, reason } = unaddressed(where)
+    if (keyFor({ due, manual: null }, recipient, channel, reason) === idempotencyKey) return place
   }
+  return audience.size
 }
 
 /** The first way that has words becomes the notification itself; the others are told beside it, or are its chain. */

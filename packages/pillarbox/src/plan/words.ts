@@ -1,3 +1,4 @@
+import { chooseAccount } from '../model/account-choice.ts'
 import { isDeliverable } from '../model/address.ts'
 import { CHANNELS, type Channel } from '../model/channel.ts'
 import { bestByLocale } from '../model/locale.ts'
@@ -72,7 +73,7 @@ export function waysTo(due: DueEvent, addressee: Addressee, wish: Wish = {}): Wa
     }
 
   const withAccount = withTemplate.flatMap((option) => {
-    const account = context.accounts.find((candidate) => candidate.channel === option.channel)
+    const account = chooseAccount(context.accounts, option.channel, addressee.address)
     return account ? [{ ...option, account }] : []
   })
   if (withAccount.length === 0)
@@ -81,7 +82,10 @@ export function waysTo(due: DueEvent, addressee: Addressee, wish: Wish = {}): Wa
   const reachable = withAccount.filter(({ channel }) => targetOf(channel, addressee.address) !== null)
   if (reachable.length === 0) return { reason: 'no_recipient', error: noAddress(addressee.address, withAccount) }
   const usable = reachable.filter(({ channel }) => isUsable(channel, addressee.address))
-  return { usable, unusable: reachable.filter((way) => !usable.includes(way)).map(({ channel }) => channel) }
+  const unusable = reachable.filter((way) => !usable.includes(way)).map(({ channel }) => channel)
+  // One channel is enough for a chain: it does not wait for a paused account while another can send.
+  const active = usable.filter(({ account }) => account.status === 'active')
+  return { usable: isChain(due) && active.length > 0 ? active : usable, unusable }
 }
 
 /** What the channel sends to; a list as a whole is sent to by email only. Null where there is nothing for it. */
