@@ -30,6 +30,8 @@ export type {
   Recipient,
 } from './event.ts'
 export type { PageOptions } from './http/calls.ts'
+export type { StreamOptions } from './http/event-stream.ts'
+export type { Inbox, InboxEvent, InboxMessage } from './http/inbox.ts'
 export type { Contact, Contacts, ListMember, NewContact, RecipientList, RecipientLists } from './http/people.ts'
 export { PillarboxClient, type PillarboxClientOptions } from './http/pillarbox-client.ts'
 export { PillarboxConnectionError, PillarboxHttpError, type ProblemDocument } from './http/problem.ts'
@@ -53,6 +55,7 @@ export type {
   Warning,
 } from './http/resources.ts'
 export type { Schedule, ScheduleFilter, ScheduleStatus, Schedules } from './http/schedules.ts'
+export type { Suppression, Suppressions } from './http/suppressions.ts'
 export type {
   NewTemplate,
   Template,

@@ -18,22 +18,27 @@ export interface NewContact {
 export interface Contact extends Required<NewContact> {
   id: string
   tenantId: string
+  /** One more with every change. */
+  version: number
   createdAt: string
   updatedAt: string
   /** Paths of what the contact was sent, and of its conversations. */
   links: { notifications: string; conversations: string }
 }
 
-/** `/api/contacts`. An identifier that another contact has is refused with 409 `already_exists`. */
+/**
+ * `/api/contacts`. An identifier that another contact has is refused with 409 `already_exists`. With the `version` that was
+ * read, a change is refused with 409 `changed_meanwhile` where the contact has another by now; without, the last one wins.
+ */
 export interface Contacts {
   /** `q`: exactly a profile id, user id, phone or email, or the beginning of a name. */
   list(filter?: { q?: string }, options?: PageOptions & CallOptions): AsyncGenerator<Contact, void, undefined>
   get(id: string, options?: CallOptions): Promise<Contact>
   create(contact: NewContact, options?: CallOptions): Promise<Contact>
   /** What is not given is no longer known. */
-  replace(id: string, contact: NewContact, options?: CallOptions): Promise<Contact>
+  replace(id: string, contact: NewContact & { version?: number }, options?: CallOptions): Promise<Contact>
   /** Null removes a field. */
-  update(id: string, changes: NewContact, options?: CallOptions): Promise<Contact>
+  update(id: string, changes: NewContact & { version?: number }, options?: CallOptions): Promise<Contact>
   remove(id: string, options?: CallOptions): Promise<void>
 }
 

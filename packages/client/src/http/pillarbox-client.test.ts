@@ -99,6 +99,41 @@ describe('PillarboxClient', () => {
     assert.deepEqual(seen[0]?.body, { ...EVENT, id: 'made', dueAt: '1970-01-01T00:00:00.000Z' })
   })
 
+  it('has each user’s inbox, whatever the user is called', async (t) => {
+    const message = { id: 'm1', text: 'Hello' }
+    const { client, seen } = await setup(t, [
+      { status: 200, body: { items: [message], nextCursor: 'next' } },
+      { status: 200, body: { items: [], nextCursor: null } },
+      { status: 200, body: { count: 3 } },
+      { status: 200, body: { ...message, readAt: 'now' } },
+      { status: 200, body: { marked: 2, unreadCount: 0 } },
+      { status: 204, body: '' },
+      { status: 201, body: { token: 'pbu_x', userId: 'a/b', expiresAt: 'soon' } },
+    ])
+    const { inbox } = client
+
+    assert.deepEqual(await allOf(inbox.list('a/b', { isUnread: true }, { limit: 1 })), [message])
+    assert.equal(await inbox.unreadCount('a/b'), 3)
+    assert.deepEqual(await inbox.markRead('a/b', 'm1'), { ...message, readAt: 'now' })
+    assert.deepEqual(await inbox.markAllRead('a/b'), { marked: 2, unreadCount: 0 })
+    await inbox.remove('a/b', 'm1')
+    assert.equal((await inbox.issueToken('a/b', { expiresIn: 'PT15M' })).token, 'pbu_x')
+
+    assert.deepEqual(
+      seen.map(({ method, path, query }) => `${method} ${path} ${query.toString()}`.trim()),
+      [
+        'GET /api/inbox/a%2Fb/messages isUnread=true&limit=1',
+        'GET /api/inbox/a%2Fb/messages isUnread=true&limit=1&cursor=next',
+        'GET /api/inbox/a%2Fb/unread-count',
+        'POST /api/inbox/a%2Fb/messages/m1/read',
+        'POST /api/inbox/a%2Fb/read-all',
+        'DELETE /api/inbox/a%2Fb/messages/m1',
+        'POST /api/inbox/a%2Fb/tokens',
+      ],
+    )
+    assert.deepEqual(seen[6]?.body, { expiresIn: 'PT15M' })
+  })
+
   it('tells a known event by the answer, not by an error', async (t) => {
     const { client } = await setup(t, [{ status: 200, body: { id: 'e1', duplicate: true } }])
 
@@ -381,6 +416,33 @@ describe('PillarboxClient', () => {
     )
     assert.deepEqual(seen[2]?.body, { name: null })
     assert.deepEqual(seen[7]?.body, { members: [{ phone: '+15550100' }] })
+  })
+
+  it('lists, makes and lifts suppressions', async (t) => {
+    const one = { id: 's1', channel: 'push', address: 'device-1' }
+    const { client, seen } = await setup(t, [
+      { status: 200, body: { items: [one], nextCursor: null } },
+      { status: 200, body: one },
+      { status: 201, body: one },
+      { status: 204 },
+    ])
+
+    const found = await allOf(client.suppressions.list({ channel: 'push', address: 'device-1' }))
+    assert.deepEqual(found, [one])
+    assert.equal((await client.suppressions.get('s1')).id, 's1')
+    assert.equal((await client.suppressions.create({ channel: 'push', address: 'device-1' })).id, 's1')
+    assert.equal(await client.suppressions.lift('s1'), undefined)
+
+    assert.deepEqual(
+      seen.map(({ method, path, query }) => `${method} ${path}?${query.toString()}`),
+      [
+        'GET /api/suppressions?channel=push&address=device-1',
+        'GET /api/suppressions/s1?',
+        'POST /api/suppressions?',
+        'DELETE /api/suppressions/s1?',
+      ],
+    )
+    assert.deepEqual(seen[2]?.body, { channel: 'push', address: 'device-1' })
   })
 
   it('moves schedules, with a reason where one is given, and resends', async (t) => {

@@ -1,6 +1,8 @@
 import type { AnyEventTypes, Channel, EntityRef, EventBody, EventTypes } from '../event.ts'
 import { newUuidV7 } from '../uuid-v7.ts'
 import { type Calls, callsOf, isoText, type PageOptions, path, type Query } from './calls.ts'
+import { eventStream } from './event-stream.ts'
+import { type Inbox, inboxOf } from './inbox.ts'
 import { type Contacts, contactsOf, listsOf, type RecipientLists } from './people.ts'
 import type {
   AcceptedEvent,
@@ -19,6 +21,7 @@ import type {
   Resent,
 } from './resources.ts'
 import { type Schedules, schedulesOf } from './schedules.ts'
+import { type Suppressions, suppressionsOf } from './suppressions.ts'
 import { type Templates, templatesOf } from './templates.ts'
 import { type CallOptions, type Transport, type TransportOptions, transport } from './transport.ts'
 
@@ -39,6 +42,8 @@ export class PillarboxClient {
   readonly templates: Templates
   readonly contacts: Contacts
   readonly lists: RecipientLists
+  readonly suppressions: Suppressions
+  readonly inbox: Inbox
   readonly schedules: Schedules
   readonly #transport: Transport
   readonly #calls: Calls
@@ -51,6 +56,8 @@ export class PillarboxClient {
     this.templates = templatesOf(this.#calls)
     this.contacts = contactsOf(this.#calls)
     this.lists = listsOf(this.#calls)
+    this.suppressions = suppressionsOf(this.#calls)
+    this.inbox = inboxOf(this.#calls, eventStream(options))
     this.schedules = schedulesOf(this.#calls)
   }
 

@@ -76,14 +76,17 @@ export interface TemplatePreview {
   warnings: Warning[]
 }
 
-/** `/api/message-templates`. What cannot be rendered is refused with 422 `invalid_template` and the line. */
+/**
+ * `/api/message-templates`. What cannot be rendered is refused with 422 `invalid_template` and the line. With the `version`
+ * that was read, a change is refused with 409 `changed_meanwhile` where there is another by now; without, the last one wins.
+ */
 export interface Templates {
   list(filter?: TemplateFilter, options?: PageOptions & CallOptions): AsyncGenerator<Template, void, undefined>
   get(id: string, options?: CallOptions): Promise<Template>
   create(template: NewTemplate, options?: CallOptions): Promise<Template>
   /** What is not given takes its default. */
-  replace(id: string, template: NewTemplate, options?: CallOptions): Promise<Template>
-  update(id: string, changes: Partial<NewTemplate>, options?: CallOptions): Promise<Template>
+  replace(id: string, template: NewTemplate & { version?: number }, options?: CallOptions): Promise<Template>
+  update(id: string, changes: Partial<NewTemplate> & { version?: number }, options?: CallOptions): Promise<Template>
   /** Null when it is gone; one that notifications were made from is answered, deactivated. */
   remove(id: string, options?: CallOptions): Promise<Template | null>
   versions(id: string, options?: PageOptions & CallOptions): AsyncGenerator<TemplateVersion, void, undefined>

@@ -117,7 +117,7 @@ function delayBefore(error: unknown, triesFailed: number, chance: () => number):
   return retryAfterMs > MAX_RETRY_AFTER_MS ? null : retryAfterMs
 }
 
-function baseUrl(url: string): URL {
+export function baseUrl(url: string): URL {
   const base = URL.canParse(url) ? new URL(url) : null
   if (base === null || !['http:', 'https:'].includes(base.protocol)) {
     throw new TypeError('url must be the http or https address of a Pillarbox server')
@@ -128,7 +128,11 @@ function baseUrl(url: string): URL {
   return base
 }
 
-function urlOf(base: URL, { path, query = {} }: Request, tenantId: string | undefined): string {
+export function urlOf(
+  base: URL,
+  { path, query = {} }: Pick<Request, 'path' | 'query'>,
+  tenantId: string | undefined,
+): string {
   const url = new URL(path.slice(1), base)
   for (const [name, value] of Object.entries({ ...query, tenantId })) {
     for (const item of value === undefined ? [] : [value].flat()) url.searchParams.append(name, item)

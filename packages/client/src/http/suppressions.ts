@@ -1,0 +1,45 @@
+import type { Channel } from '../event.ts'
+import { type Calls, type PageOptions, path } from './calls.ts'
+import type { CallOptions } from './transport.ts'
+
+/** An address that is not used on a channel until the suppression is lifted. */
+export interface Suppression {
+  id: string
+  tenantId: string
+  channel: Channel
+  /** In the form notifications are sent to, emails in lower case; masked for a viewer. */
+  address: string
+  /** A provider said that it is no good (`dead_address`), a receipt did, or somebody by hand. */
+  cause: 'dead_address' | 'bounced' | 'complained' | 'operator'
+  /** The provider's words. */
+  error: string | null
+  /** The notification that taught it. */
+  notificationId: string | null
+  createdBy: string
+  createdAt: string
+}
+
+/** `/api/suppressions`. */
+export interface Suppressions {
+  /** Newest first. `address`: exactly; telephone numbers and emails however they are written. */
+  list(
+    filter?: { channel?: Channel; address?: string },
+    options?: PageOptions & CallOptions,
+  ): AsyncGenerator<Suppression, void, undefined>
+  get(id: string, options?: CallOptions): Promise<Suppression>
+  /** Suppresses an address by hand. One that is suppressed on the channel already is refused with 409 `already_exists`. */
+  create(address: { channel: Channel; address: string }, options?: CallOptions): Promise<Suppression>
+  /** The address is used again. What was stopped because of it stays parked: retry it. */
+  lift(id: string, options?: CallOptions): Promise<void>
+}
+
+export function suppressionsOf(calls: Calls): Suppressions {
+  return {
+    list: (filter = {}, options = {}) => calls.all('/api/suppressions', { ...filter }, options),
+    get: (id, options = {}) => calls.get(path`/api/suppressions/${id}`, {}, options),
+    create: (address, options = {}) => calls.send('POST', '/api/suppressions', address, options),
+    lift: async (id, options = {}) => {
+      await calls.send('DELETE', path`/api/suppressions/${id}`, undefined, options)
+    },
+  }
+}
