@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { PillarboxError, type SetupError } from './model/errors.ts'
+import { MASTER_KEY } from './security/key-state.ts'
+import { createKeyring, type Keyring, keyIdOf } from './security/keyring.ts'
 import { checkMasterKey, ensureDataDir, openPrivately, refusalOf } from './setup.ts'
 import { openSqlite } from './store/sqlite/open.ts'
 
@@ -17,6 +19,20 @@ function folder(t: TestContext): string {
 const logger = { debug() {}, info() {}, warn() {}, error() {} }
 const open = (path: string) =>
   openPrivately('The database', path, () => openSqlite({ path, clock: createManualClock(), logger }))
+
+const [OLD, NEW] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
+const [OLD_ID, NEW_ID] = [keyIdOf(OLD), keyIdOf(NEW)]
+
+async function keyed(t: TestContext) {
+  const store = await open(join(folder(t), 'pillarbox.db'))
+  await store.migrate()
+  const check = async (masterKey: Buffer, ...others: Buffer[]): Promise<Keyring> => {
+    const ring = createKeyring(masterKey, others)
+    await checkMasterKey(store, ring)
+    return ring
+  }
+  return { store, check }
+}
 
 describe('a start', () => {
   it('makes a data folder that only its owner may look into', async (t) => {
@@ -67,16 +83,41 @@ describe('a start', () => {
   })
 
   it('refuses another master key than the one the secrets are sealed under', async (t) => {
-    const store = await open(join(folder(t), 'pillarbox.db'))
-    await store.migrate()
-    await checkMasterKey(store, { keyId: 'aaaaaaaa' })
+    const { store, check } = await keyed(t)
+    await check(OLD)
 
-    await checkMasterKey(store, { keyId: 'aaaaaaaa' })
-    await assert.rejects(checkMasterKey(store, { keyId: 'bbbbbbbb' }), {
+    await check(OLD)
+    await assert.rejects(check(NEW), {
       name: 'SetupError',
-      message: /sealed under master key aaaaaaaa, and this process has bbbbbbbb/,
+      message: `The secrets in this database are sealed under master key ${OLD_ID}, and this process has ${NEW_ID}.`,
       advice: /PILLARBOX_MASTER_KEY/,
     })
+    await store.close()
+  })
+
+  it('seals under the key that the database names, whichever of its own that is', async (t) => {
+    const { store, check } = await keyed(t)
+    await check(OLD)
+
+    assert.equal((await check(NEW, OLD)).currentId, OLD_ID)
+    assert.ok(await store.instance.change(MASTER_KEY, OLD_ID, `${NEW_ID} from ${OLD_ID}`))
+    assert.equal((await check(OLD, NEW)).currentId, NEW_ID)
+    await store.close()
+  })
+
+  it('refuses to do without a former key while a rotation is under way', async (t) => {
+    const { store, check } = await keyed(t)
+    await check(OLD)
+    await store.instance.change(MASTER_KEY, OLD_ID, `${NEW_ID} from ${OLD_ID}`)
+
+    await assert.rejects(check(NEW), {
+      name: 'SetupError',
+      message: new RegExp(`being changed to ${NEW_ID}, and some secrets are still sealed under ${OLD_ID}`),
+      advice: /PILLARBOX_FORMER_MASTER_KEYS.*until "pillarbox keys rotate" has finished/,
+    })
+    await assert.rejects(check(OLD), /sealed under master key/)
+    assert.ok(await store.instance.change(MASTER_KEY, `${NEW_ID} from ${OLD_ID}`, NEW_ID))
+    assert.equal((await check(NEW)).currentId, NEW_ID)
     await store.close()
   })
 

@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { errorText, SetupError } from './model/errors.ts'
 import { ensurePrivateFile } from './runtime/private-file.ts'
-import type { Seal } from './security/seal.ts'
+import { type KeyState, MASTER_KEY, readKeyState } from './security/key-state.ts'
+import type { Keyring } from './security/keyring.ts'
 import type { Store } from './store/store.ts'
 
 /** What a start looks at before it begins. Each of these says what to change where it finds something wrong. */
@@ -39,20 +40,32 @@ function adviceFor(error: unknown, path: string): string {
 }
 
 /**
- * Refuses to start with another master key than the one that this database's secrets are sealed under: nothing could be
- * opened, and what is sealed from now on could not be opened with the old one.
+ * Settles which master key this process seals under: the one that the database names, whichever of this process's keys
+ * that is. Refuses to go on without a key that is needed: nothing could be opened, and what is sealed from now on could
+ * not be opened by others.
  */
-export async function checkMasterKey(store: Pick<Store, 'instance'>, seal: Pick<Seal, 'keyId'>): Promise<void> {
-  const known = await store.instance.settle(MASTER_KEY, seal.keyId)
-  if (known === seal.keyId) return
-  throw new SetupError(
-    `The secrets in this database are sealed under master key ${known}, and this process has ${seal.keyId}.`,
-    'set PILLARBOX_MASTER_KEY to that key, or copy master.key from the data folder of the installation it belongs to',
-  )
+export async function checkMasterKey(store: Pick<Store, 'instance'>, ring: Keyring): Promise<KeyState> {
+  const state = readKeyState(await store.instance.settle(MASTER_KEY, ring.currentId))
+  const refusal = missingKey(state, ring.ids())
+  if (refusal) throw refusal
+  ring.use(state.current)
+  return state
 }
 
-/** The name under which the store remembers which master key is in use. */
-export const MASTER_KEY = 'master_key'
+/** The error to stop with, where one of the keys that secrets are sealed under is not among `ids`; null: all are. */
+export function missingKey({ current, former }: KeyState, ids: readonly string[]): SetupError | null {
+  if (!ids.includes(current))
+    return new SetupError(
+      `The secrets in this database are sealed under master key ${current}, and this process has ${ids.join(', ')}.`,
+      'set PILLARBOX_MASTER_KEY to that key, or copy master.key from the data folder of the installation it belongs to; if it is to be replaced, give it in PILLARBOX_FORMER_MASTER_KEYS and run "pillarbox keys rotate"',
+    )
+  const missing = former.filter((id) => !ids.includes(id))
+  if (missing.length === 0) return null
+  return new SetupError(
+    `The master key is being changed to ${current}, and some secrets are still sealed under ${missing.join(', ')}, which this process does not have.`,
+    'keep it in PILLARBOX_FORMER_MASTER_KEYS, or its file in the data folder, until "pillarbox keys rotate" has finished',
+  )
+}
 
 /** Answers of PostgreSQL that waiting does not mend. */
 const REFUSALS: Record<string, string> = {

@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Config } from '../config/config.ts'
 import type { ScopedLogger } from '../runtime/logger.ts'
-import type { StoreAccess } from './catalogue.ts'
 import { addSettings } from './flags.ts'
 import type { CliDeps } from './run.ts'
+import type { StoreAccess } from './with-store.ts'
 
 type Settle = (command: Command) => Promise<{ config: Config; logger: ScopedLogger } | null>
 

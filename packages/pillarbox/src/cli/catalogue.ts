@@ -1,18 +1,16 @@
-import { access, readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import type { CatalogueChange } from '../catalogue/diff.ts'
 import { describePlaced, readCatalogueText } from '../catalogue/file.ts'
 import { readyCatalogues } from '../catalogue/ready.ts'
 import { eventTypesSource } from '../catalogue/types.ts'
-import type { Config } from '../config/config.ts'
 import type { Catalogue } from '../model/catalogue.ts'
 import { closest } from '../model/closest.ts'
 import { errorText, SetupError } from '../model/errors.ts'
-import type { IdSource, Logger } from '../model/ports.ts'
+import type { IdSource } from '../model/ports.ts'
 import { CATALOGUE_CHECKS, importCatalogue } from '../operate/catalogue.ts'
 import type { Store } from '../store/store.ts'
-import type { EngineModule } from './engine.ts'
-import { describeSchema, sqlitePath } from './migrate.ts'
+import { type StoreAccess, withStore } from './with-store.ts'
 
 export interface CatalogueIo {
   cwd: string
@@ -78,40 +76,6 @@ function count(number: number, what: string): string {
 }
 
 // ── with a store ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-export interface StoreAccess {
-  config: Config
-  logger: Logger
-  openStore: EngineModule['openStore']
-}
-
-/** Opens the store as it is: it must be there, with the schema of this version. */
-async function withStore<T>(
-  { config, logger, openStore }: StoreAccess,
-  work: (store: Store) => Promise<T>,
-): Promise<T> {
-  const path = sqlitePath(config)
-  // Opening a file that is not there would make it.
-  const isThere =
-    path === null ||
-    (await access(path).then(
-      () => true,
-      () => false,
-    ))
-  if (!isThere)
-    throw new SetupError(
-      'there is no database yet',
-      `there is no ${path}: name the server’s with --data-dir or --database-url, or run "pillarbox migrate"`,
-    )
-  const store = await openStore(config, logger)
-  try {
-    const { found, wanted } = await store.schema()
-    if (found !== wanted) throw new SetupError('the database does not fit', describeSchema(found, wanted))
-    return await work(store)
-  } finally {
-    await store.close()
-  }
-}
 
 async function refuseUnknownTenant(store: Store, tenantId: string): Promise<void> {
   if (await store.tenants.find(tenantId)) return

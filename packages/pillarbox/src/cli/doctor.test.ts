@@ -18,6 +18,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { it, type TestContext } from 'node:test'
 import { resolveConfig } from '../config/config.ts'
 import { masterKeyPath } from '../config/master-key.ts'
+import { keyIdOf } from '../security/keyring.ts'
 import type { Store } from '../store/store.ts'
 import { type DoctorDeps, describeFindings, examine } from './doctor.ts'
 
@@ -70,6 +71,60 @@ it('finds a master key that is not the one the secrets are sealed under', async 
   assert.match(await find('sealed', { openStore }), /^fail under master key aaaaaaaa, and there is none here/)
   const config = { ...deps.config, masterKey: Buffer.alloc(32, 7) }
   assert.match(await find('sealed', { openStore, config }), /^fail .*aaaaaaaa, and the one here is [0-9a-f]{8}$/)
+})
+
+it('says where a rotation of the master key stands, and who holds it up', async (t) => {
+  const [oldKey, newKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
+  const [oldId, newId] = [keyIdOf(oldKey), keyIdOf(newKey)]
+  const { deps, dataDir, databasePath } = setup(t)
+  mkdirSync(dataDir)
+  new DatabaseSync(databasePath).close()
+  const process = { host: 'host', part: 'worker', sealsUnder: oldId }
+  const holders = [
+    { ...process, id: '1', pid: 11, keyIds: [oldId], silentForMs: 0 },
+    { ...process, id: '2', pid: 12, keyIds: [oldId, newId], silentForMs: 0 },
+    { ...process, id: '3', pid: 13, keyIds: [oldId], silentForMs: 60_000 },
+  ]
+  const found = async (state: string, masterKey: Buffer, formerMasterKeys: Buffer[]): Promise<string[]> => {
+    const store = {
+      schema: async () => ({ found: 3, wanted: 3 }),
+      instance: { read: async () => state },
+      sealed: { holders: async () => holders },
+      close: async () => {},
+    }
+    const config = { ...deps.config, masterKey, formerMasterKeys }
+    const findings = await examine({ ...deps, config, openStore: async () => store as unknown as Store })
+    return findings
+      .filter(({ subject }) => subject === 'sealed' || subject === 'process')
+      .map((finding) => `${finding.state} ${finding.found}`)
+  }
+
+  const lacking = `warn worker on host (process 11) does not have master key ${newId}`
+  assert.deepEqual(await found(oldId, newKey, [oldKey]), [
+    `warn under master key ${oldId}, and the one here, ${newId}, is to replace it`,
+    lacking,
+  ])
+  assert.deepEqual(await found(`${newId} from ${oldId}`, newKey, [oldKey]), [
+    `warn a rotation from master key ${oldId} to ${newId} is under way`,
+    lacking,
+  ])
+  assert.deepEqual(await found(`${newId} from ${oldId}`, newKey, []), [
+    `fail some still under master key ${oldId}, which is not here: a rotation to ${newId} is under way`,
+  ])
+  assert.deepEqual(await found(newId, newKey, [oldKey]), [
+    `ok under master key ${newId}; also here: ${oldId}, until "pillarbox keys retire"`,
+  ])
+  assert.deepEqual(await found(newId, newKey, []), [`ok under master key ${newId}`])
+})
+
+it('notices a former key that others can read', async (t) => {
+  const { find, dataDir } = setup(t)
+  mkdirSync(dataDir)
+  const text = Buffer.alloc(32, 1).toString('base64')
+  writeFileSync(masterKeyPath(dataDir), text, { mode: 0o600 })
+  writeFileSync(join(dataDir, 'former-x.key'), text, { mode: 0o644 })
+
+  assert.match(await find('master key'), /^warn .*former-x\.key can be read by other users$/)
 })
 
 it('wants a Node that is new enough', async (t) => {

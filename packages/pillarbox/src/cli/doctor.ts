@@ -3,10 +3,15 @@ import { access, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config/config.ts'
+import { readKeyFiles, readOtherKeys } from '../config/key-files.ts'
 import { isMasterKeyExposed, masterKeyPath, readMasterKey } from '../config/master-key.ts'
 import type { Logger } from '../model/ports.ts'
-import { createSeal } from '../security/seal.ts'
-import { MASTER_KEY } from '../setup.ts'
+import { ROTATION_TIMING } from '../operate/rotate-keys.ts'
+import { MASTER_KEY, readKeyState } from '../security/key-state.ts'
+import { keyIdOf } from '../security/keyring.ts'
+import { createOutbound } from '../security/outbound.ts'
+import type { Store } from '../store/store.ts'
+import { systemClock } from '../system.ts'
 import type { EngineModule } from './engine.ts'
 import { describeSchema } from './migrate.ts'
 
@@ -112,13 +117,17 @@ async function nearestExisting(path: string): Promise<string> {
 
 async function checkMasterKey(config: Config): Promise<Finding[]> {
   const subject = 'master key'
-  if (config.masterKey !== null) return [{ state: 'ok', subject, found: 'configured' }]
   const path = masterKeyPath(config.dataDir)
-  if ((await readMasterKey(path)) === null)
-    return [{ state: 'ok', subject, found: `${path} will be made on first start` }]
-  if (await isMasterKeyExposed(path))
-    return [{ state: 'warn', subject, found: `${path} can be read by other users`, advice: `chmod 600 ${path}` }]
-  return [{ state: 'ok', subject, found: path }]
+  const isThere = config.masterKey !== null || (await readMasterKey(path)) !== null
+  if (!isThere) return [{ state: 'ok', subject, found: `${path} will be made on first start` }]
+  const others = (await readKeyFiles(config.dataDir)).map((file) => file.path)
+  const exposed: Finding[] = []
+  for (const file of [...(config.masterKey === null ? [path] : []), ...others])
+    if (await isMasterKeyExposed(file))
+      exposed.push({ state: 'warn', subject, found: `${file} can be read by other users`, advice: `chmod 600 ${file}` })
+  return exposed.length > 0
+    ? exposed
+    : [{ state: 'ok', subject, found: config.masterKey === null ? path : 'configured' }]
 }
 
 const SQLITE_CORRUPT = 11
@@ -207,26 +216,60 @@ async function checkStoreSchema({ config, logger, openStore }: DoctorDeps): Prom
     const { found, wanted } = await store.schema()
     const state = found === wanted ? 'ok' : found < wanted ? 'warn' : 'fail'
     const schema: Finding = { state, subject: 'schema', found: describeSchema(found, wanted) }
-    return found !== wanted
-      ? [schema]
-      : [schema, ...(await checkSealedUnder(config, await store.instance.read(MASTER_KEY)))]
+    return found !== wanted ? [schema] : [schema, ...(await checkSealedUnder(config, store))]
   } finally {
     await store.close()
   }
 }
 
-/** Whether the master key here is the one that the secrets in the database are sealed under. */
-async function checkSealedUnder(config: Config, known: string | null): Promise<Finding[]> {
+/** Whether the keys here are those that the secrets in the database are sealed under, and where a rotation stands. */
+async function checkSealedUnder(config: Config, store: Pick<Store, 'instance' | 'sealed'>): Promise<Finding[]> {
+  const known = await store.instance.read(MASTER_KEY)
   if (known === null) return []
   const subject = 'sealed'
+  const { current, former } = readKeyState(known)
   const key = config.masterKey ?? (await readMasterKey(masterKeyPath(config.dataDir)))
-  const advice = 'set PILLARBOX_MASTER_KEY to that key, or restore master.key from your backup'
+  const restore = 'set PILLARBOX_MASTER_KEY to that key, or restore master.key from your backup'
   if (key === null)
-    return [{ state: 'fail', subject, found: `under master key ${known}, and there is none here`, advice }]
-  const { keyId } = createSeal(key)
-  if (keyId !== known)
-    return [{ state: 'fail', subject, found: `under master key ${known}, and the one here is ${keyId}`, advice }]
-  return [{ state: 'ok', subject, found: `under master key ${known}` }]
+    return [{ state: 'fail', subject, found: `under master key ${current}, and there is none here`, advice: restore }]
+  const masterId = keyIdOf(key)
+  const others = (await readOtherKeys(config)).map(keyIdOf).filter((id) => id !== masterId)
+  const ids = [masterId, ...others]
+  if (!ids.includes(current)) {
+    const found = `under master key ${current}, and the one here is ${ids.join(', ')}`
+    return [{ state: 'fail', subject, found, advice: restore }]
+  }
+  const missing = former.filter((id) => !ids.includes(id))
+  if (missing.length > 0) {
+    const found = `some still under master key ${missing.join(', ')}, which is not here: a rotation to ${current} is under way`
+    const advice = 'keep it in PILLARBOX_FORMER_MASTER_KEYS, or its file in the data folder, until the rotation is done'
+    return [{ state: 'fail', subject, found, advice }]
+  }
+  if (former.length > 0) {
+    const found = `a rotation from master key ${former.join(', ')} to ${current} is under way`
+    const advice = 'run "pillarbox keys rotate" to finish it'
+    return [{ state: 'warn', subject, found, advice }, ...(await checkHolders(store, current))]
+  }
+  if (current !== masterId) {
+    const found = `under master key ${current}, and the one here, ${masterId}, is to replace it`
+    const advice = 'run "pillarbox keys rotate" once every process has both keys'
+    return [{ state: 'warn', subject, found, advice }, ...(await checkHolders(store, masterId))]
+  }
+  const kept = others.length > 0 ? `; also here: ${others.join(', ')}, until "pillarbox keys retire"` : ''
+  return [{ state: 'ok', subject, found: `under master key ${current}${kept}` }]
+}
+
+/** Running processes that would hold a rotation up. */
+async function checkHolders(store: Pick<Store, 'sealed'>, keyId: string): Promise<Finding[]> {
+  const running = (await store.sealed.holders()).filter(({ silentForMs }) => silentForMs <= ROTATION_TIMING.silentMs)
+  return running
+    .filter(({ keyIds }) => !keyIds.includes(keyId))
+    .map(({ part, host, pid }) => ({
+      state: 'warn',
+      subject: 'process',
+      found: `${part} on ${host} (process ${pid}) does not have master key ${keyId}`,
+      advice: 'start it again with both keys',
+    }))
 }
 
 async function checkPort({ host, port }: Config): Promise<Finding[]> {
@@ -256,13 +299,11 @@ function tryListening(host: string, port: number): Promise<string | null> {
 
 async function isPillarbox(host: string, port: number): Promise<boolean> {
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
-  try {
-    const answer = await fetch(`http://${name}:${port}/health/live`, { signal: AbortSignal.timeout(1_000) })
-    await answer.body?.cancel()
-    return answer.ok
-  } catch {
-    return false
-  }
+  // Our own address is seldom a public one.
+  const outbound = createOutbound({ clock: systemClock, allowPrivate: true, limits: { totalMs: 1_000 } })
+  const answer = await outbound.request({ method: 'GET', url: `http://${name}:${port}/health/live` })
+  outbound.close()
+  return answer.kind === 'answer' && answer.status === 200
 }
 
 function textOf(error: unknown): string {

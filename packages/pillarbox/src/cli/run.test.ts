@@ -100,11 +100,11 @@ it('shows every command, with examples, in its help', async (t) => {
     assert.match(output.stdout, new RegExp(word))
 })
 
-for (const command of ['start', 'api', 'worker', 'migrate', 'doctor']) {
+for (const command of ['start', 'api', 'worker', 'migrate', 'doctor', 'keys sealing', 'keys rotate', 'keys retire']) {
   it(`helps with ${command}: settings with their variable and default, and examples`, async (t) => {
     const { run, output } = setup(t)
 
-    const code = await run(command, '--help')
+    const code = await run(...command.split(' '), '--help')
 
     assert.equal(code, 0)
     assert.match(output.stdout, /--data-dir <folder>/)
@@ -349,4 +349,26 @@ it('makes no master key only to print its sealing key', async (t) => {
   assert.match(output.stderr, /there is no master key.*\n.*--data-dir/)
   assert.equal(output.stdout, '')
   assert.deepEqual(readdirSync(cwd), [])
+})
+
+for (const command of ['rotate', 'retire']) {
+  it(`makes neither a database nor a key only to ${command} keys, and says what is missing`, async (t) => {
+    const { run, output, cwd } = setup(t)
+
+    assert.equal(await run('keys', command), 1)
+    assert.match(output.stderr, /^pillarbox: there is no database yet\n +→ .*--data-dir/)
+    assert.deepEqual(readdirSync(cwd), [])
+  })
+}
+
+it('says that a rotation needs the schema of this version', async (t) => {
+  const { run, output, cwd } = setup(t, { schema: { found: 1, wanted: 2 } })
+  mkdirSync(join(cwd, '.pillarbox'))
+  writeFileSync(join(cwd, '.pillarbox', 'pillarbox.db'), '')
+
+  assert.equal(await run('keys', 'rotate'), 1)
+  assert.match(
+    output.stderr,
+    /the database does not fit\n +→ behind: schema version 1, wanted 2; run "pillarbox migrate"/,
+  )
 })

@@ -6,6 +6,7 @@ import type { ScopedLogger } from '../runtime/logger.ts'
 import { addCatalogueCommands } from './catalogue-commands.ts'
 import type { EngineModule, Parts } from './engine.ts'
 import { addSettings, givenSettings } from './flags.ts'
+import { addKeyCommands } from './key-commands.ts'
 import type { ProcessEvents } from './serve.ts'
 
 /** What a command takes from the process it runs in. */
@@ -85,8 +86,8 @@ Examples:
   $ pillarbox catalogue list         ready-made catalogues, to begin with
   $ pillarbox help start             the settings of a command
 
-Settings come from flags, then the environment, then a config file. Secrets have no flags: PILLARBOX_MASTER_KEY and
-PILLARBOX_OPS_KEY are read from the environment or the file only.`,
+Settings come from flags, then the environment, then a config file. Secrets have no flags: PILLARBOX_MASTER_KEY,
+PILLARBOX_FORMER_MASTER_KEYS and PILLARBOX_OPS_KEY are read from the environment or the file only.`,
     )
 
   for (const { name, parts, description, examples } of SERVERS) {
@@ -128,23 +129,7 @@ Examples:
   addSettings(doctor, ['any', 'api'])
   doctor.action(async () => answer(await runDoctor(doctor, deps)))
 
-  const sealing = program
-    .command('keys')
-    .description('Show keys of this installation.')
-    .command('sealing')
-    .description('Print the public key that applications seal secrets with.')
-    .addHelpText(
-      'after',
-      `
-It seals and does not open, so it may stand in any application's settings. It belongs to the master key.
-
-Examples:
-  $ pillarbox keys sealing
-  $ PILLARBOX_MASTER_KEY=… pillarbox keys sealing`,
-    )
-  addSettings(sealing, ['any'])
-  sealing.action(async () => answer(await runSealingKey(sealing, deps)))
-
+  addKeyCommands(program, deps, { settle: (command) => settle(command, deps), answer })
   addCatalogueCommands(program, deps, { settle: (command) => settle(command, deps), answer })
   return program
 }
@@ -203,13 +188,6 @@ async function runDoctor(command: Command, deps: CliDeps): Promise<number> {
   return findings.some(({ state }) => state === 'fail') ? 1 : 0
 }
 
-async function runSealingKey(command: Command, deps: CliDeps): Promise<number> {
-  const settled = await settle(command, deps)
-  if (settled === null) return 1
-  const { printSealingKey } = await import('./keys.ts')
-  return await printSealingKey({ config: settled.config, write: deps.stdout.write, complain: deps.stderr.write })
-}
-
 /** The command's settings and a logger that follows them; null when they are wrong, which has then been said. */
 async function settle(
   command: Command,
@@ -235,7 +213,8 @@ async function settle(
   // Tools answer on stdout, so only servers may log there.
   const write = isServer(command) ? stdout.write : stderr.write
   const level = isServer(command) || config.logLevel === 'debug' ? config.logLevel : 'warn'
-  const secrets = [config.opsKey ?? '', config.masterKey?.toString('base64') ?? '']
+  const masterKeys = [config.masterKey, ...config.formerMasterKeys]
+  const secrets = [config.opsKey ?? '', ...masterKeys.map((key) => key?.toString('base64') ?? '')]
   const logger = createLogger({ level, clock, scrub: (text) => redactForLog(text, secrets), write, style })
   return { config, warnings, logger }
 }

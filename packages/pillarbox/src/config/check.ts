@@ -77,6 +77,21 @@ export function keyBytes(count: number): Check<Buffer | null> {
   }
 }
 
+/** Keys of exactly so many bytes, comma-separated, or a list in a file. */
+export function keyList(count: number): Check<Buffer[]> {
+  const { expected, read } = keyBytes(count)
+  return {
+    expected: `a list of keys, each ${expected}`,
+    read(raw) {
+      const list: unknown = typeof raw === 'string' ? raw.split(',').map((key) => key.trim()) : raw
+      if (!Array.isArray(list)) return undefined
+      const keys = list.map((key) => read(key)).filter((key) => key !== undefined && key !== null)
+      return keys.length === list.length ? keys : undefined
+    },
+    write: () => '',
+  }
+}
+
 export function databaseUrl(): Check<string> {
   return {
     expected: 'postgres://…, postgresql://… or sqlite:PATH',
@@ -84,6 +99,18 @@ export function databaseUrl(): Check<string> {
       if (typeof raw !== 'string') return undefined
       if (/^sqlite:[^\0]+$/.test(raw)) return raw.startsWith('sqlite://') ? undefined : raw
       return /^postgres(ql)?:\/\/./.test(raw) && URL.canParse(raw) ? raw : undefined
+    },
+    write: String,
+  }
+}
+
+/** Without a slash at its end, so that a path can follow. */
+export function baseUrl(): Check<string> {
+  return {
+    expected: 'a URL with http or https, of host, optional port and optional path',
+    read(raw) {
+      const url = typeof raw === 'string' && /^https?:\/\/[^\s?#@]+$/i.test(raw) ? URL.parse(raw) : null
+      return url === null ? undefined : `${url.origin}${url.pathname}`.replace(/\/+$/, '')
     },
     write: String,
   }
@@ -112,6 +139,26 @@ export function hostList(): Check<string[]> {
     },
     write: (hosts) => hosts.join(','),
   }
+}
+
+/** `*`, or origins as browsers name them, comma-separated, or a list in a file. */
+export function originList(): Check<string[]> {
+  return {
+    expected: '*, or a list of origins such as https://app.example.com, without a path',
+    read(raw) {
+      const list: unknown = typeof raw === 'string' ? raw.split(',').map((origin) => origin.trim()) : raw
+      if (!Array.isArray(list)) return undefined
+      const origins = list.map((origin: unknown) => (typeof origin === 'string' ? originOf(origin) : null))
+      return origins.includes(null) ? undefined : [...new Set(origins.filter((origin) => origin !== null))]
+    },
+    write: (origins) => origins.join(','),
+  }
+}
+
+function originOf(text: string): string | null {
+  if (text === '*') return text
+  const url = /^https?:\/\/[^\s/?#@]+\/?$/i.test(text) ? URL.parse(text) : null
+  return url?.origin ?? null
 }
 
 function isHost(text: string): boolean {

@@ -28,9 +28,12 @@ it('has the documented defaults', () => {
   assert.deepEqual(config, {
     port: 4400,
     host: '127.0.0.1',
+    publicUrl: null,
+    inboxOrigins: [],
     databaseUrl: 'sqlite:/srv/app/.pillarbox/pillarbox.db',
     dataDir: '/srv/app/.pillarbox',
     masterKey: null,
+    formerMasterKeys: [],
     opsKey: null,
     allowPrivateEndpoints: false,
     snsCertHosts: [],
@@ -68,13 +71,19 @@ it('prefers a flag to the environment, the environment to the file, the file to 
 })
 
 it('takes every option from the environment and from a file', () => {
-  const key = Buffer.alloc(32, 7)
+  const [key, former] = [Buffer.alloc(32, 7), Buffer.alloc(32, 8)] as const
   const values: Record<string, [string, unknown]> = {
     port: ['0', 0],
     host: ['0.0.0.0', '0.0.0.0'],
+    publicUrl: ['https://notify.example.com/', 'https://notify.example.com'],
+    inboxOrigins: [
+      'https://app.example.com, http://localhost:3000',
+      ['https://app.example.com', 'http://localhost:3000'],
+    ],
     databaseUrl: ['postgresql://u:p@db/x', 'postgresql://u:p@db/x'],
     dataDir: ['data', '/srv/app/data'],
     masterKey: [key.toString('base64'), key],
+    formerMasterKeys: [`${former.toString('base64')}, ${former.toString('base64url')}`, [former, former]],
     opsKey: ['pbx_a-long-enough-ops-key', 'pbx_a-long-enough-ops-key'],
     allowPrivateEndpoints: ['1', true],
     snsCertHosts: ['127.0.0.1:8443, localhost', ['127.0.0.1:8443', 'localhost']],
@@ -126,6 +135,25 @@ it('makes a relative SQLite path absolute, and leaves :memory: alone', () => {
   assert.equal(settled({ env: { DATABASE_URL: 'sqlite::memory:' } }).databaseUrl, 'sqlite::memory:')
 })
 
+it('takes origins as browsers name them, or all of them, and nothing longer', () => {
+  const origins = (given: string) => settled({ env: { PILLARBOX_INBOX_ORIGINS: given } }).inboxOrigins
+
+  assert.deepEqual(origins('HTTPS://App.Example.com:443/, http://localhost:3000'), [
+    'https://app.example.com',
+    'http://localhost:3000',
+  ])
+  assert.deepEqual(origins('*'), ['*'])
+  for (const given of [
+    'app.example.com',
+    'https://app.example.com/path',
+    'https://u:p@x.example',
+    'ftp://x',
+    'null',
+    '*,x',
+  ])
+    assert.equal(problems({ env: { PILLARBOX_INBOX_ORIGINS: given } }).length, 1, given)
+})
+
 it('takes hosts with and without a port, in any case, once each', () => {
   const { snsCertHosts } = settled({
     env: { PILLARBOX_SNS_CERT_HOSTS: '127.0.0.1:8443, LOCALHOST,localhost,[::1]:80' },
@@ -133,6 +161,27 @@ it('takes hosts with and without a port, in any case, once each', () => {
 
   assert.deepEqual(snsCertHosts, ['127.0.0.1:8443', 'localhost', '[::1]:80'])
   assert.deepEqual(settled({}).snsCertHosts, [])
+})
+
+it('takes a public URL with or without a path, and nothing behind it', () => {
+  const publicUrl = (given: string) => settled({ env: { PILLARBOX_PUBLIC_URL: given } }).publicUrl
+
+  assert.equal(publicUrl('HTTPS://Notify.Example.com'), 'https://notify.example.com')
+  assert.equal(publicUrl('http://10.0.0.7:4400/notify/'), 'http://10.0.0.7:4400/notify')
+  for (const wrong of [
+    'notify.example.com',
+    'ftp://example.com',
+    'https://',
+    'https://a@example.com',
+    'https://a/?b=1',
+    'https://a/#b',
+    'https://a b',
+  ])
+    assert.match(
+      problems({ env: { PILLARBOX_PUBLIC_URL: wrong } })[0] ?? '',
+      /^PILLARBOX_PUBLIC_URL: expected a URL/,
+      wrong,
+    )
 })
 
 it('names every problem at once, each as the user gave it, with what was expected and what was got', () => {
@@ -170,6 +219,8 @@ const WRONG: [string, string][] = [
   ['PILLARBOX_SNS_CERT_HOSTS', '127.0.0.1,,localhost'],
   ['PILLARBOX_MASTER_KEY', Buffer.alloc(16).toString('base64')],
   ['PILLARBOX_MASTER_KEY', `${Buffer.alloc(32).toString('base64').slice(0, -3)}!B=`],
+  ['PILLARBOX_FORMER_MASTER_KEYS', Buffer.alloc(16).toString('base64')],
+  ['PILLARBOX_FORMER_MASTER_KEYS', `${Buffer.alloc(32).toString('base64')},`],
   ['PILLARBOX_OPS_KEY', 'has a space'],
 ]
 
@@ -182,13 +233,14 @@ for (const [variable, value] of WRONG) {
 it('never echoes a secret', () => {
   const env = {
     PILLARBOX_MASTER_KEY: 'hunter2-master',
+    PILLARBOX_FORMER_MASTER_KEYS: 'hunter2-former',
     PILLARBOX_OPS_KEY: 'hunter2 ops',
     DATABASE_URL: 'mysql://user:hunter2@db/x?password=hunter2&a=b',
   }
 
   const found = problems({ env })
 
-  assert.equal(found.length, 3)
+  assert.equal(found.length, 4)
   assert.doesNotMatch(found.join('\n'), /hunter2/)
   assert.match(found.join('\n'), /mysql:\/\/user:\*\*\*@db/)
 })
@@ -227,6 +279,18 @@ it('doubts what works but is probably not meant', () => {
   assert.equal(found.length, 3)
   assert.match(found.join('\n'), /PILLARBOX_PROT is not known: did you mean PILLARBOX_PORT\?/)
   assert.doesNotMatch(found.join('\n'), /short-key/)
+})
+
+it('doubts a former master key that is the master key', () => {
+  const [present, other] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64')) as [string, string]
+  const warned = (former: string) =>
+    warnings({ env: { PILLARBOX_MASTER_KEY: present, PILLARBOX_FORMER_MASTER_KEYS: former } })
+
+  assert.deepEqual(warned(other), [])
+  assert.match(
+    warned(`${other},${present}`).join(),
+    /^PILLARBOX_FORMER_MASTER_KEYS has the master key itself in it: .*PILLARBOX_MASTER_KEY must be the new key$/,
+  )
 })
 
 it('explains a port that Kubernetes set', () => {

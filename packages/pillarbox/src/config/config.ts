@@ -1,13 +1,16 @@
 import { join, resolve } from 'node:path'
 import { closest } from '../model/closest.ts'
 import {
+  baseUrl,
   type Check,
   channelList,
   databaseUrl,
   duration,
   hostList,
   keyBytes,
+  keyList,
   oneOf,
+  originList,
   switchable,
   text,
   wholeNumber,
@@ -57,6 +60,26 @@ export const OPTIONS = {
     default: '127.0.0.1',
     check: text({ expected: 'a host name or IP address', pattern: /^[\w.:-]{1,255}$/ }),
   }),
+  publicUrl: option<string | null>({
+    doc: 'What the API is reached at from outside, such as https://notify.example.com, with a path in front of ours where a proxy adds one. The addresses of webhooks, which vendors are given, begin with it.',
+    key: 'publicUrl',
+    env: 'PILLARBOX_PUBLIC_URL',
+    flag: '--public-url <url>',
+    part: 'api',
+    default: null,
+    defaultText: 'where it listens',
+    check: baseUrl(),
+  }),
+  inboxOrigins: option<string[]>({
+    doc: 'Origins whose pages may call users’ inboxes from the browser, such as https://app.example.com; * lets every page. A page still needs a user’s token. Not needed where a proxy serves pages and API from one origin.',
+    key: 'inboxOrigins',
+    env: 'PILLARBOX_INBOX_ORIGINS',
+    flag: '--inbox-origins <list>',
+    part: 'api',
+    default: [],
+    defaultText: 'none',
+    check: originList(),
+  }),
   databaseUrl: option<string | null>({
     doc: 'Where everything is kept: postgres://user:password@host/database, or sqlite:PATH for one process on one machine. Give a URL with a password by the environment or the file, where other users cannot read it.',
     key: 'databaseUrl',
@@ -86,6 +109,17 @@ export const OPTIONS = {
     default: null,
     defaultText: 'made on first start, kept in <dataDir>/master.key',
     check: keyBytes(32),
+  }),
+  formerMasterKeys: option<Buffer[]>({
+    doc: 'Master keys that were replaced, and that some secrets may still be sealed under, comma-separated. What is in the data folder as former-….key counts as well. Needed until “pillarbox keys retire” says that they may go.',
+    key: 'formerMasterKeys',
+    env: 'PILLARBOX_FORMER_MASTER_KEYS',
+    flag: null,
+    part: 'any',
+    isSecret: true,
+    default: [],
+    defaultText: 'none',
+    check: keyList(32),
   }),
   opsKey: option<string | null>({
     doc: 'The first ops key, which may do everything. Without it one is made on first start and printed once.',
@@ -145,7 +179,7 @@ export const OPTIONS = {
     check: duration('PT1S', 'P30D'),
   }),
   staleAfterMs: option({
-    doc: 'A notification that was sent so long ago and of which no receipt came since counts as stale.',
+    doc: 'A notification that was sent so long ago, and of which no receipt has said since what became of it, counts as stale.',
     key: 'staleAfter',
     env: 'PILLARBOX_STALE_AFTER',
     flag: '--stale-after <duration>',
@@ -351,13 +385,17 @@ function conflicts(config: Config, givenAs: Record<string, string>): ConfigProbl
 /** What works, but is probably not meant. */
 function doubts(config: Config, givenAs: Record<string, string>, env: ConfigInput['env']): string[] {
   const warnings: string[] = []
-  const { providerTimeoutMs, shutdownGraceMs, opsKey } = config
+  const { providerTimeoutMs, shutdownGraceMs, opsKey, masterKey, formerMasterKeys } = config
   if (shutdownGraceMs < providerTimeoutMs)
     warnings.push(
       `${givenAs['shutdownGraceMs']} is shorter than the provider timeout: calls under way at a stop may be cut off with an unknown outcome`,
     )
   if (opsKey !== null && opsKey.length < 24)
     warnings.push(`${givenAs['opsKey']} is short enough to be guessed: use at least 24 random characters`)
+  if (masterKey !== null && formerMasterKeys.some((key) => key.equals(masterKey)))
+    warnings.push(
+      `${givenAs['formerMasterKeys']} has the master key itself in it: for a rotation, ${givenAs['masterKey']} must be the new key`,
+    )
   const known = optionEntries().map(([, entry]) => entry.env)
   // Others may have variables of their own here, so only what looks like a slip is spoken of.
   const withoutPrefix = (name: string): string => name.replace(/^PILLARBOX_/, '')

@@ -32,6 +32,19 @@ async function setup(t: TestContext) {
   return { store, bring }
 }
 
+describe('a catalogue that can be imported', () => {
+  it('is warned about an email without a subject', () => {
+    const [paid] = Object.entries(SHOP.eventTypes)
+    const withMail = (mail: object) =>
+      readCatalogue({ ...SHOP, eventTypes: { [paid?.[0] ?? '']: { ...paid?.[1], templates: [mail] } } }).warnings
+
+    assert.deepEqual(withMail({ channel: 'email', subject: 'Paid', body: 'Paid.' }), [])
+    const [warning] = withMail({ channel: 'email', body: 'Paid.' })
+    assert.equal(warning?.path, '/eventTypes/order.paid/templates/0')
+    assert.match(warning?.message ?? '', /missing_subject/)
+  })
+})
+
 describe('an import', () => {
   it('that changes nothing makes no version, also when only edited templates differ', async (t) => {
     const { store, bring } = await setup(t)

@@ -7,7 +7,7 @@ import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
 import { createRenderer } from '../render/render.ts'
 import type { Store, Template } from '../store/store.ts'
-import { knownPaths } from './templates.ts'
+import { knownPaths, lacksSubject } from './templates.ts'
 
 /** A catalogue that can be imported: everything about it was found to be right. */
 export interface GivenCatalogue {
@@ -42,6 +42,8 @@ export const CATALOGUE_CHECKS: CatalogueChecks = {
       path: '',
       message: `uses {{${key}}}, which the payload’s schema does not have${suggestion === null ? '' : `; did you mean {{${suggestion}}}?`}`,
     }))
+    if (lacksSubject(template))
+      warnings.push({ path: '', message: 'is an email without a subject (missing_subject); give it one' })
     return { problems, warnings }
   },
 }

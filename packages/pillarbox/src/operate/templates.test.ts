@@ -83,12 +83,22 @@ describe('a template that can be saved', () => {
   })
 
   it('is warned about where nothing would be made from it', () => {
-    assert.deepEqual(codes({ channel: 'email' }), [['unused_channel', 'email']])
+    assert.deepEqual(codes({ channel: 'email', subject: 'Hi' }), [['unused_channel', 'email']])
     assert.deepEqual(codes({}, { ...TYPE, delivery: { kind: 'none' } }), [['unused_channel', 'sms']])
-    assert.deepEqual(codes({ channel: 'email' }, { ...TYPE, delivery: { kind: 'all' } }), [])
+    assert.deepEqual(codes({ channel: 'email', subject: 'Hi' }, { ...TYPE, delivery: { kind: 'all' } }), [])
     assert.deepEqual(codes({ scope: { type: 'line', id: '7' } }), [])
     assert.deepEqual(codes({ scope: { type: 'town', id: '7' } }), [['unknown_scope', 'town']])
     assert.deepEqual(codes({}, null), [['unknown_event_type', TYPE.name]])
+  })
+})
+
+describe('a mail without a subject', () => {
+  it('is warned about, and nothing else without one is', () => {
+    const all: EventType = { ...TYPE, delivery: { kind: 'all' } }
+
+    for (const subject of [null, '', ' '])
+      assert.deepEqual(codes({ channel: 'email', subject }, all), [['missing_subject', undefined]])
+    for (const channel of ['sms', 'push'] as const) assert.deepEqual(codes({ channel, subject: null }, all), [])
   })
 })
 

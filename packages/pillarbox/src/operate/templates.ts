@@ -62,7 +62,17 @@ export function templateWarnings(
     const message = `${eventType.name} has no scope ${scope.type}: nothing is made from this template.`
     warnings.push({ code: 'unknown_scope', key: scope.type, message })
   }
+  if (lacksSubject(template))
+    warnings.push({
+      code: 'missing_subject',
+      message: 'This email has no subject: give it one, or it looks like spam.',
+    })
   return warnings
+}
+
+/** A mail without one is sent all the same. */
+export function lacksSubject({ channel, subject }: { channel: Channel; subject: string | null }): boolean {
+  return channel === 'email' && (subject ?? '').trim() === ''
 }
 
 /** How words are rendered for a tenant. `eventType` null: without a payload schema. */

@@ -14,6 +14,11 @@ export function makeKey(): string {
   return KEY_PREFIX + randomBytes(RANDOM_BYTES).toString('base64url')
 }
 
+/** 256 random bits for the address of a webhook. */
+export function makeToken(): string {
+  return randomBytes(RANDOM_BYTES).toString('base64url')
+}
+
 /**
  * What the store keeps and looks keys up by. A plain hash is enough: there is nothing to guess in 256 random bits, and
  * a slow hash per request would cap the API.

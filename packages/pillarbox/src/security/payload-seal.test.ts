@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { sealWith } from '../../../client/src/seal.ts'
 import type { Content } from '../store/store.ts'
+import { createKeyring } from './keyring.ts'
 import { createPayloadSeal, isSealedContent, type PayloadRef } from './payload-seal.ts'
 
 const OLD = Buffer.alloc(32, 7)
@@ -156,7 +157,7 @@ describe('opening a payload', () => {
     const opened = createPayloadSeal(NEW).openPayload(eventOf(sealed), [])
 
     assert.ok('problem' in opened && opened.problem.message.includes(keyId))
-    assert.ok('payload' in createPayloadSeal(NEW, [OLD]).openPayload(eventOf(sealed), []))
+    assert.ok('payload' in createPayloadSeal(createKeyring(NEW, [OLD])).openPayload(eventOf(sealed), []))
   })
 })
 

@@ -1,5 +1,6 @@
 import type { FieldError } from '../model/errors.ts'
 import type { Content, SealedContent } from '../store/store.ts'
+import { type Keyring, keyringOf } from './keyring.ts'
 import { escaped, findSecrets } from './payload-paths.ts'
 import { createSeal, type SealedPlace } from './seal.ts'
 import { createSealedValueOpener, isSealed, type Sealed } from './sealed-value.ts'
@@ -62,10 +63,11 @@ export function withoutSealedTexts(payload: unknown): unknown {
   ) as unknown
 }
 
-/** `formerKeys` only open: during a rotation both the old and the new text read. */
-export function createPayloadSeal(masterKey: Buffer, formerKeys: readonly Buffer[] = []): PayloadSeal {
-  const seal = createSeal(masterKey, formerKeys)
-  const fromHosts = createSealedValueOpener(masterKey, formerKeys)
+/** Seals under the ring's current key; what was sealed under any other of its keys opens, too. */
+export function createPayloadSeal(keys: Keyring | Buffer): PayloadSeal {
+  const ring = keyringOf(keys)
+  const seal = createSeal(ring)
+  const fromHosts = createSealedValueOpener(ring)
 
   function open({ $sealed: text }: Sealed, event: PayloadRef): { value: unknown } | { error: string } {
     if (!text.startsWith(SERVER_VERSION)) return fromHosts.open(text, event.tenantId)
@@ -77,7 +79,9 @@ export function createPayloadSeal(masterKey: Buffer, formerKeys: readonly Buffer
   }
 
   return {
-    sealingKey: fromHosts.sealingKey,
+    get sealingKey() {
+      return fromHosts.sealingKey
+    },
 
     sealFields(event, paths) {
       const payload = structuredClone(event.payload)

@@ -41,7 +41,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
     `$1${MARK}`,
   ],
   // Well-known forms of keys
-  [/\bpbx_[\w-]{8,}/g, MARK],
+  [/\bpb[xu]_[\w.-]{8,}/g, MARK],
   [/\b(?:AKIA|ASIA|AGPA|AIDA|AROA)[A-Z0-9]{12,}\b/g, MARK],
   [/\b(?:sk|pk|rk)_(?:live|test)_\w{8,}/g, MARK],
   [/\bgh[pousr]_\w{20,}/g, MARK],

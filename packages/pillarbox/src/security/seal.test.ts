@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isPillarboxError } from '../model/errors.ts'
+import { createKeyring } from './keyring.ts'
 import { createSeal, type SealedPlace } from './seal.ts'
 
 const MASTER = Buffer.alloc(32, 7)
@@ -55,7 +56,7 @@ describe('sealed secrets', () => {
 
   it('stay readable while the master key is rotated, and are sealed under the new one', () => {
     const old = createSeal(MASTER)
-    const rotated = createSeal(OTHER, [MASTER])
+    const rotated = createSeal(createKeyring(OTHER, [MASTER]))
 
     assert.equal(rotated.open(old.seal('secret', PLACE), PLACE), 'secret')
     assert.ok(rotated.seal('secret', PLACE).startsWith(`s1.${rotated.keyId}.`))

@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { PillarboxError } from '../model/errors.ts'
+import { type Keyring, keyringOf } from './keyring.ts'
 
 /** Where a sealed value stands. It opens nowhere else: a ciphertext moved to another row or tenant is refused. */
 export interface SealedPlace {
@@ -10,7 +11,7 @@ export interface SealedPlace {
 
 /** Seals and opens text with AES-256-GCM under a key that is not in the database. */
 export interface Seal {
-  /** Names the master key in use; sealed text starts with it. */
+  /** Names the master key that is sealed under at present. */
   readonly keyId: string
   seal(plain: string, place: SealedPlace): string
   /** Throws when the text was changed, moved, or sealed under a master key that this process was not given. */
@@ -22,17 +23,16 @@ const TAG_BYTES = 16
 const VERSION = 's1'
 
 /**
- * A seal under `masterKey` (32 bytes). `formerKeys` only open: during a rotation both the old and the new text read.
- * Each tenant's key is derived from the master key, so that nonces are counted per tenant and no tenant's text opens
- * under another's key. The form is `s1.<key id>.<base64url of nonce, ciphertext, tag>`.
+ * A seal under the ring's current key; what was sealed under any other of its keys opens, too. Each tenant's key is
+ * derived from the master key, so that nonces are counted per tenant and no tenant's text opens under another's key. The
+ * form is `s1.<key id>.<base64url of nonce, ciphertext, tag>`.
  */
-export function createSeal(masterKey: Buffer, formerKeys: readonly Buffer[] = []): Seal {
-  const masters = new Map([masterKey, ...formerKeys].map((key) => [keyIdOf(key), key]))
-  const keyId = keyIdOf(masterKey)
+export function createSeal(keys: Keyring | Buffer): Seal {
+  const ring = keyringOf(keys)
   const derived = new Map<string, Buffer>()
 
   function tenantKey(id: string, tenantId: string): Buffer {
-    const master = masters.get(id)
+    const master = ring.find(id)
     if (!master)
       throw new PillarboxError(
         'internal',
@@ -49,14 +49,17 @@ export function createSeal(masterKey: Buffer, formerKeys: readonly Buffer[] = []
   }
 
   return {
-    keyId,
+    get keyId() {
+      return ring.currentId
+    },
 
     seal(plain, place) {
+      const keyId = ring.currentId
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', tenantKey(keyId, place.tenantId), nonce)
       cipher.setAAD(associatedData(keyId, place))
       const sealed = Buffer.concat([nonce, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()])
-      return `${VERSION}.${keyId}.${sealed.toString('base64url')}`
+      return `${sealedUnder(keyId)}${sealed.toString('base64url')}`
     },
 
     open(sealed, place) {
@@ -80,10 +83,9 @@ export function createSeal(masterKey: Buffer, formerKeys: readonly Buffer[] = []
   }
 }
 
-function keyIdOf(masterKey: Buffer): string {
-  if (masterKey.length !== 32)
-    throw new PillarboxError('internal', `The master key must be 32 bytes; it is ${masterKey.length}.`)
-  return createHash('sha256').update('pillarbox master key id').update(masterKey).digest('hex').slice(0, 8)
+/** How every text begins that is sealed under this key. */
+export function sealedUnder(keyId: string): string {
+  return `${VERSION}.${keyId}.`
 }
 
 /** JSON, because plain joining would let one part reach into its neighbour's place. */

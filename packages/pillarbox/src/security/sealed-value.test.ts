@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { sealWith } from '../../../client/src/seal.ts'
+import { createKeyring } from './keyring.ts'
 import { createSealedValueOpener, isSealed } from './sealed-value.ts'
 
 const OLD = Buffer.alloc(32, 7)
@@ -29,7 +30,7 @@ describe('the sealing key', () => {
 describe('opening what a host sealed', () => {
   it('still works for a former master key, while new values are sealed with the new one', () => {
     const sealed = sealWith(createSealedValueOpener(OLD).sealingKey)('secret').$sealed
-    const rotated = createSealedValueOpener(NEW, [OLD])
+    const rotated = createSealedValueOpener(createKeyring(NEW, [OLD]))
 
     assert.deepEqual(rotated.open(sealed, 'eventhub'), { value: 'secret' })
     assert.equal(rotated.sealingKey, createSealedValueOpener(NEW).sealingKey)

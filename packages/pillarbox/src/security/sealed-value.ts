@@ -7,6 +7,7 @@ import {
   hkdfSync,
   type KeyObject,
 } from 'node:crypto'
+import { type Keyring, keyringOf } from './keyring.ts'
 
 /** What stands in a payload for a secret value. */
 export interface Sealed {
@@ -31,6 +32,8 @@ export type Opened = { value: unknown } | { error: string }
 export interface SealedValueOpener {
   /** `sealing-v1.<key id>.<public key>`: what a host is given. Not a secret. */
   readonly sealingKey: string
+  /** The master key that a value was sealed for, where it is here; null for any other, and for what is no such value. */
+  masterKeyOf(sealed: string): string | null
   open(sealed: string, tenantId: string): Opened
 }
 
@@ -41,22 +44,42 @@ const KEY_BYTES = 32
 /** The DER of an X25519 private key up to its 32 bytes (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b656e04220420', 'hex')
 
-/** The key pair is derived from the master key; pairs of `formerKeys` only open. */
-export function createSealedValueOpener(masterKey: Buffer, formerKeys: readonly Buffer[] = []): SealedValueOpener {
-  const pairs = [masterKey, ...formerKeys].map(pairOf)
-  const byId = new Map(pairs.map((pair) => [pair.id, pair]))
-  const [current] = pairs as [KeyPair]
+/** Each master key of the ring has a key pair derived from it: hosts are given the current one's, and all of them open. */
+export function createSealedValueOpener(keys: Keyring | Buffer): SealedValueOpener {
+  const ring = keyringOf(keys)
+  /** By master key. */
+  const derived = new Map<string, KeyPair>()
+
+  function pairFor(masterKeyId: string): KeyPair {
+    const known = derived.get(masterKeyId)
+    if (known) return known
+    const masterKey = ring.find(masterKeyId)
+    if (!masterKey) throw new Error(`there is no master key ${masterKeyId} here`)
+    const pair = pairOf(masterKey)
+    derived.set(masterKeyId, pair)
+    return pair
+  }
+  const ownerOf = (sealingKeyId: string): string | null =>
+    ring.ids().find((id) => pairFor(id).id === sealingKeyId) ?? null
 
   return {
-    sealingKey: `sealing-${VERSION}.${current.id}.${current.publicBytes.toString('base64url')}`,
+    get sealingKey() {
+      const { id, publicBytes } = pairFor(ring.currentId)
+      return `sealing-${VERSION}.${id}.${publicBytes.toString('base64url')}`
+    },
+    masterKeyOf(sealed) {
+      const parts = read(sealed)
+      return parts && ownerOf(parts.keyId)
+    },
     open(sealed, tenantId) {
       const parts = read(sealed)
       if (!parts) return { error: 'is not a sealed value: use sealWith() of the client package to make one' }
-      const pair = byId.get(parts.keyId)
-      if (!pair)
+      const owner = ownerOf(parts.keyId)
+      if (owner === null)
         return {
-          error: `was sealed with the sealing key ${parts.keyId}, which does not belong to this server’s master key (its sealing key is ${current.id})`,
+          error: `was sealed with the sealing key ${parts.keyId}, which does not belong to this server’s master key (its sealing key is ${pairFor(ring.currentId).id})`,
         }
+      const pair = pairFor(owner)
       const key = sharedKey(pair, parts.ephemeral)
       // Sealed for this tenant, or for none in particular.
       const text = key && (decipher(key, parts, tenantId) ?? decipher(key, parts, ''))
