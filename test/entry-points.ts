@@ -11,7 +11,7 @@ import { freePort } from './postgres/launcher.ts'
  * Starts everything a user can start, once, as a user does. The type checker accepts some programs that Node refuses
  * to load, so only this shows that each of them runs.
  */
-const COMMANDS = ['start', 'api', 'worker', 'migrate', 'doctor', 'catalogue']
+const COMMANDS = ['start', 'api', 'worker', 'migrate', 'doctor', 'keys', 'catalogue']
 const START_LIMIT_MS = 30_000
 const STOP_LIMIT_MS = 15_000
 

@@ -109,13 +109,17 @@ export interface Schedule {
   approvedBy?: string | null
 }
 
-/** Registers tests once for each store; each gets one server for all of them. */
-export function onEachStore(name: string, tests: (world: () => World) => void): void {
+/** Registers tests once for each store; each gets one server for all of them, with `settings` in its environment. */
+export function onEachStore(
+  name: string,
+  tests: (world: () => World) => void,
+  settings: Readonly<Record<string, string>> = {},
+): void {
   for (const engine of ['sqlite', 'postgres'] as const)
     describe(`${name}, on ${engine}`, () => {
       let opened: (World & { close(): Promise<void> }) | null = null
       before(async () => {
-        opened = await openWorld(engine)
+        opened = await openWorld(engine, settings)
       })
       after(() => opened?.close())
       tests(() => opened ?? assert.fail('the server did not start'))
@@ -125,7 +129,10 @@ export function onEachStore(name: string, tests: (world: () => World) => void): 
 const OPS_KEY = 'catalogues-ops-key-0123456789'
 const PATIENCE_MS = 20_000
 
-async function openWorld(engine: World['engine']): Promise<World & { close(): Promise<void> }> {
+async function openWorld(
+  engine: World['engine'],
+  settings: Readonly<Record<string, string>>,
+): Promise<World & { close(): Promise<void> }> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'pillarbox-catalogues-'))
   const database: FreshDatabase | null = engine === 'postgres' ? await freshDatabase() : null
   const file = path.join(dataDir, 'pillarbox.db')
@@ -134,7 +141,10 @@ async function openWorld(engine: World['engine']): Promise<World & { close(): Pr
     PILLARBOX_DATA_DIR: dataDir,
     PILLARBOX_OPS_KEY: OPS_KEY,
     PILLARBOX_DEMO: '0',
+    // The vendors of tests are on the loopback interface.
+    PILLARBOX_ALLOW_PRIVATE_ENDPOINTS: '1',
     DATABASE_URL: database?.url ?? `sqlite:${file}`,
+    ...settings,
   }
   const read = resolveConfig({ flags: {}, env, file: null, cwd: dataDir })
   assert.ok('config' in read, 'the configuration is refused')

@@ -4,8 +4,8 @@ const FACTOR = 8
 
 /**
  * The work grows with its input and not with its square: 8 times the input may take 8 times as long, give or take the
- * machine, and not 64 times. Compares the best of several runs of each size, in this run, so that a slow machine is slow
- * in both.
+ * machine, and not 64 times. Compares the best of several runs of each size, in this run, by the processor time of this
+ * thread: a slow machine is slow in both, and what else it does counts for neither.
  */
 export function assertLinear(work: (size: number) => void, largest: number, what: string): void {
   const small = best(() => work(Math.ceil(largest / FACTOR)))
@@ -17,9 +17,10 @@ export function assertLinear(work: (size: number) => void, largest: number, what
 function best(work: () => void): number {
   let least = Number.POSITIVE_INFINITY
   for (let i = 0; i < 5; i++) {
-    const startedAt = performance.now()
+    const before = process.threadCpuUsage()
     work()
-    least = Math.min(least, performance.now() - startedAt)
+    const { user, system } = process.threadCpuUsage(before)
+    least = Math.min(least, (user + system) / 1_000)
   }
   return least
 }

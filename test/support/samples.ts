@@ -1,3 +1,4 @@
+import type { SuppressionBook } from '../../packages/pillarbox/src/dispatch/suppressions.ts'
 import type { Account } from '../../packages/pillarbox/src/model/account.ts'
 import type { StoredEvent } from '../../packages/pillarbox/src/model/event.ts'
 import type { Logger } from '../../packages/pillarbox/src/model/ports.ts'
@@ -81,6 +82,7 @@ export function sampleCompletion(changes: Partial<Completion> = {}): Completion 
     to: 'sent',
     reason: null,
     delayMs: 0,
+    moveTo: null,
     spent: 1,
     possibleDuplicate: false,
     next: null,
@@ -167,6 +169,12 @@ export function sampleTemplate(changes: Partial<Template> = {}): Template {
     updatedBy: 'system',
     ...changes,
   }
+}
+
+/** Of a tenant that has none and learns of none. */
+export const noSuppressions: SuppressionBook = {
+  sift: async (_claim, targets) => ({ targets: targets && [...targets] }),
+  remember: async () => {},
 }
 
 export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }

@@ -34,6 +34,7 @@ const SETTINGS: EngineSettings = {
   flushRows: 50,
   flushers: 2,
   configMaxAgeMs: 1_000,
+  pausedHoldMs: 30_000,
 }
 
 const ACCEPTED: Outcome = { kind: 'accepted', providerMessageId: 'm1' }
@@ -96,6 +97,7 @@ async function setup(t: TestContext): Promise<Bench> {
       const engine = createEngine({
         store: { ...store, ...plant(store) },
         registry: () => provider,
+        receiptSources: new Map(),
         renderer: createRenderer(),
         openSecrets: () => ({}),
         payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),

@@ -8,21 +8,25 @@ import { createHeartbeat } from './dispatch/heartbeat.ts'
 import { createLaneGuard } from './dispatch/lane-guard.ts'
 import { listTargets } from './dispatch/list-targets.ts'
 import { runRescuer } from './dispatch/rescuer.ts'
+import { createSuppressionBook } from './dispatch/suppressions.ts'
 import type { Clock, IdSource, Logger, Random } from './model/ports.ts'
+import { runOwedReceipts } from './operate/owed-receipts.ts'
 import { runScrubber } from './operate/scrub.ts'
 import { createContextBook } from './plan/context-book.ts'
 import { createEventBook } from './plan/event-book.ts'
 import { nextInChain } from './plan/next-in-chain.ts'
 import { createPlanner } from './plan/planner.ts'
 import type { ResolveHook } from './plan/resolve-hook.ts'
+import { createReceiptApplier } from './receipts/apply.ts'
+import type { ReceiptSource } from './receipts/receipt-source.ts'
 import type { Renderer } from './render/render.ts'
 import { createHub, type Hub } from './runtime/hub.ts'
 import type { PayloadSeal } from './security/payload-seal.ts'
 import type { Store } from './store/store.ts'
 
 /**
- * One worker: the loops that turn events into notifications and notifications into provider calls, with everything
- * they touch injected. The server runs it on real parts, the simulation on its own.
+ * One worker: the loops that turn events into notifications, notifications into provider calls, and what vendors call back
+ * with into receipts, with everything they touch injected. The server runs it on real parts, the simulation on its own.
  */
 export interface Engine {
   readonly hub: Hub
@@ -38,6 +42,8 @@ export interface Engine {
 export interface EngineDeps {
   store: Store
   registry: ProviderRegistry
+  /** By the name that callbacks are kept under. */
+  receiptSources: ReadonlyMap<string, Pick<ReceiptSource, 'parse'>>
   renderer: Renderer
   openSecrets: OpenSecrets
   /** Secret payload fields and the contents made from them. */
@@ -68,6 +74,8 @@ export interface EngineSettings extends DispatchSettings {
   flushers: number
   /** How old what was read of tenants, catalogue and accounts may be. */
   configMaxAgeMs: number
+  /** How long a paused account's rows wait before somebody looks whether another account can take them over. */
+  pausedHoldMs: number
 }
 
 export function createEngine(deps: EngineDeps): Engine {
@@ -79,6 +87,8 @@ export function createEngine(deps: EngineDeps): Engine {
   const events = createEventBook({ store, contexts, sealing, resolve, clock })
   const accounts = createAccountBook({
     accounts: store.accounts,
+    lanes: store.lanes,
+    registry: deps.registry,
     openSecrets: deps.openSecrets,
     clock,
     logger,
@@ -107,7 +117,8 @@ export function createEngine(deps: EngineDeps): Engine {
       logger.warn({ notificationIds }, 'results came after their claims had been taken over'),
   })
   const custody = createCustody({ store, heartbeat, clock, logger })
-  const guard = createLaneGuard({ store, clock, logger })
+  const guard = createLaneGuard({ store, clock, logger, pausedHoldMs: settings.pausedHoldMs })
+  const chains = { store, events, renderer, sealing, clock, ids }
   const attempt: AttemptDeps = {
     registry: deps.registry,
     clock,
@@ -115,10 +126,19 @@ export function createEngine(deps: EngineDeps): Engine {
     mayStart: heartbeat.mayStart,
     holdMs: guard.holdMs,
     saw: guard.saw,
-    fallBack: (claim, chain) => nextInChain({ store, events, renderer, sealing, clock, ids }, claim, chain),
+    isBreakerOpen: guard.isOpen,
+    standIn: accounts.standIn,
+    fallBack: (claim, chain) => nextInChain(chains, claim, chain),
     scrub: deps.scrub,
     openContent: deps.payloadSeal.openContent,
     listTargets: (tenantId, list, channel) => listTargets(store.lists, tenantId, list, channel),
+    suppressions: createSuppressionBook({
+      suppressions: store.suppressions,
+      clock,
+      ids,
+      logger,
+      maxAgeMs: settings.configMaxAgeMs,
+    }),
   }
   const dispatcher = createDispatcher({
     store,
@@ -149,6 +169,19 @@ export function createEngine(deps: EngineDeps): Engine {
     settings: { batchRows: settings.planRows, pollMaxMs: settings.pollMaxMs },
   })
 
+  const receipts = createReceiptApplier({
+    store,
+    sources: deps.receiptSources,
+    accounts,
+    fallBack: ({ tenantId, id, fallback }) => nextInChain(chains, { tenantId, notificationId: id }, fallback),
+    hub,
+    clock,
+    random,
+    ids,
+    logger,
+    settings: { pollMaxMs: settings.pollMaxMs, leaseMs: 4 * settings.workerTtlMs },
+  })
+
   const stopping = new AbortController()
   const abortCalls = new AbortController()
   const left = new AbortController()
@@ -171,6 +204,7 @@ export function createEngine(deps: EngineDeps): Engine {
     loops = [
       planner.run(signal),
       dispatcher.run(signal, abortCalls.signal),
+      receipts.run(signal),
       runRescuer(
         {
           store,
@@ -188,6 +222,7 @@ export function createEngine(deps: EngineDeps): Engine {
         signal,
       ),
       runScrubber({ store, clock, random, logger, everyMs: settings.scrubEveryMs }, signal),
+      runOwedReceipts({ store, clock, random, logger, everyMs: settings.scrubEveryMs }, signal),
     ]
   }
 

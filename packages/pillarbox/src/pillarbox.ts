@@ -3,18 +3,22 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { readyCatalogues } from './catalogue/ready.ts'
-import { allProviders } from './channels/all.ts'
+import { allProviders, type ProviderDeps } from './channels/all.ts'
+import type { Provider } from './channels/channel.ts'
 import { createRegistry } from './channels/registry.ts'
 import { sandboxProvider } from './channels/sandbox/provider.ts'
 import { createSandboxVendor, type SandboxVendor } from './channels/sandbox/vendor.ts'
 import type { Config } from './config/config.ts'
-import { loadMasterKey } from './config/master-key.ts'
+import { readOtherKeys } from './config/key-files.ts'
+import { loadMasterKey, masterKeyPath, readMasterKey } from './config/master-key.ts'
 import { ensureDemo } from './demo.ts'
 import { createEngine, type Engine, type EngineSettings } from './engine.ts'
 import { buildApp } from './http/app.ts'
 import { DEFAULT_HTTP_CONFIG } from './http/context.ts'
+import { createInboxFeed, type InboxFeed } from './http/inbox-feed.ts'
 import { isPillarboxError } from './model/errors.ts'
 import type { Clock, IdSource, Logger, Random } from './model/ports.ts'
+import { createKeyWatch, type KeyWatch } from './operate/key-watch.ts'
 import { issueKey } from './operate/provision.ts'
 import { createContextBook } from './plan/context-book.ts'
 import { createEventBook } from './plan/event-book.ts'
@@ -22,14 +26,18 @@ import { createPeopleBook } from './plan/people.ts'
 import { replan } from './plan/replan.ts'
 import { createResend } from './plan/resend.ts'
 import type { ResolveHook } from './plan/resolve-hook.ts'
+import type { ReceiptSource } from './receipts/receipt-source.ts'
+import { createReceiptSources } from './receipts/sources.ts'
 import { createRenderer } from './render/render.ts'
 import { createHub } from './runtime/hub.ts'
 import { createIdSource } from './runtime/ids.ts'
 import { openAccountSecrets } from './security/account-secrets.ts'
 import { createDial } from './security/dial.ts'
+import { createKeyring, type Keyring } from './security/keyring.ts'
 import { hashKey } from './security/keys.ts'
 import { createOutbound } from './security/outbound.ts'
 import { createPayloadSeal, type PayloadSeal } from './security/payload-seal.ts'
+import { createReach } from './security/reach.ts'
 import { redact } from './security/redact.ts'
 import { createSeal, type Seal } from './security/seal.ts'
 import { checkMasterKey, ensureDataDir, openPrivately, refusalOf } from './setup.ts'
@@ -65,10 +73,15 @@ export interface Started {
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
+/** What a provider is given to work with. */
+export type OwnProviderDeps = Pick<ProviderDeps, 'outbound' | 'dial' | 'clock'>
+
 export interface Overrides {
   logger?: Logger
   /** Asked when an event is due, where the application runs Pillarbox within itself. */
   resolve?: ResolveHook
+  /** Providers of the application's own, beside those that Pillarbox brings. */
+  providers?: (deps: OwnProviderDeps) => readonly Provider[]
 }
 
 /**
@@ -83,19 +96,47 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
   const ids = createIdSource(clock, random)
   await ensureDataDir(config.dataDir)
   const { key } = await loadMasterKey(config, { randomBytes, newId: ids })
-  const seal = createSeal(key)
-  const payloadSeal = createPayloadSeal(key)
+  const ring = createKeyring(key, await readOtherKeys(config))
+  const seal = createSeal(ring)
+  const payloadSeal = createPayloadSeal(ring)
   const store = await openStore(config, logger)
-  const inbox = join(config.dataDir, 'sandbox.db')
-  const vendor = await openPrivately('The sandbox inbox', inbox, () => createSandboxVendor({ path: inbox, clock }))
+  const inboxFeed = createInboxFeed({ inbox: store.inbox, wake: store.wake, clock, logger })
+  const sandbox = join(config.dataDir, 'sandbox.db')
+  const vendor = await openPrivately('The sandbox inbox', sandbox, () => createSandboxVendor({ path: sandbox, clock }))
   const { allowPrivateEndpoints: allowPrivate } = config
   const outbound = createOutbound({ clock, allowPrivate })
   const dial = createDial({ clock, allowPrivate })
-  const providers = [sandboxProvider(vendor, { clock, random }), ...allProviders({ outbound, dial, clock })]
+  const inbox: ProviderDeps['inbox'] = {
+    seal: seal.seal,
+    async put(message) {
+      await store.inbox.put(message)
+      inboxFeed.changed(message)
+    },
+  }
+  const providers = [sandboxProvider(vendor, { clock, random }), ...allProviders({ outbound, dial, clock, inbox })]
+  providers.push(...(overrides.providers?.({ outbound, dial, clock }) ?? []))
   const registry = createRegistry(providers)
-  const parts: Assembly = { config, logger, clock, random, ids, seal, payloadSeal, resolve, store, vendor, registry }
+  const receiptSources = createReceiptSources({ outbound, clock, certHosts: config.snsCertHosts })
+  const parts: Assembly = {
+    config,
+    logger,
+    clock,
+    random,
+    ids,
+    seal,
+    payloadSeal,
+    resolve,
+    store,
+    vendor,
+    registry,
+    receiptSources,
+    inboxFeed,
+  }
 
   const stopping = new AbortController()
+  const leaving = new AbortController()
+  let keyWatch: KeyWatch | null = null
+  let watching: Promise<void> | null = null
   let engine: Engine | null = null
   let app: FastifyInstance | null = null
   let starting: Promise<unknown> = Promise.resolve()
@@ -106,7 +147,22 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
     const report = await untilReachable(parts, stopping.signal, () => store.migrate())
     if (report && report.from !== report.to) logger.info({ ...report, engine: store.engine }, 'schema migrated')
     if (stopping.signal.aborted) return started
-    await checkMasterKey(store, seal)
+    keyWatch = createKeyWatch({
+      store,
+      ring,
+      readKeys: async () => {
+        const master = config.masterKey ?? (await readMasterKey(masterKeyPath(config.dataDir)))
+        return [...(master ? [master] : []), ...(await readOtherKeys(config))]
+      },
+      clock,
+      logger,
+      self: { id: ids(), host: hostname(), pid: process.pid, part: api && worker ? 'start' : api ? 'api' : 'worker' },
+      lookEveryMs: 1_000,
+      announceEveryMs: 10_000,
+    })
+    await keyWatch.announce()
+    await settleMasterKey(parts, ring)
+    watching = keyWatch.run(leaving.signal)
     if (api) {
       started.newOpsKey = await ensureOpsKey(parts)
       started.demoTenantId = config.demo ? await ensureDemo({ store, ids }) : null
@@ -129,7 +185,12 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
     await starting.catch(() => {})
     // The API first: what it still answers for is committed, and nothing new comes in. Then the loops.
     await Promise.all([app?.close(), early ?? engine?.stop()])
+    // Until now something may have been sealed.
+    leaving.abort()
+    await watching
+    await keyWatch?.leave().catch(() => {})
     for (const provider of providers) provider.close?.()
+    await inboxFeed.close()
     outbound.close()
     vendor.close()
     await store.close()
@@ -168,13 +229,16 @@ interface Assembly {
   store: Store
   vendor: SandboxVendor
   registry: ReturnType<typeof createRegistry>
+  receiptSources: ReadonlyMap<string, ReceiptSource>
+  inboxFeed: InboxFeed
 }
 
 function assembleEngine(parts: Assembly): Engine {
-  const { config, logger, clock, random, ids, seal, payloadSeal, resolve, store, registry } = parts
+  const { config, logger, clock, random, ids, seal, payloadSeal, resolve, store, registry, receiptSources } = parts
   return createEngine({
     store,
     registry,
+    receiptSources,
     renderer: createRenderer(),
     openSecrets: (account) => openAccountSecrets(seal, account),
     payloadSeal,
@@ -210,11 +274,12 @@ export function engineSettings(config: Config): EngineSettings {
     flushRows: 500,
     flushers: 2,
     configMaxAgeMs: 1_000,
+    pausedHoldMs: 30_000,
   }
 }
 
 async function assembleApp(parts: Assembly, engine: Engine | null): Promise<FastifyInstance> {
-  const { config, logger, clock, ids, seal, payloadSeal, resolve, store, vendor, registry } = parts
+  const { config, logger, clock, ids, seal, payloadSeal, resolve, store, vendor, registry, receiptSources } = parts
   const hub = engine?.hub ?? createHub(clock, store.wake)
   const renderer = createRenderer()
   const nudge = (topic: WakeTopic): void => hub.nudge(topic)
@@ -243,6 +308,9 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
     replan: (notification) => replan(planning, notification),
     resend: createResend({ ...planning, logger, nudge }),
     readyMade: readyCatalogues,
+    receiptSources,
+    inboxFeed: parts.inboxFeed,
+    reach: createReach({ clock, allowPrivate: config.allowPrivateEndpoints }),
     sandbox: (filter) => vendor.list(filter),
     oldestPendingAgeSeconds: async () => {
       const ms = await store.notifications.oldestDueMs()
@@ -250,12 +318,27 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
     },
     config: {
       ...DEFAULT_HTTP_CONFIG,
+      publicUrl: config.publicUrl,
+      inboxOrigins: config.inboxOrigins,
       stuckAfterMs: config.stuckAfterMs,
       staleAfterMs: config.staleAfterMs,
       workerTtlMs: config.workerTtlMs,
     },
     version: VERSION,
   })
+}
+
+/** Seals under the key that the database names from now on, and says where that is not the one that was configured. */
+async function settleMasterKey({ store, logger }: Assembly, ring: Keyring): Promise<void> {
+  const configured = ring.currentId
+  const { current, former } = await checkMasterKey(store, ring)
+  if (former.length > 0)
+    logger.warn({ current, former }, 'the master key is being changed: run "pillarbox keys rotate" to finish it')
+  else if (current !== configured)
+    logger.warn(
+      { current, configured },
+      'secrets are sealed under a former master key until "pillarbox keys rotate" runs',
+    )
 }
 
 /** The configured ops key, or a new one if the store has none: answered only when it was made here. */

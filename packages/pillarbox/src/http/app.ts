@@ -6,16 +6,24 @@ import { createAccountDirectory } from '../intake/accounts.ts'
 import { createEventIntake } from '../intake/events.ts'
 import { createNotificationIntake } from '../intake/notifications.ts'
 import { type ErrorCode, PillarboxError } from '../model/errors.ts'
+import { createReceivingAccounts } from '../receipts/receiving-accounts.ts'
+import { createRefusals } from '../receipts/refusals.ts'
+import { openAccountSecrets } from '../security/account-secrets.ts'
+import { createUserTokens } from '../security/user-token.ts'
 import { type Access, installAuthentication } from './auth.ts'
 import { automationScheduleRoutes } from './automation-schedules.ts'
+import { callbackRoutes } from './callbacks.ts'
 import { channelAccountRoutes } from './channel-accounts.ts'
 import { communicationLogRoutes } from './communication-logs.ts'
 import { contactRoutes } from './contacts.ts'
 import type { App, AppDeps, Context } from './context.ts'
 import { conversationRoutes } from './conversations.ts'
+import { allowOrigins } from './cors.ts'
+import { bindCursors } from './cursors.ts'
 import { eventTypeRoutes } from './event-types.ts'
 import { eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
+import { inboxRoutes } from './inbox.ts'
 import { parseJsonBody, textProblem } from './json-body.ts'
 import { keyRoutes } from './keys.ts'
 import { messageTemplateRoutes } from './message-templates.ts'
@@ -27,8 +35,10 @@ import { recipientListRoutes } from './recipient-lists.ts'
 import { resendRoutes } from './resend.ts'
 import { sandboxRoutes } from './sandbox.ts'
 import { sealingKeyRoutes } from './sealing-key.ts'
+import { suppressionRoutes } from './suppressions.ts'
 import { tenantRoutes } from './tenants.ts'
 import { validatorCompiler } from './validation.ts'
+import { webhookRoutes } from './webhooks.ts'
 import { isYamlType, takeYaml } from './yaml-body.ts'
 
 /** One route as it is registered: what the tests and the reference page are held against. */
@@ -45,12 +55,17 @@ declare module 'fastify' {
   }
 }
 
+/** How long what is known of accounts is believed when a vendor calls back. */
+const RECEIVERS_MAX_AGE_MS = 2_000
+
+const COUNT_REFUSED_EVERY_MS = 3_000
+
 /**
  * The whole HTTP side, ready to listen or to be injected into. A route without an `access` in its config is refused
  * here, so that none can be open by oversight.
  */
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
-  const { store, ids, clock, logger, nudge, config, renderer, payloadSeal } = deps
+  const { store, ids, clock, logger, nudge, config, renderer, seal, payloadSeal } = deps
   const app = fastify({
     logger: false,
     trustProxy: false,
@@ -101,14 +116,17 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
       route: request.routeOptions.url ?? null,
       status: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime * 10) / 10,
-      tenantId: request.caller?.key.tenantId ?? null,
+      tenantId: request.caller?.key.tenantId ?? request.user?.tenantId ?? null,
       keyId: request.caller?.key.id ?? null,
     }
     if (reply.statusCode >= 500) logger.warn(fields, 'request')
     else logger.info(fields, 'request')
   })
-  const authentication = installAuthentication(app, { keys: store.keys, clock, config })
+  allowOrigins(app, config.inboxOrigins)
+  const userTokens = createUserTokens(seal)
+  const authentication = installAuthentication(app, { keys: store.keys, userTokens, clock, config })
   onlyStrictJson(app)
+  bindCursors(app)
   answerUnknownPaths(app)
   await collectOpenApi(app, deps.version)
 
@@ -116,10 +134,22 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   const context: Context = {
     ...deps,
     authentication,
+    userTokens,
     accounts,
     events: createEventIntake({ store, payloadSeal, ids, clock, nudge }),
     notifications: createNotificationIntake({ store, accounts, renderer, payloadSeal, ids, clock, nudge }),
+    receivers: createReceivingAccounts({
+      store,
+      sources: deps.receiptSources,
+      openSecrets: (account) => openAccountSecrets(seal, account),
+      clock,
+      logger,
+      maxAgeMs: RECEIVERS_MAX_AGE_MS,
+    }),
+    refusals: createRefusals({ receipts: store.receipts, clock, logger, everyMs: COUNT_REFUSED_EVERY_MS }),
   }
+  // After the last request was answered.
+  app.addHook('onClose', context.refusals.close)
   const typed: App = app.withTypeProvider<TypeBoxTypeProvider>()
   for (const routes of [
     eventRoutes,
@@ -132,12 +162,16 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     contactRoutes,
     conversationRoutes,
     recipientListRoutes,
+    suppressionRoutes,
+    inboxRoutes,
     channelAccountRoutes,
     keyRoutes,
     sealingKeyRoutes,
     sandboxRoutes,
     tenantRoutes,
     outboxRoutes,
+    callbackRoutes,
+    webhookRoutes,
     healthRoutes,
   ])
     routes(typed, context)
@@ -163,11 +197,11 @@ function keepRouteTable(app: FastifyInstance): void {
   })
 }
 
-/** More than `max` at once are turned away before anything is done for them; health is always answered. */
+/** More than `max` at once are turned away before anything is done for them; health is always answered, and streams have a limit of their own. */
 function limitInFlight(app: FastifyInstance, max: number): void {
   let inFlight = 0
   app.addHook('onRequest', async (request, reply) => {
-    if (request.routeOptions.url?.startsWith('/health')) return
+    if (request.routeOptions.url?.startsWith('/health') || request.routeOptions.config.isStream) return
     if (inFlight >= max)
       throw new PillarboxError('overloaded', 'Too many requests are being answered. Try again shortly.')
     inFlight += 1
@@ -185,8 +219,8 @@ function limitInFlight(app: FastifyInstance, max: number): void {
 const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?[ \t]*$/i
 
 /**
- * Bodies are JSON in UTF-8, said so in exactly one way, and not compressed; a route may say that it takes YAML as well.
- * Everything else is 415, so that no spelling gets past validation.
+ * Bodies are JSON in UTF-8, said so in exactly one way, and not compressed; a route may say that it takes YAML as well,
+ * or anything. Everything else is 415, so that no spelling gets past validation.
  */
 function onlyStrictJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -201,8 +235,9 @@ function onlyStrictJson(app: FastifyInstance): void {
   app.addHook('preParsing', async (request) => {
     const { 'content-type': type, 'content-encoding': encoding } = request.headers
     if (request.method === 'GET' || request.method === 'HEAD') return
-    const isYaml = request.routeOptions.config.takesYaml === true && isYamlType(type)
-    if (type !== undefined && !isYaml && !JSON_TYPE.test(type))
+    const { takesYaml, takesAnything } = request.routeOptions.config
+    const isTaken = takesAnything === true || (takesYaml === true && isYamlType(type))
+    if (type !== undefined && !isTaken && !JSON_TYPE.test(type))
       throw new PillarboxError('unsupported_media_type', 'Send the body as application/json in UTF-8.')
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
       throw new PillarboxError('unsupported_media_type', 'Send the body uncompressed.')

@@ -2,14 +2,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { PillarboxError } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
 import { hashKey, parseBearer } from '../security/keys.ts'
+import type { UserToken, UserTokens } from '../security/user-token.ts'
 import type { ApiKey, KeyStore, Role, Store } from '../store/store.ts'
 import { createRateLimiter } from './rate.ts'
 
 /**
  * Who may use a route. Every route states it in its `config`; one that does not is refused when the app is built.
- * Roles nest: viewer ⊂ operator ⊂ admin. A publisher stands apart, and ops may do everything in every tenant.
+ * Roles nest: viewer ⊂ operator ⊂ admin. A publisher stands apart, and ops may do everything in every tenant. `user`: with
+ * a token for the very user whom the path names.
  */
-export type Access = 'public' | readonly Role[]
+export type Access = 'public' | readonly (Role | 'user')[]
 
 export const TO_PUBLISH = ['publisher', 'admin', 'ops'] as const satisfies Access
 export const TO_READ = ['viewer', 'operator', 'admin', 'ops'] as const satisfies Access
@@ -31,9 +33,14 @@ declare module 'fastify' {
     access?: Access
     /** Open to keys that are bound to a site; those may otherwise only hand off. */
     forSites?: boolean
+    /** Answered for as long as the client stays: not counted as a request that is being answered. */
+    isStream?: boolean
   }
   interface FastifyRequest {
+    /** Whose key it came with; null where it came with none, or with a user's token. */
     caller: Caller | null
+    /** Whose token it came with. */
+    user: UserToken | null
   }
 }
 
@@ -50,6 +57,9 @@ export interface AuthConfig {
   failedKeysBurst: number
 }
 
+/** Requests with one user's tokens, per second and at once. */
+const USER_RATE = { perSecond: 20, burst: 100 }
+
 const MAX_CACHED_KEYS = 10_000
 const KEY_BEGINNING = 12
 
@@ -59,7 +69,7 @@ const KEY_BEGINNING = 12
  */
 export function installAuthentication(
   app: FastifyInstance,
-  { keys, clock, config }: { keys: KeyStore; clock: Clock; config: AuthConfig },
+  { keys, userTokens, clock, config }: { keys: KeyStore; userTokens: UserTokens; clock: Clock; config: AuthConfig },
 ): Authentication {
   const cache = new Map<string, { key: Promise<ApiKey | null>; readAt: number }>()
   const rates = createRateLimiter(clock)
@@ -104,26 +114,52 @@ export function installAuthentication(
     return key
   }
 
+  /** Null where the request brings no user's token, or the path takes none. */
+  function authenticateUser(request: FastifyRequest, access: Access): UserToken | null {
+    if (!access.includes('user')) return null
+    const { userId = '' } = request.params as { userId?: string }
+    const { token } = (request.query ?? {}) as { token?: unknown }
+    // A key never goes into an address, where logs would keep it: only a token does.
+    const given = parseBearer(request.headers.authorization) ?? (typeof token === 'string' ? token : null)
+    const isKey = given === null || (request.headers.authorization !== undefined && !userTokens.isOne(given))
+    if (isKey) return null
+    const user = userTokens.open(given, userId)
+    const suspect = `source ${request.ip}`
+    if (!user || user.expiresAt <= clock.now()) {
+      const isFew = failures.take(suspect, config.failedKeysPerSecond, config.failedKeysBurst)
+      refuseUnless(isFew, 'Too many requests with unknown tokens.')
+      throw new PillarboxError('unauthorized', 'The token is not for this user, or no longer valid.')
+    }
+    const { perSecond, burst } = USER_RATE
+    refuseUnless(rates.take(`${user.tenantId} ${userId}`, perSecond, burst), 'Too many requests of this user.')
+    return user
+  }
+
   app.decorateRequest('caller', null)
+  app.decorateRequest('user', null)
   app.addHook('onRequest', async (request) => {
     if (request.is404) return
-    const { access, forSites } = request.routeOptions.config
+    const { access = [], forSites } = request.routeOptions.config
     if (access === 'public') return
+    request.user = authenticateUser(request, access)
+    if (request.user) {
+      refuseTenantHeader(request)
+      return
+    }
     const key = await authenticate(request)
     if (key.ratePerSecond !== null)
       refuseUnless(rates.take(key.id, key.ratePerSecond, key.ratePerSecond), 'The key’s rate is exceeded.')
-    if (!access?.includes(key.role))
+    if (!access.includes(key.role))
       throw new PillarboxError('forbidden', `A key with the role ${key.role} may not do this.`)
     if (key.site !== null && !forSites)
       throw new PillarboxError('forbidden', 'A key bound to a site may only hand off for that site.')
-    if (request.headers['x-tenant-id'] !== undefined)
-      throw new PillarboxError('bad_request', 'The tenant comes from the key, never from a header.')
+    refuseTenantHeader(request)
     request.caller = { key, actor: `key:${key.name}` }
   })
   // After validation, so that the name is known to be a declared parameter.
   app.addHook('preHandler', async (request) => {
     const { tenantId } = (request.query ?? {}) as { tenantId?: unknown }
-    if (tenantId !== undefined && request.caller && request.caller.key.role !== 'ops')
+    if (tenantId !== undefined && (request.user || (request.caller && request.caller.key.role !== 'ops')))
       throw new PillarboxError('invalid_query', 'Only an ops key may name a tenant; yours has one.', {
         errors: [{ path: 'tenantId', message: 'may only be given with an ops key' }],
       })
@@ -138,6 +174,11 @@ export function installAuthentication(
         )
     },
   }
+}
+
+function refuseTenantHeader({ headers }: FastifyRequest): void {
+  if (headers['x-tenant-id'] !== undefined)
+    throw new PillarboxError('bad_request', 'The tenant comes from the key, never from a header.')
 }
 
 export function callerOf(request: FastifyRequest): Caller {

@@ -1,38 +1,32 @@
 import { type Static, Type } from 'typebox'
-import { fieldProblems, unknownSettings } from '../channels/fields.ts'
 import { openAccount } from '../dispatch/account-book.ts'
 import { ChannelName, JsonObject, Line, Nullable } from '../intake/body-fields.ts'
-import { ACCOUNT_STATUSES, DEFAULT_BREAKER, type Pace, SLOWEST_PER_SECOND } from '../model/account.ts'
+import { ACCOUNT_STATUSES, DEFAULT_BREAKER } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
 import { formatDuration, parseDuration } from '../model/duration.ts'
-import { type FieldError, isPillarboxError, PillarboxError } from '../model/errors.ts'
+import { isPillarboxError, PillarboxError } from '../model/errors.ts'
 import { parseRetry, storedRetry } from '../model/retry.ts'
 import { openAccountSecrets, sealAccountSecrets } from '../security/account-secrets.ts'
+import { makeToken } from '../security/keys.ts'
 import { redact } from '../security/redact.ts'
 import type { StoredAccount } from '../store/store.ts'
-import { callerOf, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
+import { createAccountChecks } from './account-checks.ts'
+import { PaceJson, paceOf, shownPace } from './account-pace.ts'
+import { type Caller, callerOf, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { ForOps, Id, idParameter, notFound, PageSchema, Paging, pageOf, Query, WarningSchema } from './schemas.ts'
-
-/** WhatsApp's messaging tiers as paces: 60, 500, 2,000 and 3,000 messages a minute. */
-const TIERS = {
-  TIER_1: { perSecond: 1, burst: 1 },
-  TIER_2: { perSecond: 8.3, burst: 9 },
-  TIER_3: { perSecond: 33.3, burst: 34 },
-  TIER_4: { perSecond: 50, burst: 50 },
-  UNLIMITED: { perSecond: 100, burst: 100 },
-} as const satisfies Record<string, Pace>
-type Tier = keyof typeof TIERS
-
-const PaceJson = Type.Object(
-  {
-    perSecond: Type.Optional(Type.Number({ minimum: SLOWEST_PER_SECOND, maximum: 100_000 })),
-    burst: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-    tier: Type.Optional(Type.Enum(Object.keys(TIERS) as Tier[])),
-  },
-  { additionalProperties: false, description: 'Either perSecond (and burst), or a WhatsApp tier.' },
-)
-type PaceJson = Static<typeof PaceJson>
+import {
+  ForOps,
+  Id,
+  idParameter,
+  invalidBody,
+  notFound,
+  PageSchema,
+  Paging,
+  pageOf,
+  Query,
+  WarningSchema,
+} from './schemas.ts'
+import { webhookPath } from './webhooks.ts'
 
 const BreakerJson = Type.Object(
   {
@@ -64,6 +58,11 @@ const changeable = {
   pace: Type.Optional(Nullable(PaceJson)),
   retry: Type.Optional(RetryPolicyJson),
   onUnknown: Type.Optional(Type.Enum(['resend', 'hold'])),
+  onUndeliverable: Type.Optional(
+    Type.Enum(['fail', 'park'], {
+      description: 'What becomes of a notification whose address the vendor finds undeliverable. Kept in the settings.',
+    }),
+  ),
   breaker: Type.Optional(Nullable(BreakerJson)),
   priority: Type.Optional(Type.Integer({ minimum: -1_000, maximum: 1_000, description: 'Lower goes first.' })),
 }
@@ -96,10 +95,17 @@ const AccountJson = Type.Object({
   pace: Nullable(PaceJson),
   retry: Type.Unknown(),
   onUnknown: Type.String(),
+  onUndeliverable: Type.Enum(['fail', 'park']),
   breaker: Type.Object({ failures: Type.Integer(), resetAfter: Type.String() }),
   priority: Type.Integer(),
   status: Type.Enum([...ACCOUNT_STATUSES]),
   statusReason: Nullable(Type.String()),
+  webhookUrl: Nullable(
+    Type.String({
+      description:
+        'Where the vendor sends its receipts to. Null where it sends none, and where the address holds a token and the key is no admin’s.',
+    }),
+  ),
   warnings: Type.Array(WarningSchema),
   createdAt: Type.String({ format: 'date-time' }),
   updatedAt: Type.String({ format: 'date-time' }),
@@ -115,7 +121,8 @@ const VERIFY_MS = 20_000
 
 /** `/api/channel-accounts`: a tenant's credentials, pace and retry policy per provider. */
 export function channelAccountRoutes(app: App, context: Context): void {
-  const { store, ids, seal, registry, accounts, nudge, clock } = context
+  const { store, ids, seal, registry, accounts, nudge, clock, config, receivers, receiptSources } = context
+  const checks = createAccountChecks(context)
 
   app.route({
     method: 'POST',
@@ -131,23 +138,24 @@ export function channelAccountRoutes(app: App, context: Context): void {
     async handler(request, reply) {
       const tenantId = await tenantOf(request, store)
       const { body } = request
-      refuseUnknownProvider(body.channel, body.provider)
-      const secrets = mergeSecrets({}, body.secrets)
-      refuseWrongFields(body.channel, body.provider, body.settings ?? {}, Object.keys(secrets))
+      checks.refuseUnknownProvider(body.channel, body.provider)
+      const secrets = withToken(body.channel, body.provider, mergeSecrets({}, body.secrets))
+      const settings = settingsOf(body)
+      checks.refuseWrongFields(body, { settings, newSecrets: secrets, secretNames: Object.keys(secrets) })
       const id = ids()
       const account: Omit<StoredAccount, 'createdAt' | 'updatedAt'> = {
         id,
         tenantId,
         channel: body.channel,
         provider: body.provider,
-        ...replaceable(body),
+        ...replaceable(body, checks.isTiered(body)),
         ...sealAccountSecrets(seal, { tenantId, id }, secrets),
         status: body.status ?? 'active',
         statusReason: body.status === 'suspended' ? `suspended by ${callerOf(request).actor}` : null,
       }
       if (!(await store.accounts.insert(account))) throw nameTaken()
-      accounts.forget(tenantId)
-      return reply.status(201).send(shown(await found(tenantId, id)))
+      forget(tenantId)
+      return reply.status(201).send(await saved(await found(tenantId, id), callerOf(request)))
     },
   })
 
@@ -176,7 +184,8 @@ export function channelAccountRoutes(app: App, context: Context): void {
           (status === undefined || account.status === status),
       )
       const page = pageOf(wanted, { limit, ...(cursor !== undefined && { cursor }) })
-      return { items: page.items.map(shown), nextCursor: page.nextCursor }
+      const caller = callerOf(request)
+      return { items: page.items.map((account) => shown(account, caller)), nextCursor: page.nextCursor }
     },
   })
 
@@ -187,7 +196,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
     schema: { tags: ['Accounts'], summary: 'One account', querystring: Query(ForOps), response: { 200: AccountJson } },
     async handler(request) {
       const id = idParameter(request)
-      return shown(await found(await tenantOf(request, store), id))
+      return shown(await found(await tenantOf(request, store), id), callerOf(request))
     },
   })
 
@@ -206,7 +215,9 @@ export function channelAccountRoutes(app: App, context: Context): void {
     async handler(request) {
       const id = idParameter(request)
       const tenantId = await tenantOf(request, store)
-      return change(tenantId, id, changesOf(request.body), request.body.secrets, callerOf(request).actor)
+      const current = await found(tenantId, id)
+      const changes = changesOf(request.body, current, checks.isTiered(current))
+      return change(current, changes, request.body.secrets, callerOf(request))
     },
   })
 
@@ -232,8 +243,11 @@ export function channelAccountRoutes(app: App, context: Context): void {
       const { channel, provider, secrets } = request.body
       const current = await found(tenantId, id)
       if (current.channel !== channel || current.provider !== provider)
-        throw invalid([{ path: current.channel === channel ? '/provider' : '/channel', message: 'cannot be changed' }])
-      return change(tenantId, id, replaceable(request.body), secrets, callerOf(request).actor)
+        throw invalidBody([
+          { path: current.channel === channel ? '/provider' : '/channel', message: 'cannot be changed' },
+        ])
+      const changes = replaceable(request.body, checks.isTiered(current))
+      return change(current, changes, secrets, callerOf(request))
     },
   })
 
@@ -256,7 +270,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
         throw new PillarboxError('in_use', 'Notifications still wait on this account.', { cause: error })
       })
       if (!removed) throw notFound()
-      accounts.forget(tenantId)
+      forget(tenantId)
       return reply.status(204).send(null)
     },
   })
@@ -274,11 +288,12 @@ export function channelAccountRoutes(app: App, context: Context): void {
         const id = idParameter(request)
         const tenantId = await tenantOf(request, store)
         await found(tenantId, id)
-        const { actor } = callerOf(request)
+        const caller = callerOf(request)
+        const { actor } = caller
         await store.accounts.setStatus(id, status, status === 'active' ? null : `suspended by ${actor}`, actor)
-        accounts.forget(tenantId)
+        forget(tenantId)
         nudge('dispatch')
-        return shown(await found(tenantId, id))
+        return shown(await found(tenantId, id), caller)
       },
     })
 
@@ -307,7 +322,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
       const verified = await provider.verify(account, over.signal).finally(() => ended.abort())
       if (verified.isGood && stored.status === 'paused') {
         await store.accounts.setStatus(id, 'active', null, callerOf(request).actor, ['paused'])
-        accounts.forget(tenantId)
+        forget(tenantId)
         nudge('dispatch')
       }
       const detail = verified.isGood ? verified.detail : verified.error
@@ -316,16 +331,23 @@ export function channelAccountRoutes(app: App, context: Context): void {
   })
 
   async function change(
-    tenantId: string,
-    id: string,
+    current: StoredAccount,
     changes: Parameters<typeof store.accounts.update>[2],
     secrets: Record<string, unknown> | undefined,
-    actor: string,
+    caller: Caller,
   ): Promise<Static<typeof AccountJson>> {
-    const current = await found(tenantId, id)
-    const merged = secrets === undefined ? null : mergeSecrets(openAccountSecrets(seal, current), secrets)
-    const names = merged === null ? current.secretNames : Object.keys(merged)
-    refuseWrongFields(current.channel, current.provider, changes.settings ?? current.settings, names)
+    const { tenantId, id } = current
+    const merged =
+      secrets === undefined
+        ? null
+        : withToken(current.channel, current.provider, mergeSecrets(openAccountSecrets(seal, current), secrets))
+    // What was saved under older rules must not keep anybody from changing something else.
+    if (changes.settings !== undefined || merged !== null)
+      checks.refuseWrongFields(current, {
+        settings: changes.settings ?? current.settings,
+        newSecrets: mergeSecrets({}, secrets),
+        secretNames: merged === null ? current.secretNames : Object.keys(merged),
+      })
     const updated = await store.accounts.update(tenantId, id, {
       ...changes,
       ...(merged !== null && sealAccountSecrets(seal, current, merged)),
@@ -333,15 +355,50 @@ export function channelAccountRoutes(app: App, context: Context): void {
     if (!updated) throw notFound()
     // Paused means that the vendor refused what the account had; what it has now deserves a try.
     if ((secrets !== undefined || changes.settings !== undefined) && updated.status === 'paused')
-      await store.accounts.setStatus(id, 'active', null, actor, ['paused'])
-    accounts.forget(tenantId)
+      await store.accounts.setStatus(id, 'active', null, caller.actor, ['paused'])
+    forget(tenantId)
     nudge('dispatch')
-    return shown(await found(tenantId, id))
+    return await saved(await found(tenantId, id), caller)
   }
 
-  function shown(account: StoredAccount): Static<typeof AccountJson> {
-    const { fields } = registry(account.channel, account.provider) ?? {}
-    return accountJson(account, fields ? unknownSettings(fields, account.settings) : [])
+  function shown(account: StoredAccount, caller: Caller): Static<typeof AccountJson> {
+    return accountJson(account, checks.warnings(account), webhookUrl(account, caller))
+  }
+
+  /** The answer to a save, with what whoever saves should know at once. */
+  async function saved(account: StoredAccount, caller: Caller): Promise<Static<typeof AccountJson>> {
+    const json = shown(account, caller)
+    return { ...json, warnings: [...json.warnings, ...(await checks.warningsOfSave(account))] }
+  }
+
+  function webhookUrl(account: StoredAccount, { key }: Caller): string | null {
+    const source = [...receiptSources.values()].find(({ providers }) => providers.includes(account.provider))
+    if (!source) return null
+    const base = config.publicUrl ?? (app.server.listening ? app.listeningOrigin : 'http://127.0.0.1')
+    const url = `${base}${webhookPath(source, account.tenantId)}`
+    // Whoever signs what it sends needs no token in its address.
+    const hasToken = account.secretNames.includes('webhookToken') && !account.secretNames.includes('webhookSecret')
+    if (!hasToken) return url
+    if (!TO_ADMINISTER.some((role) => role === key.role)) return null
+    try {
+      const token = openAccountSecrets(seal, account)['webhookToken'] ?? ''
+      return `${url}?${new URLSearchParams({ token }).toString()}`
+    } catch {
+      return null
+    }
+  }
+
+  /** Vendors that sign nothing get an address that nobody can guess. A token that is taken away is replaced by another. */
+  function withToken(channel: Channel, provider: string, secrets: Record<string, string>): Record<string, string> {
+    const { fields } = registry(channel, provider) ?? {}
+    const isMissing = fields && Object.hasOwn(fields.secrets, 'webhookToken') && !secrets['webhookToken']
+    return isMissing ? { ...secrets, webhookToken: makeToken() } : secrets
+  }
+
+  /** So that what this process remembers of the tenant's accounts is read anew. */
+  function forget(tenantId: string): void {
+    accounts.forget(tenantId)
+    receivers.forget(tenantId)
   }
 
   async function found(tenantId: string, id: string): Promise<StoredAccount> {
@@ -349,49 +406,38 @@ export function channelAccountRoutes(app: App, context: Context): void {
     if (!account) throw notFound()
     return account
   }
-
-  function refuseWrongFields(
-    channel: Channel,
-    provider: string,
-    settings: Record<string, unknown>,
-    secretNames: readonly string[],
-  ): void {
-    const { fields, checkSettings } = registry(channel, provider) ?? {}
-    const errors = [
-      ...(fields ? fieldProblems(fields, settings, secretNames) : []),
-      ...below('/settings', checkSettings?.(settings) ?? []),
-    ]
-    if (errors.length) throw invalid(errors)
-  }
-
-  function refuseUnknownProvider(channel: Channel, provider: string): void {
-    if (registry(channel, provider)) return
-    const known = registry.names(channel)
-    const message = known.length ? `must be one of ${known.join(', ')} for ${channel}` : `does not exist for ${channel}`
-    throw invalid([{ path: '/provider', message }])
-  }
-}
-
-/** Paths of the settings' own, below the body's. */
-function below(pointer: string, errors: readonly FieldError[]): FieldError[] {
-  return errors.map(({ path, message }) => ({
-    path: path.startsWith(pointer) ? path : `${pointer}${path && !path.startsWith('/') ? '/' : ''}${path}`,
-    message,
-  }))
 }
 
 /** Everything that is not given takes its default. */
-function replaceable(body: Omit<AccountBody, 'status'>) {
-  const { name, settings = {}, pace = null, retry = null, onUnknown = 'resend', breaker = null, priority = 0 } = body
-  return { name, settings, pace: paceOf(pace), retry: retryOf(retry), onUnknown, breaker: breakerOf(breaker), priority }
+function replaceable(body: Omit<AccountBody, 'status'>, isTiered: boolean) {
+  const { name, pace = null, retry = null, onUnknown = 'resend', breaker = null, priority = 0 } = body
+  const settings = settingsOf(body)
+  return {
+    name,
+    settings,
+    pace: paceOf({ given: pace, settings, isTiered }),
+    retry: retryOf(retry),
+    onUnknown,
+    breaker: breakerOf(breaker),
+    priority,
+  }
 }
 
-function changesOf(body: AccountChanges) {
-  const { name, settings, pace, retry, onUnknown, breaker, priority } = body
+function changesOf(body: AccountChanges, current: StoredAccount, isTiered: boolean) {
+  const { name, pace, retry, onUnknown, breaker, priority } = body
+  const hasSettings = body.settings !== undefined || body.onUndeliverable !== undefined
+  const settings = hasSettings ? settingsOf(body, current.settings) : undefined
   return {
     ...(name !== undefined && { name }),
     ...(settings !== undefined && { settings }),
-    ...(pace !== undefined && { pace: paceOf(pace) }),
+    ...((pace !== undefined || settings !== undefined) && {
+      pace: paceOf({
+        given: pace,
+        settings: settings ?? current.settings,
+        isTiered,
+        current: current.pace,
+      }),
+    }),
     ...(retry !== undefined && { retry: retryOf(retry) }),
     ...(onUnknown !== undefined && { onUnknown }),
     ...(breaker !== undefined && { breaker: breakerOf(breaker) }),
@@ -399,17 +445,20 @@ function changesOf(body: AccountChanges) {
   }
 }
 
-/** A tier is kept beside the pace it stands for, so that it is shown as it was given. */
-function paceOf(pace: PaceJson | null): (Pace & { tier?: Tier }) | null {
-  if (pace === null) return null
-  const { tier, perSecond, burst } = pace
-  if (tier !== undefined) {
-    if (perSecond !== undefined || burst !== undefined)
-      throw invalid([{ path: '/pace', message: 'takes either a tier or perSecond and burst' }])
-    return { ...TIERS[tier], tier }
-  }
-  if (perSecond === undefined) throw invalid([{ path: '/pace/perSecond', message: 'is required' }])
-  return { perSecond, burst: burst ?? Math.max(1, Math.ceil(perSecond)) }
+/**
+ * The settings to keep, with `onUndeliverable` among them wherever it was given. It is the account's own policy, so other
+ * settings that replace the current ones leave it as it is.
+ */
+function settingsOf(
+  { settings, onUndeliverable }: Pick<AccountChanges, 'settings' | 'onUndeliverable'>,
+  current: Record<string, unknown> = {},
+): Record<string, unknown> {
+  const given = settings ?? current
+  if (onUndeliverable !== undefined && settings?.['onUndeliverable'] !== undefined)
+    if (settings['onUndeliverable'] !== onUndeliverable)
+      throw invalidBody([{ path: '/onUndeliverable', message: 'is not what settings.onUndeliverable says' }])
+  const kept = onUndeliverable ?? given['onUndeliverable'] ?? current['onUndeliverable']
+  return kept === undefined ? given : { ...given, onUndeliverable: kept }
 }
 
 /** Kept as it was given; one that makes no sense is refused. */
@@ -425,7 +474,7 @@ function breakerOf(breaker: Static<typeof BreakerJson> | null): StoredAccount['b
   const { failures = DEFAULT_BREAKER.failures, resetAfter } = breaker ?? {}
   const resetAfterMs = resetAfter === undefined ? DEFAULT_BREAKER.resetAfterMs : parseDuration(resetAfter)
   if (resetAfterMs === null || resetAfterMs < 1_000 || resetAfterMs > 86_400_000)
-    throw invalid([{ path: '/breaker/resetAfter', message: 'must be a duration between PT1S and P1D' }])
+    throw invalidBody([{ path: '/breaker/resetAfter', message: 'must be a duration between PT1S and P1D' }])
   return { failures, resetAfterMs }
 }
 
@@ -438,9 +487,12 @@ function mergeSecrets(current: Record<string, string>, given: Record<string, unk
   return merged
 }
 
-function accountJson(account: StoredAccount, unknown: readonly string[]): Static<typeof AccountJson> {
+function accountJson(
+  account: StoredAccount,
+  warnings: readonly Static<typeof WarningSchema>[],
+  webhookUrl: string | null,
+): Static<typeof AccountJson> {
   const { warning } = storedRetry(account.retry)
-  const pace: PaceJson | null = account.pace
   return {
     id: account.id,
     tenantId: account.tenantId,
@@ -449,32 +501,22 @@ function accountJson(account: StoredAccount, unknown: readonly string[]): Static
     name: account.name,
     settings: account.settings,
     secrets: account.secretNames,
-    pace: pace?.tier === undefined ? pace : { tier: pace.tier },
+    pace: shownPace(account.pace),
     retry: account.retry ?? DEFAULT_RETRY_JSON,
     onUnknown: account.onUnknown,
+    onUndeliverable: account.settings['onUndeliverable'] === 'fail' ? 'fail' : 'park',
     breaker: { failures: account.breaker.failures, resetAfter: formatDuration(account.breaker.resetAfterMs) },
     priority: account.priority,
     status: account.status,
     statusReason: account.statusReason,
-    warnings: [
-      ...(warning === undefined ? [] : [{ code: 'retry_clamped', message: warning }]),
-      ...unknown.map((key) => ({
-        code: 'unknown_setting',
-        key,
-        message: `${account.provider} knows no setting "${key}".`,
-      })),
-    ],
+    webhookUrl,
+    warnings: [...(warning === undefined ? [] : [{ code: 'retry_clamped', message: warning }]), ...warnings],
     createdAt: new Date(account.createdAt).toISOString(),
     updatedAt: new Date(account.updatedAt).toISOString(),
   }
 }
 
 const DEFAULT_RETRY_JSON = { maxAttempts: 5, base: 'PT5S', factor: 2, cap: 'PT5M', jitter: 0.3 }
-
-function invalid(errors: FieldError[]): PillarboxError {
-  const [first] = errors
-  return new PillarboxError('invalid_body', `${first?.path} ${first?.message.replace(/\.$/, '')}.`, { errors })
-}
 
 function nameTaken(): PillarboxError {
   return new PillarboxError('already_exists', 'Another account of this channel has that name.')

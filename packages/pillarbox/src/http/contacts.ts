@@ -7,7 +7,18 @@ import type { Contact, NewContact } from '../store/store.ts'
 import { callerOf, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { asSeenBy } from './masking.ts'
-import { ForOps, Id, idParameter, invalidBody, notFound, PageSchema, Paging, Query } from './schemas.ts'
+import {
+  changedMeanwhile,
+  ForOps,
+  Id,
+  idParameter,
+  invalidBody,
+  notFound,
+  PageSchema,
+  Paging,
+  Query,
+  ReadVersion,
+} from './schemas.ts'
 
 const ContactFields = {
   profileId: Type.Optional(Nullable(Line(1, 200, 'The person’s id in your application.'))),
@@ -21,7 +32,11 @@ const ContactFields = {
 }
 
 const ContactBody = Type.Object(ContactFields, { additionalProperties: false })
-const ContactChanges = Type.Object(ContactFields, { additionalProperties: false, minProperties: 1 })
+const ContactReplacement = Type.Object({ ...ContactFields, ...ReadVersion }, { additionalProperties: false })
+const ContactChanges = Type.Object(
+  { ...ContactFields, ...ReadVersion },
+  { additionalProperties: false, minProperties: 1 },
+)
 type ContactBody = Static<typeof ContactBody>
 
 const text = Nullable(Type.String())
@@ -35,6 +50,7 @@ const ContactJson = Type.Object({
   phone: text,
   email: text,
   locale: text,
+  version: Type.Integer({ description: 'One more with every change.' }),
   createdAt: Type.String({ format: 'date-time' }),
   updatedAt: Type.String({ format: 'date-time' }),
   links: Type.Object({ notifications: Type.String(), conversations: Type.String() }),
@@ -125,13 +141,14 @@ export function contactRoutes(app: App, { store, ids }: Context): void {
       tags: ['People'],
       summary: 'Replace a contact',
       querystring: Query(ForOps),
-      body: ContactBody,
+      body: ContactReplacement,
       response: { 200: ContactJson },
     },
     async handler(request) {
       const id = idParameter(request)
       const tenantId = await tenantOf(request, store)
-      return change(request, tenantId, id, whole(await read(tenantId, request.body)))
+      const { version, ...body } = request.body
+      return change(request, { tenantId, id, version }, whole(await read(tenantId, body)))
     },
   })
 
@@ -149,7 +166,8 @@ export function contactRoutes(app: App, { store, ids }: Context): void {
     async handler(request) {
       const id = idParameter(request)
       const tenantId = await tenantOf(request, store)
-      return change(request, tenantId, id, await read(tenantId, request.body))
+      const { version, ...body } = request.body
+      return change(request, { tenantId, id, version }, await read(tenantId, body))
     },
   })
 
@@ -174,15 +192,21 @@ export function contactRoutes(app: App, { store, ids }: Context): void {
 
   async function change(
     request: FastifyRequest,
-    tenantId: string,
-    id: string,
+    { tenantId, id, version }: { tenantId: string; id: string; version: number | undefined },
     changes: ContactBody,
   ): Promise<Static<typeof ContactJson>> {
-    refuseNameless({ ...(await found(tenantId, id)), ...changes })
-    const contact = await people.updateContact(tenantId, id, changes, callerOf(request).actor)
-    if (contact === 'taken') throw identifierTaken()
-    if (!contact) throw notFound()
-    return contactJson(contact, request)
+    for (;;) {
+      const current = await found(tenantId, id)
+      refuseNameless({ ...current, ...changes })
+      const { actor } = callerOf(request)
+      const contact = await people.updateContact(tenantId, id, changes, actor, version ?? current.version)
+      // Whoever names no version wants the change as it is: what was found is judged again, and nobody left nameless.
+      if (contact === 'stale' && version === undefined) continue
+      if (contact === 'stale') throw changedMeanwhile(version)
+      if (contact === 'taken') throw identifierTaken()
+      if (!contact) throw notFound()
+      return contactJson(contact, request)
+    }
   }
 
   async function found(tenantId: string, id: string): Promise<Contact> {

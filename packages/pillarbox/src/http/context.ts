@@ -10,11 +10,17 @@ import type { NotificationIntake } from '../intake/notifications.ts'
 import type { Clock, IdSource, Logger } from '../model/ports.ts'
 import type { Replan } from '../operate/act.ts'
 import type { Resend } from '../operate/resend.ts'
+import type { ReceiptSource } from '../receipts/receipt-source.ts'
+import type { ReceivingAccounts } from '../receipts/receiving-accounts.ts'
+import type { Refusals } from '../receipts/refusals.ts'
 import type { Renderer } from '../render/render.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
+import type { Reach } from '../security/reach.ts'
 import type { Seal } from '../security/seal.ts'
+import type { UserTokens } from '../security/user-token.ts'
 import type { Store, WakeTopic } from '../store/store.ts'
 import type { Authentication } from './auth.ts'
+import type { InboxFeed } from './inbox-feed.ts'
 
 /** A Fastify app whose handlers are typed by their routes' schemas. */
 export type App = FastifyInstance<
@@ -41,6 +47,12 @@ export interface AppDeps {
   /** Secret payload fields and the contents made from them. */
   payloadSeal: PayloadSeal
   readyMade: ReadyCatalogues
+  /** Every vendor that calls back, by the last part of its webhook's path. */
+  receiptSources: ReadonlyMap<string, ReceiptSource>
+  /** Why a host that an account names would not be dialled, for a warning when it is saved. */
+  reach?: Reach
+  /** Tells streams of what happens in inboxes. */
+  inboxFeed: InboxFeed
   /** Reads what the sandbox providers took; absent where there is no sandbox. */
   sandbox?: SandboxReader
   /** Age of the oldest notification or event that is due and waits; null when nothing does. */
@@ -52,6 +64,8 @@ export interface AppDeps {
 export type SandboxReader = (filter: MessageFilter & { limit: number; before?: string }) => SandboxMessage[]
 
 export interface HttpConfig {
+  /** What vendors reach us at, for the addresses of webhooks. Default: null, where the server listens. */
+  publicUrl: string | null
   /** Largest body of most routes, in bytes. Default: 1 MiB. */
   bodyLimitBytes: number
   /** Largest body where a body is a list, or a catalogue, in bytes. Default: 4 MiB. */
@@ -68,9 +82,19 @@ export interface HttpConfig {
   keepAliveTimeoutMs: number
   /** How long an answer may take. Default: 30 s. */
   handlerTimeoutMs: number
+  /** Origins whose pages may call the inbox; `*`: any. Default: none. */
+  inboxOrigins: readonly string[]
+  /** Streams of inboxes open at the same time; more are turned away with 503. Default: 1,000. */
+  maxInboxStreams: number
+  /** Of one user; more are turned away with 429. Default: 8. */
+  maxInboxStreamsPerUser: number
+  /** A stream with nothing to say says so this often, before anybody on the way takes it for dead. Default: 15 s. */
+  inboxBeatMs: number
+  /** A client of a stream that takes nothing for so long is let go. Default: 10 s. */
+  slowReaderMs: number
   /** How long a key's record is believed: a revocation acts everywhere within this time. Default: 2 s. */
   keyCacheMs: number
-  /** Requests with unknown keys, per source and per beginning of the key. Default: 100 per second. */
+  /** Requests with unknown keys, per source and per beginning of the key, and forged callbacks. Default: 100 per second. */
   failedKeysPerSecond: number
   /** How many of them at once. Default: 1,000. */
   failedKeysBurst: number
@@ -83,6 +107,7 @@ export interface HttpConfig {
 }
 
 export const DEFAULT_HTTP_CONFIG: HttpConfig = {
+  publicUrl: null,
   bodyLimitBytes: 1_048_576,
   batchBodyLimitBytes: 4_194_304,
   maxInFlight: 1_000,
@@ -91,6 +116,11 @@ export const DEFAULT_HTTP_CONFIG: HttpConfig = {
   connectionTimeoutMs: 60_000,
   keepAliveTimeoutMs: 65_000,
   handlerTimeoutMs: 30_000,
+  inboxOrigins: [],
+  maxInboxStreams: 1_000,
+  maxInboxStreamsPerUser: 8,
+  inboxBeatMs: 15_000,
+  slowReaderMs: 10_000,
   keyCacheMs: 2_000,
   failedKeysPerSecond: 100,
   failedKeysBurst: 1_000,
@@ -102,7 +132,10 @@ export const DEFAULT_HTTP_CONFIG: HttpConfig = {
 /** What the routes share: the dependencies and the stages made from them. */
 export interface Context extends AppDeps {
   authentication: Authentication
+  userTokens: UserTokens
   accounts: AccountDirectory
   events: EventIntake
   notifications: NotificationIntake
+  receivers: ReceivingAccounts
+  refusals: Refusals
 }

@@ -90,6 +90,18 @@ describe('publishing events', () => {
     assert.equal((await publish({ ...EVENT, type: 'booking.moved' })).statusCode, 202)
   })
 
+  it('refuses an event about something else than its type is about, and says what that is', async (t) => {
+    const { f, publish } = await setup(t)
+
+    const answer = await publish({ ...EVENT, entity: { type: 'guest', id: '7' } })
+
+    assert.equal(answer.statusCode, 422)
+    assert.equal(answer.json().code, 'invalid_body')
+    const message = 'must be "booking": that is what events of the type booking.confirmed are about'
+    assert.deepEqual(answer.json().errors, [{ path: '/entity/type', message }])
+    assert.equal(await f.store.events.find('acme', EVENT.id), null)
+  })
+
   it('forgets a type that was removed, here at once and elsewhere within a second', async (t) => {
     const { f, tenant, publish } = await setup(t)
     await publish(EVENT)

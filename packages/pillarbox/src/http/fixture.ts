@@ -10,14 +10,17 @@ import { createContextBook } from '../plan/context-book.ts'
 import { createEventBook } from '../plan/event-book.ts'
 import { createPeopleBook } from '../plan/people.ts'
 import { createResend } from '../plan/resend.ts'
+import { createReceiptSources } from '../receipts/sources.ts'
 import { createRenderer } from '../render/render.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
 import { createSeal } from '../security/seal.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
 import type { ApiKey, Role, Store, WakeTopic } from '../store/store.ts'
+import { systemClock } from '../system.ts'
 import { buildApp } from './app.ts'
 import { type AppDeps, DEFAULT_HTTP_CONFIG, type HttpConfig } from './context.ts'
+import { createInboxFeed } from './inbox-feed.ts'
 
 /** An app over an empty store in memory, with time that only `advance` moves, for the tests of this folder. */
 export interface Fixture {
@@ -51,6 +54,7 @@ export interface AnswerJson {
   action: unknown
   actor: unknown
   added: unknown
+  address: unknown
   approvedAt: unknown
   approvedBy: unknown
   attemptCount: unknown
@@ -59,6 +63,7 @@ export interface AnswerJson {
   backlog: unknown
   body: unknown
   breaker: unknown
+  cause: unknown
   changedBy: unknown
   changes: AnswerJson[]
   channel: unknown
@@ -70,6 +75,7 @@ export interface AnswerJson {
   conversationId: unknown
   correlationId: unknown
   createdAt: string
+  createdBy: unknown
   currency: unknown
   database: unknown
   dateFormat: unknown
@@ -84,12 +90,14 @@ export interface AnswerJson {
   email: string
   entities: unknown
   entity: unknown
+  error: unknown
   errors: { path: string; message: string }[]
   event: AnswerJson
   eventId: unknown
   eventType: unknown
   eventTypes: unknown
   executionId: unknown
+  expiresAt: unknown
   from: unknown
   id: string
   idempotencyKey: string
@@ -116,6 +124,7 @@ export interface AnswerJson {
   nights: unknown
   notificationId: unknown
   notifications: string[]
+  onUndeliverable: unknown
   onUnknown: unknown
   openBreakers: unknown
   openapi: unknown
@@ -128,7 +137,7 @@ export interface AnswerJson {
   progress: unknown
   providerTemplate: unknown
   reason: string
-  receipts: unknown
+  receipts: Record<string, unknown>[]
   recipients: unknown
   region: unknown
   requestId: string
@@ -215,12 +224,25 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     renderer,
     payloadSeal: sealing,
     readyMade: readyCatalogues,
+    inboxFeed: createInboxFeed({ inbox: store.inbox, wake: store.wake, clock: systemClock, logger }),
+    receiptSources: createReceiptSources({
+      outbound: {
+        request: async () => ({ kind: 'failure', code: 'connect_failed', error: 'no way out', hasLeft: false }),
+      },
+      clock,
+      certHosts: [],
+    }),
     version: '0.0.0-test',
     ...options.deps,
     config: { ...DEFAULT_HTTP_CONFIG, ...options.config },
   }
   const app = await buildApp(deps)
-  app.addHook('onClose', () => opened.close())
+  // What closes with the app still needs the store.
+  const closeApp = app.close.bind(app)
+  app.close = (async () => {
+    await closeApp()
+    await opened.close()
+  }) as typeof app.close
   await app.ready()
 
   const key: Fixture['key'] = async ({ name, ...wanted }) =>

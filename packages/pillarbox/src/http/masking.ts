@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { type Address, maskAddress } from '../model/recipient.ts'
+import type { Channel } from '../model/channel.ts'
+import { type Address, addressField, maskAddress } from '../model/recipient.ts'
 import { callerOf } from './auth.ts'
 
 interface Person {
@@ -33,9 +34,26 @@ export function keySeenBy(
     if (!address || cover === undefined) continue
     // As it stands, and as keys write it: without colons of its own.
     for (const written of [address, address.replaceAll('%', '%25').replaceAll(':', '%3A')])
-      key = key.replaceAll(new RegExp(written.replaceAll(/[^\w@]/g, '\\$&'), 'gi'), () => cover)
+      key = covered(key, written, cover)
   }
   return key
+}
+
+/** A lone address, also where a provider's words repeat it. */
+export function addressSeenBy<T extends { channel: Channel; address: string; error: string | null }>(
+  request: FastifyRequest,
+  one: T,
+): T {
+  if (!isViewer(request)) return one
+  const field = addressField(one.channel)
+  const cover = maskAddress({ [field]: one.address })[field] ?? '***'
+  // Vendors leave the plus of a telephone number out.
+  const words = one.error && covered(covered(one.error, one.address, cover), one.address.replace(/^\+/, ''), cover)
+  return { ...one, address: cover, error: words }
+}
+
+function covered(text: string, written: string, cover: string): string {
+  return text.replaceAll(new RegExp(written.replaceAll(/[^\w@]/g, '\\$&'), 'gi'), () => cover)
 }
 
 function isViewer(request: FastifyRequest): boolean {

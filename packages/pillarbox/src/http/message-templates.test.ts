@@ -140,6 +140,22 @@ for (const { engine, open } of ENGINES)
       assert.equal((await call('GET', `/${id}/versions?cursor=x`)).json().code, 'invalid_query')
     })
 
+    it('are changed only as the version that was read, where one is named', async () => {
+      const { call } = await setup()
+      const { id, version } = (await call('POST', '', SMS)).json()
+
+      const answers = await Promise.all(['Hallo', 'Servus'].map((body) => call('PATCH', `/${id}`, { body, version })))
+
+      const [changed, refused] = answers.toSorted((a, b) => a.statusCode - b.statusCode)
+      assert.deepEqual([changed?.statusCode, changed?.json().version], [200, 2])
+      assert.deepEqual([refused?.statusCode, refused?.json().code], [409, 'changed_meanwhile'])
+      assert.deepEqual((await call('GET', `/${id}`)).json(), changed?.json())
+      assert.equal((await call('PUT', `/${id}`, { ...SMS, version: 1 })).statusCode, 409)
+      assert.equal((await call('PUT', `/${id}`, { ...SMS, version: 2 })).json().version, 3)
+      assert.equal((await call('PATCH', `/${id}`, { body: 'Moin' })).json().version, 4)
+      assert.equal((await call('POST', '', { ...SMS, locale: 'fr', version: 1 })).statusCode, 422)
+    })
+
     it('keep the place of another free', async () => {
       const { call } = await setup()
       await call('POST', '', SMS)
@@ -218,6 +234,18 @@ for (const { engine, open } of ENGINES)
       assert.match(unknown[0]?.message ?? '', /guestName/)
       const listed = (await call('GET', '?locale=de')).json()
       assert.deepEqual(listed.items[0]?.warnings, made.warnings)
+    })
+
+    it('warn of a mail without a subject', async () => {
+      const { call } = await setup()
+
+      const { id, warnings } = (await call('POST', '', { ...EMAIL, subject: null })).json()
+      const mended = (await call('PATCH', `/${id}`, { subject: 'Hallo' })).json()
+
+      assert.deepEqual(
+        [warnings, mended.warnings].map((given) => given.map(({ code }) => code)),
+        [['missing_subject'], []],
+      )
     })
 
     it('warn of a channel that the event type is not delivered on', async () => {

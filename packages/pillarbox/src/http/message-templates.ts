@@ -15,7 +15,19 @@ import type { Template, TemplateVersion, Tenant } from '../store/store.ts'
 import { callerOf, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { invalidQuery } from './entity-query.ts'
-import { ForOps, Id, idParameter, invalidBody, notFound, PageSchema, Paging, Query, WarningSchema } from './schemas.ts'
+import {
+  changedMeanwhile,
+  ForOps,
+  Id,
+  idParameter,
+  invalidBody,
+  notFound,
+  PageSchema,
+  Paging,
+  Query,
+  ReadVersion,
+  WarningSchema,
+} from './schemas.ts'
 
 const EventTypeName = Type.String({ pattern: EVENT_TYPE_NAME.source, description: 'One of the tenant’s catalogue.' })
 
@@ -47,6 +59,8 @@ const TemplateBody = Type.Object(
 )
 type TemplateBody = Static<typeof TemplateBody>
 
+const TemplateReplacement = Type.Object({ ...TemplateBody.properties, ...ReadVersion }, { additionalProperties: false })
+
 const TemplateChanges = Type.Object(
   {
     ...place,
@@ -55,6 +69,7 @@ const TemplateChanges = Type.Object(
     ...words,
     body: Type.Optional(words.body),
     isActive: Type.Optional(Type.Boolean()),
+    ...ReadVersion,
   },
   { additionalProperties: false, minProperties: 1 },
 )
@@ -221,14 +236,15 @@ export function messageTemplateRoutes(app: App, context: Context): void {
       summary: 'Replace a template',
       description: 'What is not given takes its default. What is scheduled or parked is rendered with the new version.',
       querystring: Query(ForOps),
-      body: TemplateBody,
+      body: TemplateReplacement,
       response: { 200: TemplateJson },
     },
     async handler(request) {
       const tenant = await tenantFor(request)
       const { id } = await found(request, tenant.id)
-      const fields = whole(request.body, tenant)
-      return update(request, tenant.id, id, fields, await checked(tenant.id, fields))
+      const { version, ...body } = request.body
+      const fields = whole(body, tenant)
+      return update(request, { tenantId: tenant.id, id, version }, fields, await checked(tenant.id, fields))
     },
   })
 
@@ -246,14 +262,15 @@ export function messageTemplateRoutes(app: App, context: Context): void {
     async handler(request) {
       const tenantId = await tenantOf(request, store)
       const current = await found(request, tenantId)
-      const changes = changesOf(request.body)
+      const { version, ...body } = request.body
+      const changes = changesOf(body)
       refuseUnreadable(renderer, { ...current, ...changes })
       // One whose event type has left the catalogue can still be corrected, or switched off.
       const eventType =
         changes.eventType === undefined
           ? await store.catalogue.eventType(tenantId, current.eventType)
           : await eventTypeOf(store, tenantId, changes.eventType)
-      return update(request, tenantId, current.id, changes, eventType)
+      return update(request, { tenantId, id: current.id, version }, changes, eventType)
     },
   })
 
@@ -405,12 +422,12 @@ export function messageTemplateRoutes(app: App, context: Context): void {
 
   async function update(
     request: FastifyRequest,
-    tenantId: string,
-    id: string,
+    { tenantId, id, version }: { tenantId: string; id: string; version: number | undefined },
     changes: Partial<TemplateFields>,
     eventType: EventType | null,
   ): Promise<Static<typeof TemplateJson>> {
-    const updated = await templates.update(tenantId, id, changes, callerOf(request).actor)
+    const updated = await templates.update(tenantId, id, changes, callerOf(request).actor, version)
+    if (updated === 'stale') throw changedMeanwhile(version)
     if (updated === 'taken') throw placeTaken()
     if (!updated) throw notFound()
     return json(updated, eventType)

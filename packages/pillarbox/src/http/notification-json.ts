@@ -131,6 +131,9 @@ const ReceiptJson = Type.Object({
   receivedAt: Type.String({ format: 'date-time' }),
   provider: Type.String(),
   providerMessageId: Type.String(),
+  recipient: Nullable(Type.String({ description: 'Of a message to several: whom this is about.' })),
+  code: text,
+  error: text,
 })
 
 export const ScheduleJson = Type.Object({
@@ -234,8 +237,9 @@ export function notificationJson(
   }
 }
 
-/** A member of a list is reached by email, or by telephone. */
+/** A member of a list is reached by email, or by telephone. One that a vendor did not name has nothing to hide. */
 function maskTarget(target: string): string {
+  if (target === 'unknown') return target
   return (target.includes('@') ? maskAddress({ email: target }).email : maskAddress({ phone: target }).phone) ?? '***'
 }
 
@@ -252,9 +256,14 @@ export function statusJson(view: NotificationView): Static<typeof NotificationSt
   }
 }
 
-export function receiptJson(receipt: ReceiptView): Static<typeof ReceiptJson> {
-  const { at, receivedAt } = receipt
-  return { ...receipt, at: new Date(at).toISOString(), receivedAt: new Date(receivedAt).toISOString() }
+export function receiptJson(receipt: ReceiptView, reveal: boolean): Static<typeof ReceiptJson> {
+  const { at, receivedAt, recipient } = receipt
+  return {
+    ...receipt,
+    at: new Date(at).toISOString(),
+    receivedAt: new Date(receivedAt).toISOString(),
+    recipient: recipient === null || reveal ? recipient : maskTarget(recipient),
+  }
 }
 
 export function attemptJson(attempt: AttemptView): Static<typeof AttemptJson> {

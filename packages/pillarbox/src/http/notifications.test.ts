@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { sampleNotification } from '../../../../test/support/samples.ts'
+import { sampleCompletion, sampleNotification } from '../../../../test/support/samples.ts'
 import type { ReplanAnswer } from '../operate/act.ts'
 import type { NotificationView } from '../store/store.ts'
 import { type Fixture, openFixture, type TestTenant } from './fixture.ts'
@@ -414,6 +414,49 @@ describe('reading notifications', () => {
     )
     const masked = (await f.call(tenant.keys.viewer, 'GET', `${URL}/${id}`)).json()
     assert.equal(masked.to.email, 'a***@example.com')
+  })
+
+  it('shows what the provider said later, and of whom only to those who operate', async (t) => {
+    const { f, tenant, send } = await setup(t)
+    await account(f, tenant)
+    const { id } = (await send(EMAIL)).json()
+    const { accountId: laneId } = await view(f, id)
+    const worker = f.deps.ids()
+    await f.store.workers.register({ id: worker, host: 'host', pid: 1, version: '1', channels: null })
+    const claimed = await f.store.dispatch.claim(worker, [{ laneId: laneId ?? '', limit: 1 }])
+    const claim = claimed.fenced ? undefined : claimed.claims[0]
+    assert.ok(claim)
+    const { notificationId, token, attempt } = claim
+    await f.store.dispatch.complete(worker, [
+      sampleCompletion({ notificationId, laneId: laneId ?? '', token, attempt }),
+    ])
+    const at = Date.UTC(2026, 0, 2)
+    const failure = { reason: 'unreachable', code: '550', error: 'SES reported 550.', to: 'parked' } as const
+    await f.store.receipts.merge({
+      tenantId: 'acme',
+      notificationId: id,
+      provider: 'ses',
+      providerMessageId: 'message-1',
+      kind: 'bounced',
+      recipient: 'alice@example.com',
+      failure,
+      at,
+      next: null,
+    })
+
+    const [receipt] = (await f.call(tenant.keys.operator, 'GET', `${URL}/${id}`)).json().receipts
+    assert.deepEqual(receipt, {
+      kind: 'bounced',
+      at: '2026-01-02T00:00:00.000Z',
+      receivedAt: new Date(f.now()).toISOString(),
+      provider: 'ses',
+      providerMessageId: 'message-1',
+      recipient: 'alice@example.com',
+      code: '550',
+      error: 'SES reported 550.',
+    })
+    const [masked] = (await f.call(tenant.keys.viewer, 'GET', `${URL}/${id}`)).json().receipts
+    assert.equal(masked?.['recipient'], 'a***@example.com')
   })
 
   it('shows the event and schedule it came from, masked for a viewer', async (t) => {

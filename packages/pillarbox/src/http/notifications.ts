@@ -196,7 +196,7 @@ export function notificationRoutes(app: App, context: Context): void {
         idempotencyKey: keySeenBy(request, view),
         content: view.content === null || 'sealed' in view.content ? null : view.content,
         attempts: attempts.map(attemptJson),
-        receipts: receipts.map(receiptJson),
+        receipts: receipts.map((receipt) => receiptJson(receipt, reveal)),
         audit: audit.map((row) => auditJson(row, view)),
         event: event && eventDetailJson(event, reveal),
         schedule: schedule && scheduleJson(schedule),
@@ -304,7 +304,9 @@ const listQuery = entityQuery(
     ),
     possibleDuplicate: Type.Optional(Type.Boolean()),
     stuck: Type.Optional(OnlyTrue('Live, and due for longer than the server’s stuckAfter.')),
-    stale: Type.Optional(OnlyTrue('Sent longer ago than the server’s staleAfter, without a receipt since.')),
+    stale: Type.Optional(
+      OnlyTrue('Sent longer ago than the server’s staleAfter, and nobody has said since what became of it.'),
+    ),
     from: Type.Optional(Type.String({ format: 'date-time' })),
     to: Type.Optional(Type.String({ format: 'date-time' })),
     q: Type.Optional(

@@ -102,6 +102,7 @@ describe('the OpenAPI document', () => {
     })
     const contact = await admin('/api/contacts', { email: 'a@example.test' })
     const list = await admin('/api/recipient-lists', { name: 'team', members: [{ email: 'a@example.test' }] })
+    const suppression = await admin('/api/suppressions', { channel: 'email', address: 'gone@example.test' })
     const booking = { type: 'booking', id: '42' }
     const about = { tenantId: 'acme', contactId: contact, conversation: booking }
     const [person] = await f.store.people.resolve([about], f.deps.ids)
@@ -112,7 +113,13 @@ describe('the OpenAPI document', () => {
       plan: () => ({ kind: 'schedule', scheduleId, dueAt: f.now(), needsApproval: true, cancels: null }),
     })
     await f.call(tenant.keys.admin, 'POST', '/api/notifications', { ...email, entity: booking })
+    const messageId = f.deps.ids()
+    const words = JSON.stringify({ subject: null, text: 'Hi', html: '<p>Hi</p>', data: { a: [1] } })
+    const place = { tenantId: 'acme', table: 'inbox_messages', rowId: messageId }
+    await f.store.inbox.put({ id: messageId, tenantId: 'acme', userId: 'ada', sealed: f.deps.seal.seal(words, place) })
     for (const [path, url] of [
+      ['/api/inbox/{userId}/messages', '/api/inbox/ada/messages'],
+      ['/api/inbox/{userId}/unread-count', '/api/inbox/ada/unread-count'],
       ['/api/message-templates', '/api/message-templates'],
       ['/api/message-templates/{id}', `/api/message-templates/${template}`],
       ['/api/message-templates/{id}/versions', `/api/message-templates/${template}/versions`],
@@ -123,6 +130,8 @@ describe('the OpenAPI document', () => {
       ['/api/recipient-lists', '/api/recipient-lists'],
       ['/api/recipient-lists/{id}', `/api/recipient-lists/${list}`],
       ['/api/recipient-lists/{id}/members', '/api/recipient-lists/team/members'],
+      ['/api/suppressions', '/api/suppressions'],
+      ['/api/suppressions/{id}', `/api/suppressions/${suppression}`],
       ['/api/automation-schedules', '/api/automation-schedules'],
       ['/api/automation-schedules/{id}', `/api/automation-schedules/${scheduleId}`],
       ['/api/communication-logs', '/api/communication-logs?bookingId=42'],
@@ -137,7 +146,8 @@ describe('the OpenAPI document', () => {
     ] as const) {
       const schema = document.paths[path]?.['get']?.responses['200']?.content?.['application/json']?.schema
       const validate = ajv.compile(schema ?? false)
-      const answer = await f.call(tenant.keys.admin, 'GET', url)
+      const key = url.startsWith('/api/inbox/') ? tenant.keys.publisher : tenant.keys.admin
+      const answer = await f.call(key, 'GET', url)
       assert.equal(answer.statusCode, 200, `${path} ${answer.body}`)
       assert.ok(validate(answer.json()), `${path} ${JSON.stringify(validate.errors)}`)
     }

@@ -24,7 +24,11 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: [{ url: '/' }],
-      components: { securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key.' } } },
+      components: {
+        securitySchemes: {
+          key: { type: 'http', scheme: 'bearer', description: 'An API key; a user’s token where user is a role.' },
+        },
+      },
     },
     transform: ({ schema, url, route }) => {
       const { access } = (route.config ?? {}) as { access?: Access }

@@ -11,7 +11,12 @@ for (const { engine, open } of ENGINES) {
 
   async function setup(): Promise<TestTenant> {
     const tenant = await f.tenant(`panel-${++counter}`)
-    const catalogue = { ...CATALOGUE, entities: { booking: 'bookings', trip: 'journeys' } }
+    const { 'booking.confirmed': confirmed } = CATALOGUE.eventTypes
+    const catalogue = {
+      ...CATALOGUE,
+      entities: { booking: 'bookings', trip: 'journeys' },
+      eventTypes: { 'booking.confirmed': confirmed, 'trip.confirmed': { ...confirmed, entity: 'trip' } },
+    }
     const imported = await f.call(tenant.keys.admin, 'PUT', '/api/event-types', catalogue)
     assert.equal(imported.statusCode, 200, imported.body)
     return tenant
@@ -409,7 +414,8 @@ for (const { engine, open } of ENGINES) {
 
     /** An entity that was told something, a while ago. */
     async function happened(tenant: TestTenant, entity: { type: string; id: string }): Promise<void> {
-      const event = { type: 'booking.confirmed', entity, payload: { guestName: 'Ada', guestEmail: 'ada@example.com' } }
+      const payload = { guestName: 'Ada', guestEmail: 'ada@example.com' }
+      const event = { type: `${entity.type}.confirmed`, entity, payload }
       const published = await f.call(tenant.keys.publisher, 'POST', '/api/events', event)
       assert.equal(published.statusCode, 202, published.body)
       const { id } = published.json()

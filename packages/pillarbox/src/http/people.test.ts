@@ -42,6 +42,7 @@ for (const { engine, open } of ENGINES) {
       assert.deepEqual(rest, {
         ...ADA,
         tenantId: tenant.id,
+        version: 1,
         links: {
           notifications: `/api/notifications?contactId=${id}`,
           conversations: `/api/conversations?contactId=${id}`,
@@ -51,6 +52,45 @@ for (const { engine, open } of ENGINES) {
       assert.deepEqual((await call('GET', `/${id}`, undefined, tenant.keys.operator)).json(), made.json())
       const linked = await f.call(tenant.keys.viewer, 'GET', `/api/notifications?contactId=${id}`)
       assert.deepEqual([linked.statusCode, linked.json().items], [200, []])
+    })
+
+    it('are changed only as the version that was read, where one is named', async () => {
+      const { call } = await contacts()
+      const { id, version } = (await call('POST', '', ADA)).json()
+
+      const answers = await Promise.all(
+        ['Ada L.', 'A. Lovelace'].map((name) => call('PATCH', `/${id}`, { name, version })),
+      )
+
+      const [changed, refused] = answers.toSorted((a, b) => a.statusCode - b.statusCode)
+      assert.deepEqual([changed?.statusCode, changed?.json().version], [200, 2])
+      assert.deepEqual([refused?.statusCode, refused?.json().code], [409, 'changed_meanwhile'])
+      assert.match(refused?.json().detail ?? '', /no longer at version 1/)
+      assert.deepEqual((await call('GET', `/${id}`)).json(), changed?.json())
+      assert.equal((await call('PUT', `/${id}`, { ...ADA, version: 1 })).statusCode, 409)
+      assert.equal((await call('PUT', `/${id}`, { ...ADA, version: 2 })).json().version, 3)
+      assert.equal((await call('PATCH', `/${id}`, { version: 0 })).statusCode, 422)
+      assert.equal((await call('POST', '', { profileId: 'p-9', version: 1 })).statusCode, 422)
+    })
+
+    it('take every change that names no version, and are never left without an identifier', async () => {
+      const { call } = await contacts()
+      const { id } = (await call('POST', '', { profileId: 'p-1', email: 'ada@example.com' })).json()
+
+      const codes = await Promise.all([
+        ...['a', 'b', 'c'].map(async (name) => (await call('PATCH', `/${id}`, { name })).statusCode),
+        ...['profileId', 'email'].map(async (field) => (await call('PATCH', `/${id}`, { [field]: null })).statusCode),
+      ])
+
+      assert.deepEqual(
+        [codes.slice(0, 3), codes.slice(3).toSorted((a, b) => a - b)],
+        [
+          [200, 200, 200],
+          [200, 422],
+        ],
+      )
+      const { profileId, email } = (await call('GET', `/${id}`)).json()
+      assert.ok(profileId !== null || email !== null)
     })
 
     it('keep telephone numbers in E.164 form by the tenant’s region, and emails folded', async () => {

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { PillarboxError } from '../model/errors.ts'
 import type { Resend } from '../operate/resend.ts'
 import { ROLES, type Role } from '../store/store.ts'
+import type { RouteEntry } from './app.ts'
 import { type Answer, CATALOGUE, type Fixture, openFixture, type TestTenant } from './fixture.ts'
 
 /**
@@ -22,6 +23,8 @@ interface Entry {
   isTenantPath?: boolean
   /** What the path names is counted by each tenant for itself: the first is there for everybody. */
   isNumbered?: boolean
+  /** What the path names is there for whoever is named, in each tenant. */
+  isEverybodys?: boolean
 }
 
 let f: Fixture
@@ -120,9 +123,28 @@ const conversation = async (tenant: TestTenant): Promise<Record<string, string>>
 const recipientList = async (tenant: TestTenant): Promise<Record<string, string>> => ({
   id: (await f.call(tenant.keys.admin, 'POST', '/api/recipient-lists', { name: unique(), members: [] })).json().id,
 })
+const suppression = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const body = { channel: 'push', address: unique() }
+  return { id: (await f.call(tenant.keys.admin, 'POST', '/api/suppressions', body)).json().id }
+}
+/** An inbox with a message in it. */
+const inbox = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const [id, userId] = [f.deps.ids(), `of-${tenant.id}`]
+  const place = { tenantId: tenant.id, table: 'inbox_messages', rowId: id }
+  const sealed = f.deps.seal.seal(JSON.stringify({ subject: null, text: 'x', html: null, data: {} }), place)
+  await f.store.inbox.put({ id, tenantId: tenant.id, userId, sealed })
+  return { userId, id }
+}
 const opsKey = async (): Promise<Record<string, string>> => ({
   id: (await f.call(f.opsKey, 'POST', '/ops/keys', { name: unique() })).json().id,
 })
+const webhook = async (tenant: TestTenant): Promise<Record<string, string>> => ({ tenantId: tenant.id })
+const callback = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const body = Buffer.from(unique())
+  await f.store.receipts.keep({ source: 'meta', tenantId: tenant.id, accountIds: [], headers: {}, body })
+  const { items } = await f.store.receipts.callbacks({}, { limit: 1 })
+  return { id: String(items[0]?.id) }
+}
 const tenantPath = async (tenant: TestTenant): Promise<Record<string, string>> => ({ id: tenant.id })
 
 const EMAIL = () => ({ channel: 'email', to: { email: 'a@example.test' }, body: 'x' })
@@ -188,6 +210,10 @@ const ENTRIES: Record<string, Entry> = {
   'DELETE /api/recipient-lists/:id': { path: recipientList, ok: 204 },
   'GET /api/recipient-lists/:id/members': { path: recipientList, ok: 200 },
   'POST /api/recipient-lists/:id/members': { path: recipientList, body: () => ({ members: [] }), ok: 200 },
+  'GET /api/suppressions': { ok: 200 },
+  'POST /api/suppressions': { body: () => ({ channel: 'push', address: unique() }), ok: 201 },
+  'GET /api/suppressions/:id': { path: suppression, ok: 200 },
+  'DELETE /api/suppressions/:id': { path: suppression, ok: 204 },
   'GET /api/event-types': { ok: 200 },
   'GET /api/event-types/:name': { path: eventType, ok: 200 },
   'GET /api/event-types/versions': { ok: 200 },
@@ -209,6 +235,13 @@ const ENTRIES: Record<string, Entry> = {
   'POST /api/channel-accounts/:id/suspend': { path: idleAccount, ok: 200 },
   'POST /api/channel-accounts/:id/verify': { path: idleAccount, ok: 200 },
   'POST /api/channel-accounts/:id/activate': { path: idleAccount, ok: 200 },
+  'GET /api/inbox/:userId/messages': { path: inbox, ok: 200 },
+  'GET /api/inbox/:userId/unread-count': { path: inbox, ok: 200 },
+  'POST /api/inbox/:userId/messages/:id/read': { path: inbox, ok: 200 },
+  'POST /api/inbox/:userId/read-all': { path: inbox, ok: 200 },
+  'DELETE /api/inbox/:userId/messages/:id': { path: inbox, ok: 204 },
+  'GET /api/inbox/:userId/stream': { path: inbox, ok: 200 },
+  'POST /api/inbox/:userId/tokens': { path: inbox, body: () => ({}), ok: 201, isEverybodys: true },
   'POST /api/keys': { body: () => ({ name: unique(), role: 'viewer' }), ok: 201 },
   'GET /api/keys': { ok: 200 },
   'DELETE /api/keys/:keyId': { path: key, ok: 204 },
@@ -231,6 +264,18 @@ const ENTRIES: Record<string, Entry> = {
   'POST /ops/keys': { body: () => ({ name: unique() }), ok: 201 },
   'GET /ops/keys': { ok: 200 },
   'DELETE /ops/keys/:id': { path: opsKey, ok: 204 },
+  // No key opens these: a callback proves itself, or is refused.
+  'GET /api/webhooks/meta/:tenantId': { path: webhook, ok: 403 },
+  'POST /api/webhooks/meta/:tenantId': { path: webhook, ok: 403 },
+  'POST /api/webhooks/interakt/:tenantId': { path: webhook, ok: 403 },
+  'POST /api/webhooks/msg91/:tenantId': { path: webhook, ok: 403 },
+  'POST /api/webhooks/acs/:tenantId': { path: webhook, ok: 403 },
+  'OPTIONS /api/webhooks/acs/:tenantId': { path: webhook, ok: 403 },
+  'POST /api/webhooks/ses': { ok: 403 },
+  'POST /api/webhooks/sns-sms': { ok: 403 },
+  'GET /ops/callbacks': { ok: 200 },
+  'GET /ops/callbacks/refused': { ok: 200 },
+  'POST /ops/callbacks/:id/replay': { path: callback, ok: 202 },
   'GET /ops/outbox': { ok: 200 },
   'POST /ops/outbox/:id/replay': { path: failedEvent, ok: 200 },
   'GET /health': { ok: 200 },
@@ -304,7 +349,7 @@ describe('the route table', () => {
   })
 
   it('answers another tenant’s id exactly like one that never was', async () => {
-    for (const route of f.app.routeTable.filter(({ url }) => url.startsWith('/api/') && url.includes(':'))) {
+    for (const route of f.app.routeTable.filter(isOfTenant)) {
       const name = nameOf(route)
       const theirs = await request(name, 'admin', a, b)
       const parameter = /:(\w+)/.exec(route.url)?.[1] ?? ''
@@ -321,7 +366,7 @@ describe('the route table', () => {
   })
 
   it('keeps an ops key to the tenant it names', async () => {
-    for (const route of f.app.routeTable.filter(({ url }) => url.startsWith('/api/') && url.includes(':'))) {
+    for (const route of f.app.routeTable.filter(isOfTenant)) {
       const name = nameOf(route)
       const theirs = await request(name, 'ops', a, b)
       assert.equal(theirs.statusCode, 404, `${name}: ${theirs.body}`)
@@ -339,7 +384,8 @@ describe('the route table', () => {
   })
 
   it('takes the tenant from the key alone', async () => {
-    for (const route of f.app.routeTable.filter(({ access, url }) => access !== 'public' && url.startsWith('/api/'))) {
+    const routes = f.app.routeTable.filter(({ access, url }) => access !== 'public' && url.startsWith('/api/'))
+    for (const route of routes.filter(isForAdmins)) {
       const name = nameOf(route)
       for (const tenantId of [a.id, b.id]) {
         const named = await request(name, 'admin', a, a, {}, `?tenantId=${tenantId}`)
@@ -373,7 +419,7 @@ describe('the route table', () => {
   })
 
   it('refuses fields and parameters it does not know, on every route', async () => {
-    for (const route of f.app.routeTable) {
+    for (const route of f.app.routeTable.filter(({ url }) => !isWebhook(url)).filter(isForAdmins)) {
       const name = nameOf(route)
       const { method } = route
       const token = route.url.startsWith('/ops') ? f.opsKey : a.keys.admin
@@ -405,6 +451,23 @@ describe('the route table', () => {
     return f.call(role === 'ops' ? f.opsKey : caller.keys[role], method ?? 'GET', to, entry.body?.())
   }
 })
+
+/** What vendors call, who add to it what they like, and prove themselves in their own way. */
+function isWebhook(url: string): boolean {
+  return url.startsWith('/api/webhooks/')
+}
+
+/** The path names something that belongs to a tenant, and is there or is not. */
+function isOfTenant(route: RouteEntry): boolean {
+  const { url } = route
+  if (!url.startsWith('/api/') || !url.includes(':') || isWebhook(url)) return false
+  return isForAdmins(route) && !ENTRIES[nameOf(route)]?.isEverybodys
+}
+
+/** Inboxes are for users and their applications alone, and tested so in inbox.test.ts. */
+function isForAdmins({ access }: RouteEntry): boolean {
+  return access === 'public' || access.includes('admin')
+}
 
 function nameOf({ method, url }: { method: string; url: string }): string {
   return `${method} ${url}`

@@ -5,6 +5,7 @@ import { PillarboxError } from '../model/errors.ts'
 import { maskAddress } from '../model/recipient.ts'
 import { callerOf, scopeOf, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
+import { foreignCursor } from './cursors.ts'
 import { ForOps, PageSchema, Paging, Query } from './schemas.ts'
 
 const MessageJson = Type.Object({
@@ -46,13 +47,13 @@ export function sandboxRoutes(app: App, { sandbox }: Context): void {
         notificationId: Type.Optional(Type.String({ maxLength: 36 })),
         ...ForOps,
         ...Paging,
-        cursor: Type.Optional(Type.String({ pattern: '^sbx-[0-9]{1,15}$' })),
       }),
       response: { 200: PageSchema(MessageJson) },
     },
     async handler(request) {
       if (!sandbox) throw new PillarboxError('not_found', 'This server has no sandbox.')
       const { channel, to, notificationId, limit, cursor } = request.query
+      if (cursor !== undefined && !/^sbx-[0-9]{1,15}$/.test(cursor)) throw foreignCursor()
       const found = sandbox({
         tenantId: scopeOf(request),
         limit: limit + 1,

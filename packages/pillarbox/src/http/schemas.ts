@@ -32,6 +32,13 @@ export const WarningSchema = Type.Object({
   message: Type.String(),
 })
 
+/** `version` of a body that changes something: what it is a change of. */
+export const ReadVersion = {
+  version: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'The one you read: 409 changed_meanwhile where it is another by now.' }),
+  ),
+}
+
 const FieldErrorSchema = Type.Object({ path: Type.String(), message: Type.String() })
 
 export const ProblemSchema = Type.Object(
@@ -76,10 +83,20 @@ export function notFound(): PillarboxError {
   return new PillarboxError('not_found', 'There is nothing with this id.')
 }
 
+/** Somebody was faster. */
+export function changedMeanwhile(version: number | undefined): PillarboxError {
+  return new PillarboxError(
+    'changed_meanwhile',
+    `It is no longer at version ${version}: read it again, and repeat your change.`,
+  )
+}
+
 /** The body has the right form, but what it says cannot be. */
 export function invalidBody(errors: FieldError[]): PillarboxError {
   const [first] = errors
-  return new PillarboxError('invalid_body', `${first?.path || 'The body'} ${first?.message}.`, { errors })
+  return new PillarboxError('invalid_body', `${first?.path || 'The body'} ${first?.message.replace(/\.$/, '')}.`, {
+    errors,
+  })
 }
 
 export function isoOrNull(ms: number | null): string | null {

@@ -13,7 +13,7 @@ export function sealingKeyRoutes(app: App, { payloadSeal }: Context): void {
       tags: ['Intake'],
       summary: 'The public key for secrets',
       description:
-        'Given to `sealWith` of the client package by whoever writes events into the host’s own database. It seals and does not open; it changes only with the server’s master key.',
+        'Given to `sealWith` of the client package by whoever writes events into the host’s own database. It seals and does not open; it changes only with the server’s master key, and what was sealed with the former one opens until that is retired.',
       querystring: Query(ForOps),
       response: { 200: Type.Object({ sealingKey: Type.String() }) },
     },

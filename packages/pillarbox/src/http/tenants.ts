@@ -1,11 +1,12 @@
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { Line, LocaleTag, Nullable } from '../intake/body-fields.ts'
 import { provisionTenant } from '../operate/provision.ts'
 import { settingProblems } from '../operate/tenant-settings.ts'
 import type { Tenant } from '../store/store.ts'
 import { callerOf, OPS_ONLY, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { ForOps, invalidBody, notFound, PageSchema, Paging, Query } from './schemas.ts'
+import { ForOps, notFound, PageSchema, Paging, Query } from './schemas.ts'
+import { bodyCheck, withBodyCheck } from './validation.ts'
 
 const settings = {
   region: Type.String({
@@ -78,6 +79,7 @@ export function tenantRoutes(app: App, context: Context): void {
     url: '/ops/tenants',
     config: { access: OPS_ONLY },
     bodyLimit: context.config.batchBodyLimitBytes,
+    validatorCompiler: withSettingsChecked(NewTenant),
     schema: {
       tags: ['Tenants'],
       summary: 'Provision a tenant',
@@ -87,7 +89,6 @@ export function tenantRoutes(app: App, context: Context): void {
     },
     async handler(request, reply) {
       const { id, name, defaultLocale, timeZone = 'UTC', catalogue, ...given } = request.body
-      refuseNonsense(request.body)
       const { tenant, adminKey } = await provisionTenant(
         context,
         { id, name, defaultLocale, timeZone, settings: withSettings({}, given), catalogue },
@@ -126,6 +127,7 @@ export function tenantRoutes(app: App, context: Context): void {
     method: 'PATCH',
     url: '/ops/tenants/:id',
     config: { access: OPS_ONLY },
+    validatorCompiler: withSettingsChecked(TenantChanges),
     schema: {
       tags: ['Tenants'],
       summary: 'Change a tenant’s settings',
@@ -153,6 +155,7 @@ export function tenantRoutes(app: App, context: Context): void {
     method: 'PATCH',
     url: '/api/tenant',
     config: { access: TO_ADMINISTER },
+    validatorCompiler: withSettingsChecked(TenantChanges),
     schema: {
       tags: ['Tenants'],
       summary: 'Change the own tenant’s settings',
@@ -171,7 +174,6 @@ export function tenantRoutes(app: App, context: Context): void {
   }
 
   async function change(id: string, { name, defaultLocale, timeZone, ...given }: TenantChanges) {
-    refuseNonsense({ ...given, ...(defaultLocale && { defaultLocale }), ...(timeZone && { timeZone }) })
     const current = await found(id)
     const tenant = await store.tenants.update(id, {
       ...(name !== undefined && { name }),
@@ -191,9 +193,17 @@ export function tenantParameter(request: { params: unknown }): string {
   return id
 }
 
-function refuseNonsense(given: TenantChanges): void {
-  const problems = settingProblems(given)
-  if (problems.length) throw invalidBody(problems)
+/** What is wrong with the form of a body and with what it says, at once. Where the form is wrong, that is enough. */
+function withSettingsChecked(schema: TSchema): ReturnType<typeof withBodyCheck> {
+  const check = bodyCheck(schema)
+  return withBodyCheck((body) => {
+    const wrong = check(body) ?? []
+    const named = new Set(wrong.map(({ instancePath }) => instancePath))
+    const settings = typeof body === 'object' && body !== null ? body : {}
+    for (const { path, message } of settingProblems(settings))
+      if (!named.has(path)) wrong.push({ keyword: 'setting', instancePath: path, schemaPath: '', params: {}, message })
+    return wrong.length > 0 ? wrong : null
+  })
 }
 
 /** What is named changes, null removes it, the rest stays. */

@@ -27,7 +27,8 @@ export interface Account {
 
 /**
  * `active` sends; `suspended` by an operator: its queued rows stop; `paused` by an authentication failure: its queued
- * rows wait until the credentials are mended.
+ * rows wait until the credentials are mended. Of either, rows move to the next active account of the channel if there is
+ * one.
  */
 export const ACCOUNT_STATUSES = ['active', 'suspended', 'paused'] as const
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number]

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { assertLinear } from '../../../../test/support/linear.ts'
-import { isDeliverable, isEmail, isPhone, isWebhookUrl } from './address.ts'
+import { addressIdentity, isDeliverable, isEmail, isPhone, isWebhookUrl } from './address.ts'
+
+describe('two addresses', () => {
+  it('are one where only the case of an email differs', () => {
+    assert.equal(addressIdentity('email', 'Ada@Example.com'), addressIdentity('email', 'ada@example.com'))
+    for (const channel of ['push', 'in_app', 'webhook', 'sms', 'whatsapp'] as const)
+      assert.equal(addressIdentity(channel, 'Ab'), 'Ab')
+  })
+})
 
 describe('addresses', () => {
   it('knows telephone numbers in E.164', () => {

@@ -16,6 +16,14 @@ export function isDeliverable(channel: Channel, address: string): boolean {
   }
 }
 
+/**
+ * What tells whether two addresses of a channel are one. Servers that give `Ada@` and `ada@` to two people are as good
+ * as extinct; of every other address each character counts.
+ */
+export function addressIdentity(channel: Channel, address: string): string {
+  return channel === 'email' ? address.toLowerCase() : address
+}
+
 /** E.164 in ASCII digits. Given on to the provider exactly as it stands. */
 export function isPhone(text: string): boolean {
   return /^\+[1-9][0-9]{6,14}$/.test(text)

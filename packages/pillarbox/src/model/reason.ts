@@ -29,7 +29,7 @@ export const REASONS = {
   content_unreadable: 'Its sealed content cannot be opened with this server’s master key.',
   content_scrubbed: 'Its content held secrets and was removed when it was final; it cannot be sent again.',
   render_failed: 'The template cannot be rendered with this event’s payload.',
-  suppressed: 'The recipient is on the suppression list.',
+  suppressed: 'The address is suppressed on this channel: lift that, then retry.',
   fallback_triggered: 'The channel failed for good and the next channel of the chain took over.',
   cancelled_by_operator: 'An operator cancelled it before it was sent.',
   cancelled_by_event: 'A later event cancelled it before it was sent.',

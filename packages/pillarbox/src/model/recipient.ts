@@ -32,6 +32,12 @@ export function addressOf(channel: Channel, to: Address): string | null {
   return to[FIELD[channel]] || null
 }
 
+/** Whether text can be a user's id: one line of at most 200 characters that can stand in a path, as `.` and `..` cannot. */
+export function isUserId(text: string): boolean {
+  if (text === '.' || text === '..') return false
+  return text.isWellFormed() && /^[^\p{Cc}\u2028\u2029]{1,200}$/u.test(text)
+}
+
 /** Enough to recognise an address one knows, too little to use one that one does not. */
 export function maskAddress(to: Address): Address {
   const masked: Address = { ...to }

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { isEmail } from '../model/address.ts'
+import { addressIdentity, isEmail } from '../model/address.ts'
 
 /**
  * An email address as it is sent to: trimmed, its domain in lower case and in `xn--` form. The part before the @ stays
@@ -15,11 +15,11 @@ export function foldEmail(text: string): string | null {
 }
 
 /**
- * What tells whose address it is. Servers that give `Ada@` and `ada@` to two people are as good as extinct, people who
- * write their own address in two ways are not. Dots and +tags are left alone: they do mean different mailboxes in places.
+ * What tells whose address it is: people write their own in two ways. Dots and +tags are left alone: they do mean
+ * different mailboxes in places.
  */
 export function emailIdentity(folded: string): string {
-  return folded.toLowerCase()
+  return addressIdentity('email', folded)
 }
 
 const MAX_CHARACTERS = 320

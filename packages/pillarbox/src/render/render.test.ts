@@ -251,6 +251,13 @@ describe('HTML', () => {
     assert.deepEqual([body, isHtml], [`<p>Dear ${escaped}</p>`, true])
   })
 
+  it('in the body of an in_app message is as in a mail', () => {
+    const { body, isHtml } = render('<p>Dear {{name}}</p>', { ...hostile, channel: 'in_app' })
+
+    assert.deepEqual([body, isHtml], [`<p>Dear ${escaped}</p>`, true])
+    assert.equal(bodyOf('Dear {{name}}', { ...hostile, channel: 'in_app' }), `Dear ${hostile.context.name}`)
+  })
+
   it('is not made where there is none: plain mails, other channels and subjects stay as they are', () => {
     const { name } = hostile.context
 

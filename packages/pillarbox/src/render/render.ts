@@ -122,7 +122,7 @@ export function createRenderer(): Renderer {
     const rendering: Rendering = { payload, settings: options, work, written: 0, missing }
     const text = (template: string, kind: Kind): string => storable(render(compile(template, kind), rendering))
 
-    const isHtml = channel === 'email' && looksLikeHtml(body)
+    const isHtml = takesHtml(channel) && looksLikeHtml(body)
     const line = subject === null ? null : singleLine(text(subject, 'plain'))
     const words = text(body, isHtml ? 'html' : 'plain')
     const provided =
@@ -199,7 +199,12 @@ function textsOf({ subject, body, providerTemplate }: Words): string[] {
   return [...(subject === null ? [] : [subject]), body, ...liquidTextsOf(providerTemplate)]
 }
 
-/** Whether a mail's body is meant as HTML: it has a tag that ends. Two searches, because one pattern for both takes quadratic time on tags that do not end. */
+/** Whether a template of the channel may be HTML; what is filled into one is escaped. */
+function takesHtml(channel: Channel): boolean {
+  return channel === 'email' || channel === 'in_app'
+}
+
+/** Whether a body is meant as HTML: it has a tag that ends. Two searches, because one pattern for both takes quadratic time on tags that do not end. */
 export function looksLikeHtml(body: string): boolean {
   const start = body.search(/<[a-z]/i)
   return start >= 0 && body.lastIndexOf('>') > start

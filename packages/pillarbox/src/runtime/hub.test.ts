@@ -16,8 +16,8 @@ function setup() {
     },
   })
   const woken: string[] = []
-  void hub.events.wait(1_000).then(() => woken.push('events'))
-  void hub.dispatch.wait(1_000).then(() => woken.push('dispatch'))
+  for (const topic of ['events', 'dispatch', 'receipts', 'inbox'] as const)
+    void hub[topic].wait(1_000).then(() => woken.push(topic))
   const hint = (topic: WakeTopic): void => {
     for (const listener of listeners) listener(topic)
   }
@@ -35,6 +35,9 @@ it('wakes the loop a nudge is for, and tells other processes', async () => {
 
   assert.deepEqual(woken, ['events', 'dispatch'])
   assert.deepEqual(notified, ['events', 'dispatch'])
+  hub.nudge('receipts')
+  await clock.settle()
+  assert.equal(woken.at(-1), 'receipts')
 })
 
 it('wakes the loop another process has a hint for, and does not pass the hint on', async () => {

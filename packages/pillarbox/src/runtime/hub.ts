@@ -9,6 +9,8 @@ import { type Bell, createBell } from './bell.ts'
 export interface Hub {
   readonly events: Bell
   readonly dispatch: Bell
+  readonly receipts: Bell
+  readonly inbox: Bell
   /** Something was committed. `lanes`: which accounts have work, where that is known. */
   nudge(topic: WakeTopic, lanes?: readonly string[]): void
   /** The lanes named since the last call. */
@@ -17,7 +19,12 @@ export interface Hub {
 }
 
 export function createHub(clock: Clock, wake: WakeStore): Hub {
-  const bells = { events: createBell(clock), dispatch: createBell(clock) }
+  const bells = {
+    events: createBell(clock),
+    dispatch: createBell(clock),
+    receipts: createBell(clock),
+    inbox: createBell(clock),
+  }
   const lanes = new Set<string>()
   const unsubscribe = wake.subscribe((topic) => bells[topic].ring())
   return {
