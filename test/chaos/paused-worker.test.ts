@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { systemClock } from '../../packages/pillarbox/src/system.ts'
 import { freshDatabase } from '../postgres/database.ts'
 import { startCommitProxy } from './commit-proxy.ts'
 import { listLive, reckon, untilQuiet } from './oracle.ts'
@@ -7,10 +8,13 @@ import { createRig, ENGINES, type Rig, type Running, until } from './rig.ts'
 import { call, newOrders, openShop, publish, SHOP_CHANNELS } from './shop.ts'
 
 /**
- * Slow calls, so that they can be seen under way; the lease covers them all the same. A beat every 1.25 s, because timers
+ * Slow calls, so that they can be seen under way; the lease covers them all the same. A beat every 1.5 s, because timers
  * of equal length are run together when a stopped process goes on, and the deadline is not to come before the call.
  */
-const SLOW = { PILLARBOX_PROVIDER_TIMEOUT: 'PT1S', PILLARBOX_WORKER_TTL: 'PT5S' }
+const SLOW = { PILLARBOX_PROVIDER_TIMEOUT: 'PT2S', PILLARBOX_WORKER_TTL: 'PT6S' }
+const LATENCY_MS = 1_700
+/** From a claim, which can be seen, to the call, which cannot: what is asked in between takes far less. */
+const TO_THE_CALL_MS = 400
 
 describe('a worker that is silent past its lease and comes back', { concurrency: 3 }, () => {
   for (const engine of ENGINES)
@@ -39,11 +43,12 @@ describe('a worker that is silent past its lease and comes back', { concurrency:
 /** While its calls are under way the worker falls silent; another one takes over and finishes; then it comes back. */
 async function silentPastItsLease(rig: Rig, worker: Running, silence: { begin(): void; end(): void }): Promise<void> {
   const api = await rig.start('api', SLOW)
-  await openShop(api.url, { latencyMs: 800 })
+  await openShop(api.url, { latencyMs: LATENCY_MS })
   const orders = newOrders(10, 'order')
   const calls = orders.length * SHOP_CHANNELS.length
   await publish(api.url, orders)
   await until('calls are under way', 20_000, async () => (await listLive(api.url, ['sending'])).length === calls)
+  await systemClock.sleep(TO_THE_CALL_MS)
 
   silence.begin()
   await rig.start('worker', SLOW)

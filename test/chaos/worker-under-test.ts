@@ -8,6 +8,7 @@ import { loadConfig } from '../../packages/pillarbox/src/config/load.ts'
 import { createEngine } from '../../packages/pillarbox/src/engine.ts'
 import { buildApp } from '../../packages/pillarbox/src/http/app.ts'
 import { DEFAULT_HTTP_CONFIG } from '../../packages/pillarbox/src/http/context.ts'
+import { createInboxFeed } from '../../packages/pillarbox/src/http/inbox-feed.ts'
 import { engineSettings, openStore } from '../../packages/pillarbox/src/pillarbox.ts'
 import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
@@ -69,6 +70,7 @@ const notPartOfThese = async (): Promise<never> => {
 const engine = createEngine({
   store,
   registry,
+  receiptSources: new Map(),
   renderer,
   openSecrets: () => ({}),
   payloadSeal,
@@ -93,6 +95,8 @@ const app = await buildApp({
   replan: notPartOfThese,
   resend: notPartOfThese,
   readyMade: readyCatalogues,
+  receiptSources: new Map(),
+  inboxFeed: createInboxFeed({ inbox: store.inbox, wake: store.wake, clock, logger }),
   config: { ...DEFAULT_HTTP_CONFIG, workerTtlMs: config.workerTtlMs },
   version: 'under test',
 })
