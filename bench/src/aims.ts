@@ -1,6 +1,7 @@
-import { REFERENCE, SQLITE_REFERENCE } from './entries.ts'
+import { BARE, REFERENCE, SQLITE_REFERENCE } from './entries.ts'
 import { type Pick, ratios, type Samples, type Taken, values } from './samples.ts'
 import { median } from './statistics.ts'
+import { PROVIDERS } from './vendor.ts'
 
 /** What is promised of a ratio within one run, or of a plain figure. */
 export interface Aim {
@@ -15,6 +16,7 @@ export interface Aim {
 const rate: Pick = (taken) => taken.rate
 const callP50: Pick = (taken) => taken.fromCall?.p50
 const rss: Pick = (taken) => taken.rssMb?.[0]
+const workerUs: Pick = (taken) => taken.workerUsPerJob
 
 export const AIMS: readonly Aim[] = [
   aim(
@@ -55,6 +57,16 @@ export const AIMS: readonly Aim[] = [
     callP50,
   ),
   atMost('SQLite: memory of a worker after a drain, MB', 160, ['e2', 'pillarbox-sqlite'], null, rss),
+  ...PROVIDERS.flatMap((provider) => {
+    const [own, bare] = [
+      [`providers-${provider}`, 'pillarbox-defaults'],
+      [`providers-${provider}`, BARE],
+    ] as const
+    return [
+      aim(`drain through ${provider} / bare client`, 0.7, own, bare),
+      atMost(`worker CPU through ${provider} / bare client`, 1.5, own, bare, workerUs),
+    ]
+  }),
 ]
 
 function aim(name: string, bound: number, of: Aim['of'], against: Aim['against']): Aim {

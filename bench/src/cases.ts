@@ -7,6 +7,7 @@ import { NOTIFICATIONS_PER_EVENT, type Peer, type PlanVariant } from './peer.ts'
 import { loadPeer } from './registry.ts'
 import { type Quantiles, quantiles, range } from './statistics.ts'
 import type { Report } from './task.ts'
+import type { ProviderName } from './vendor.ts'
 
 /** One measurement; which fields it has depends on the case. */
 export interface Sample {
@@ -22,6 +23,8 @@ export interface Sample {
   peakMb?: number[]
   workerUsPerJob?: number
   serverUsPerJob?: number
+  /** providers: the vendor's, which is not the worker's. */
+  vendorUsPerJob?: number
   statementsPerJob?: number
   lost?: number
   fromCommit?: Quantiles
@@ -127,6 +130,40 @@ export async function plan(
   }
 }
 
+/**
+ * Through a provider to its vendor's loopback server, which is a third process. From `go` until the last result is
+ * committed, or for a bare loop until the last answer.
+ */
+export async function send(
+  entry: Entry,
+  store: string,
+  { provider, count }: { provider: ProviderName; count: number },
+): Promise<Sample> {
+  const peer = await loadPeer(entry.peer)
+  if (!peer.sending) throw new Error(`${entry.peer} sends by no provider`)
+  const vendor = new MeasuredProcess('vendor', { ...entry, peer: 'bare' }, store, { vendor: provider })
+  const destination = { provider, address: await vendor.address() }
+  await peer.create(store, entry.settings)
+  await peer.sending.preload(store, destination, count)
+  await peer.settle(store, entry.settings)
+  const worker = new MeasuredProcess('send', entry, store, { count, destination })
+  const probe = await peer.probe(store, entry.settings)
+  await worker.ready()
+  vendor.send('go')
+  const { isCounted, sum: _sum, ...figures } = await measured([worker], { what: 'finished', count })
+  const isPending = await probe.pending()
+  await probe.close()
+  vendor.send('stop')
+  const { handled: taken = 0, cpuMs: vendorMs = Number.NaN } = await vendor.report()
+  await vendor.exited
+  return {
+    ...figures,
+    vendorUsPerJob: (vendorMs * 1_000) / count,
+    complete: isCounted && !isPending && taken >= count,
+    duplicates: Math.max(0, taken - count),
+  }
+}
+
 type Figures = Pick<
   Sample,
   'ms' | 'rate' | 'others' | 'rssMb' | 'peakMb' | 'workerUsPerJob' | 'serverUsPerJob' | 'statementsPerJob'
@@ -138,11 +175,11 @@ async function measured(
   given: {
     what: 'handled' | 'finished'
     count: number
-    countStatements: boolean
+    countStatements?: boolean
     untilCommitted?: () => Promise<void>
   },
 ): Promise<Figures & { isCounted: boolean; sum(pick: (report: Report) => number | undefined): number }> {
-  const { what, count, countStatements, untilCommitted } = given
+  const { what, count, countStatements = false, untilCommitted } = given
   await Promise.all(workers.map((worker) => worker.ready()))
   await sleep(200)
 

@@ -7,6 +7,7 @@ import { loadPeer } from './registry.ts'
 import { countStatements } from './statement-count.ts'
 import { range } from './statistics.ts'
 import type { Memory, Message, Report, Role, Task } from './task.ts'
+import { startVendor } from './vendor.ts'
 
 const task = JSON.parse(process.argv[2] ?? '{}') as Task
 const peer = await loadPeer(task.peer)
@@ -40,6 +41,8 @@ const roles: Record<Role, () => Promise<void>> = {
       ),
     ),
   plan: () => consume(openPlanner),
+  send: () => consume(openSender),
+  vendor,
   produce,
   work,
   'produce-and-work': produceAndWork,
@@ -109,6 +112,26 @@ async function openPlanner(counts: Counts): Promise<Consumer> {
     counts.handled += events
     counts.finished += notifications
   })
+}
+
+async function openSender(counts: Counts): Promise<Consumer> {
+  if (!peer.sending || !task.destination) throw new Error(`${task.peer} sends by no provider`)
+  return peer.sending.sender(task.store, task.destination, task.count, task.settings, (count) => {
+    counts.finished += count
+  })
+}
+
+/** A vendor's server, in a process of its own so that its work is nobody else's. */
+async function vendor(): Promise<void> {
+  if (!task.vendor) throw new Error('which vendor?')
+  const server = await startVendor(task.vendor)
+  const [go, stop] = [message('go'), message('stop')]
+  send({ type: 'ready', address: server.address })
+  await go
+  const cpu = process.cpuUsage()
+  await stop
+  report({ handled: server.taken(), cpuMs: cpuMsSince(cpu), ...memory() })
+  await server.close()
 }
 
 async function produce(): Promise<void> {

@@ -13,14 +13,17 @@ export interface Entry {
 
 /**
  * e1: enqueueing. e2: draining what is ready to be sent, with one process; e2x2: with two. e2e: events through planning
- * and rendering to sent. plan: events through planning to queued. e3: latency. e4: drain and latency on grown tables. cost: statements and memory.
+ * and rendering to sent. plan: events through planning to queued. providers: draining through real providers to vendors'
+ * loopback servers. e3: latency. e4: drain and latency on grown tables. cost: statements and memory.
  */
-export const CASES = ['e1', 'e2', 'e2x2', 'e2e', 'plan', 'e3', 'e4', 'cost'] as const
+export const CASES = ['e1', 'e2', 'e2x2', 'e2e', 'plan', 'providers', 'e3', 'e4', 'cost'] as const
 export type Case = (typeof CASES)[number]
 
 /** What ratios are taken against, within one round. */
 export const REFERENCE = 'raw-pg-c2'
 export const SQLITE_REFERENCE = 'sqlite-full'
+/** What providers are measured against: the vendor's own client in a loop. */
+export const BARE = 'bare'
 
 /** Room for whole claims of 500, as the raw reference takes them: one lane gets half of the slots. */
 const LARGE_BATCHES = { slotsPerChannel: 2_000, claimRows: 500, planRows: 500 }
@@ -57,7 +60,7 @@ export const ENTRIES: readonly Entry[] = [
     id: 'pillarbox-defaults',
     peer: 'pillarbox',
     settings: {},
-    cases: ['e2', 'e2x2', 'e2e', 'cost'],
+    cases: ['e2', 'e2x2', 'e2e', 'providers', 'cost'],
     nodeFlags: AS_SHIPPED,
   },
   {
@@ -92,4 +95,13 @@ export const ENTRIES: readonly Entry[] = [
     cases: ['e1', 'e2', 'e2e', 'plan', 'e3', 'e4', 'cost'],
     nodeFlags: AS_SHIPPED,
   },
+  {
+    id: 'pillarbox-sqlite-defaults',
+    peer: 'pillarbox-sqlite',
+    settings: {},
+    cases: ['providers'],
+    nodeFlags: AS_SHIPPED,
+  },
+  { id: BARE, peer: 'bare', settings: {}, cases: ['providers'], nodeFlags: AS_SHIPPED },
+  { id: 'bare-http', peer: 'bare-http', settings: {}, cases: ['providers'], nodeFlags: AS_SHIPPED },
 ]

@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { Entry } from './entries.ts'
 import { COMPILE_CACHE, ROOT } from './environment.ts'
 import type { Message, Report, Role, Task } from './task.ts'
+import type { VendorAddress } from './vendor.ts'
 
 const LIMIT_MS = 300_000
 
@@ -72,6 +73,13 @@ export class MeasuredProcess {
   /** Resolves once it is connected and waits for `go`. */
   async ready(): Promise<void> {
     await this.#message('ready')
+  }
+
+  /** Of a vendor: where it listens. */
+  async address(): Promise<VendorAddress> {
+    const { address } = (await this.#message('ready')) as Message & { type: 'ready' }
+    if (!address) throw new Error('only a vendor has an address')
+    return address
   }
 
   async report(): Promise<Report> {

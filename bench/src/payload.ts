@@ -23,3 +23,12 @@ export function payload(i: number): Payload {
   made.vars.text = FILL.slice(0, Math.max(0, BYTES - JSON.stringify(made).length))
   return made
 }
+
+/** What a template makes of it. */
+export function wordsOf(i: number): { subject: string; body: string } {
+  const { to, vars } = payload(i)
+  return {
+    subject: `Your order ${vars.order}`,
+    body: `Dear ${vars.name}, ${vars.text} This message went to ${to}.`,
+  }
+}

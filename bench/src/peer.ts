@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { EngineSettings } from '../../packages/pillarbox/src/engine.ts'
 import type { Payload } from './payload.ts'
+import type { ProviderName, VendorAddress } from './vendor.ts'
 
 /** What every measured engine, and every raw reference, implements. */
 export interface Peer {
@@ -23,6 +24,29 @@ export interface Peer {
   consumer(store: string, handler: Handler, settings: Settings, finished: (count: number) => void): Promise<Consumer>
   /** What turns events into messages, by itself. */
   planning?: Planning
+  /** Sending by way of a provider to its vendor's loopback server. */
+  sending?: Sending
+}
+
+/** Where messages go. */
+export interface Destination {
+  provider: ProviderName
+  address: VendorAddress
+}
+
+export interface Sending {
+  /** Those it can send by. */
+  providers: readonly ProviderName[]
+  /** Puts messages that are ready to be sent into an empty store, and the account they are sent with. */
+  preload(store: string, destination: Destination, count: number): Promise<void>
+  /** Sends `count` messages; `finished` hears of those that are over: answered, and recorded where that is its business. */
+  sender(
+    store: string,
+    destination: Destination,
+    count: number,
+    settings: Settings,
+    finished: (count: number) => void,
+  ): Promise<Consumer>
 }
 
 /**

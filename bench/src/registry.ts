@@ -1,6 +1,16 @@
 import type { Peer } from './peer.ts'
 
-export const PEERS = ['raw-pg', 'sqlite', 'pillarbox', 'pillarbox-sqlite', 'pg-boss', 'graphile', 'bullmq'] as const
+export const PEERS = [
+  'raw-pg',
+  'sqlite',
+  'pillarbox',
+  'pillarbox-sqlite',
+  'pg-boss',
+  'graphile',
+  'bullmq',
+  'bare',
+  'bare-http',
+] as const
 export type PeerName = (typeof PEERS)[number]
 
 /** Loaded when needed, so that a measured process holds only the engine it measures. */
@@ -20,5 +30,9 @@ export async function loadPeer(name: PeerName): Promise<Peer> {
       return (await import('./peers/graphile.ts')).graphile
     case 'bullmq':
       return (await import('./peers/bullmq.ts')).bullmq
+    case 'bare':
+      return (await import('./peers/bare.ts')).bare
+    case 'bare-http':
+      return (await import('./peers/bare.ts')).bareHttp
   }
 }

@@ -2,9 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { AIMS, measured } from './aims.ts'
-import { ENTRIES, REFERENCE, SQLITE_REFERENCE } from './entries.ts'
+import { BARE, ENTRIES, REFERENCE, SQLITE_REFERENCE } from './entries.ts'
 import { PLAN_VARIANTS } from './peer.ts'
 import { cell, ratios, samplesIn, type Taken, values } from './samples.ts'
+import { PROVIDERS } from './vendor.ts'
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
@@ -18,6 +19,7 @@ const lines = [
   ...enqueueing(),
   ...draining(),
   ...planning(),
+  ...sending(),
   ...latency(),
   ...growth(),
   ...errors(),
@@ -73,6 +75,10 @@ function processorTime(name: string, id: string): [string, string] {
   const parts = [(taken: Taken) => taken.workerUsPerJob, (taken: Taken) => taken.serverUsPerJob]
   const inverse = ratios(own, reference, processorUs).map((ratio) => 1 / ratio)
   return [parts.map((part) => cell(values(own, part))).join(' + '), cell(inverse)]
+}
+
+function workerUs(taken: Taken): number | undefined {
+  return taken.workerUsPerJob
 }
 
 function processorUs(taken: Taken): number {
@@ -169,6 +175,42 @@ function planning(): string[] {
       rows.toSorted(([a = ''], [b = '']) => a.localeCompare(b)),
     ),
   ]
+}
+
+/** What an outbox costs on top of the vendor's own client. */
+function sending(): string[] {
+  const head = [
+    'provider',
+    'entry',
+    'notifications/s',
+    'ratio to bare',
+    'worker CPU µs each',
+    'bare / it',
+    'server CPU µs each',
+    'vendor CPU µs each',
+    'RSS MB',
+    '',
+  ]
+  const rows = PROVIDERS.flatMap((provider) => {
+    const name = `providers-${provider}`
+    const bare = samples.of(name, BARE)
+    return ids(name).map((id) => {
+      const own = samples.of(name, id)
+      return [
+        provider,
+        id,
+        cell(values(own, rate)),
+        cell(ratios(own, bare, rate)),
+        cell(values(own, workerUs)),
+        cell(ratios(own, bare, workerUs).map((ratio) => 1 / ratio)),
+        cell(values(own, (taken) => taken.serverUsPerJob)),
+        cell(values(own, (taken) => taken.vendorUsPerJob)),
+        cell(values(own, (taken) => taken.rssMb?.[0])),
+        note(name, id),
+      ]
+    })
+  })
+  return [...title("Providers: drain to the vendors' loopback servers"), ...table(head, rows)]
 }
 
 function latency(): string[] {

@@ -8,7 +8,7 @@ import { enableCompileCache } from 'node:module'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { drain, enqueue, forLatency, latency, plan, type Sample } from './cases.ts'
+import { drain, enqueue, forLatency, latency, plan, type Sample, send } from './cases.ts'
 import { now } from './clock.ts'
 import { CASES, type Case, ENTRIES, type Entry } from './entries.ts'
 import { COMPILE_CACHE, DATA, ROOT, redisAddress } from './environment.ts'
@@ -18,6 +18,7 @@ import { withPostgres } from './postgres-admin.ts'
 import { loadPeer } from './registry.ts'
 import { startServers } from './servers.ts'
 import { sourcesHash } from './sources.ts'
+import { PROVIDERS } from './vendor.ts'
 
 const { values: flags } = parseArgs({
   options: {
@@ -42,6 +43,7 @@ const SIZES = {
   drain: 50_000 * scale,
   /** Notifications. */
   plan: 50_000 * scale,
+  providers: 10_000 * scale,
   latency: Math.max(50, 300 * scale),
   grownDrain: 20_000 * scale,
   finished: 1_000_000 * scale,
@@ -103,6 +105,12 @@ async function oneRound(round: number): Promise<void> {
   for (const entry of taking('plan'))
     for (const variant of PLAN_VARIANTS)
       await sample(`plan-${variant}`, entry, round, () => plan(entry, storeOf(entry), { variant, count: SIZES.plan }))
+  for (const provider of PROVIDERS)
+    for (const entry of taking('providers'))
+      if ((await loadPeer(entry.peer)).sending?.providers.includes(provider))
+        await sample(`providers-${provider}`, entry, round, () =>
+          send(entry, storeOf(entry), { provider, count: SIZES.providers }),
+        )
   for (const entry of taking('e3'))
     await sample('e3', entry, round, () => latency(entry, storeOf(entry), { count: SIZES.latency, gapMs: GAP_MS }))
 }
@@ -221,6 +229,7 @@ function told({
   rssMb,
   workerUsPerJob,
   serverUsPerJob,
+  vendorUsPerJob,
   statementsPerJob,
 }: Sample): string[] {
   return [
@@ -231,6 +240,7 @@ function told({
     workerUsPerJob === undefined
       ? ''
       : `worker ${workerUsPerJob.toFixed(1)} server ${serverUsPerJob?.toFixed(1)} µs, ${rssMb?.join('+')} MB`,
+    vendorUsPerJob === undefined ? '' : `vendor ${vendorUsPerJob.toFixed(1)} µs`,
     statementsPerJob === undefined ? '' : `${statementsPerJob.toFixed(4)} statements`,
     complete === false ? 'INCOMPLETE' : '',
     duplicates ? `${duplicates} DUPLICATES` : '',

@@ -7,7 +7,7 @@ import { ROOT } from './environment.ts'
 export function sourcesHash(): string {
   const hash = createHash('sha256')
   const workspace = path.dirname(ROOT)
-  const files = globSync('packages/{client,pillarbox}/src/**/*.ts', { cwd: workspace }).filter(
+  const files = globSync('packages/{client,pillarbox,vendors}/src/**/*.ts', { cwd: workspace }).filter(
     (file) => !file.endsWith('.test.ts'),
   )
   for (const file of files.toSorted()) hash.update(file).update(readFileSync(path.join(workspace, file)))

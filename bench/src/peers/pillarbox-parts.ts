@@ -1,4 +1,5 @@
-import type { Provider } from '../../../packages/pillarbox/src/channels/channel.ts'
+import type { Provider, ProviderRegistry } from '../../../packages/pillarbox/src/channels/channel.ts'
+import type { OpenSecrets } from '../../../packages/pillarbox/src/dispatch/account-book.ts'
 import { createEngine, type Engine, type EngineSettings } from '../../../packages/pillarbox/src/engine.ts'
 import { parseCatalogue } from '../../../packages/pillarbox/src/model/catalogue-parse.ts'
 import type { Channel } from '../../../packages/pillarbox/src/model/channel.ts'
@@ -8,7 +9,7 @@ import { createIdSource } from '../../../packages/pillarbox/src/runtime/ids.ts'
 import { createPayloadSeal } from '../../../packages/pillarbox/src/security/payload-seal.ts'
 import type { NewNotification, Store } from '../../../packages/pillarbox/src/store/store.ts'
 import { systemClock, systemRandom } from '../../../packages/pillarbox/src/system.ts'
-import { payload } from '../payload.ts'
+import { payload, wordsOf } from '../payload.ts'
 import type { Consumer, Handler, Settings } from '../peer.ts'
 import { range } from '../statistics.ts'
 
@@ -44,14 +45,19 @@ export async function importCatalogue(store: Store, catalogue: unknown): Promise
   await store.catalogue.replace(TENANT, read.catalogue, { document: '{}', actor: 'system', newId })
 }
 
-export async function insertAccount(store: Store, id: string, channel: Channel): Promise<void> {
+export async function insertAccount(
+  store: Store,
+  id: string,
+  channel: Channel,
+  { provider = PROVIDER, settings = {} }: { provider?: string; settings?: Record<string, unknown> } = {},
+): Promise<void> {
   await store.accounts.insert({
     id,
     tenantId: TENANT,
     channel,
-    provider: PROVIDER,
-    name: 'counting',
-    settings: {},
+    provider,
+    name: provider,
+    settings,
     sealedSecrets: null,
     secretNames: [],
     pace: null,
@@ -85,26 +91,27 @@ const CATALOGUE = {
   },
 }
 
-/** What planning makes of `payload(i)`: ready to be sent. */
-function notification(i: number): NewNotification {
+export type Addressed = Pick<NewNotification, 'channel' | 'accountId' | 'provider' | 'to'>
+
+/** To the account that `furnish` makes. */
+function toCounting(i: number): Addressed {
   const { to, vars } = payload(i)
+  return { channel: 'email', accountId: ACCOUNT, provider: PROVIDER, to: { name: vars.name, email: to } }
+}
+
+/** What planning makes of `payload(i)`: ready to be sent. */
+function notification(i: number, addressed: Addressed): NewNotification {
+  const { vars } = payload(i)
   const eventId = newId()
   return {
     id: newId(),
     tenantId: TENANT,
-    idempotencyKey: `${eventId}:${EVENT_TYPE}:email:${TEMPLATE}`,
-    channel: 'email',
-    accountId: ACCOUNT,
-    provider: PROVIDER,
-    to: { name: vars.name, email: to },
+    idempotencyKey: `${eventId}:${EVENT_TYPE}:${addressed.channel}:${TEMPLATE}`,
+    ...addressed,
     contactId: null,
     conversationId: null,
     policy: null,
-    content: {
-      subject: `Your order ${vars.order}`,
-      body: `Dear ${vars.name}, ${vars.text} This message went to ${to}.`,
-      data: {},
-    },
+    content: { ...wordsOf(i), data: {} },
     eventId,
     eventType: EVENT_TYPE,
     scheduleId: newId(),
@@ -127,9 +134,15 @@ function notification(i: number): NewNotification {
 }
 
 /** Ledger and work rows of `count` notifications, due now. */
-export async function preloadNotifications(store: Store, count: number): Promise<void> {
-  for (let from = 0; from < count; from += BATCH)
-    await store.notifications.insert(range(from, Math.min(count, from + BATCH)).map(notification))
+export async function preloadNotifications(
+  store: Store,
+  count: number,
+  address: (i: number) => Addressed = toCounting,
+): Promise<void> {
+  for (let from = 0; from < count; from += BATCH) {
+    const numbers = range(from, Math.min(count, from + BATCH))
+    await store.notifications.insert(numbers.map((i) => notification(i, address(i))))
+  }
 }
 
 /** The configuration's defaults, as `pillarbox.ts` hands them to the engine. */
@@ -153,13 +166,14 @@ export const DEFAULTS: EngineSettings = {
   flushRows: 500,
   flushers: 2,
   configMaxAgeMs: 1_000,
+  pausedHoldMs: 30_000,
 }
 
 /** A worker whose provider counts and answers at once; it honours keys. `finished` hears of committed results. */
 export function openWorker(
   store: Store,
   handler: Handler,
-  { engine: changed = {} }: Settings,
+  settings: Settings,
   finished: (count: number) => void,
 ): { engine: Engine; consumer: Consumer } {
   const provider: Provider = {
@@ -171,6 +185,14 @@ export function openWorker(
       return { kind: 'accepted', providerMessageId: key }
     },
   }
+  return workerWith({ store, registry: () => provider, openSecrets: () => ({}) }, settings, finished)
+}
+
+export function workerWith(
+  { store, registry, openSecrets }: { store: Store; registry: ProviderRegistry; openSecrets: OpenSecrets },
+  { engine: changed = {} }: Settings,
+  finished: (count: number) => void,
+): { engine: Engine; consumer: Consumer } {
   const watched: Store = {
     ...store,
     dispatch: {
@@ -184,9 +206,10 @@ export function openWorker(
   }
   const engine = createEngine({
     store: watched,
-    registry: () => provider,
+    registry,
+    receiptSources: new Map(),
     renderer: createRenderer(),
-    openSecrets: () => ({}),
+    openSecrets,
     payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
     scrub: (text) => text,
     clock: systemClock,

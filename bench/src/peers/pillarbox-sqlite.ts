@@ -17,6 +17,7 @@ import {
   TENANT,
 } from './pillarbox-parts.ts'
 import { planningOn } from './pillarbox-planning.ts'
+import { sendingOn } from './pillarbox-sending.ts'
 import { fileOf, removeFile } from './sqlite.ts'
 
 /** Pillarbox on a SQLite file: synchronous FULL, group commit once per turn of the event loop, as the server opens it. */
@@ -65,6 +66,7 @@ export const pillarboxSqlite: Peer = {
     return consumer
   },
   planning: planningOn((name) => openStore(name)),
+  sending: sendingOn((name) => openStore(name)),
 }
 
 const openStore = (name: string): Promise<Store> =>

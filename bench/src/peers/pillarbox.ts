@@ -18,6 +18,7 @@ import {
   TENANT,
 } from './pillarbox-parts.ts'
 import { planningOn } from './pillarbox-planning.ts'
+import { sendingOn } from './pillarbox-sending.ts'
 
 /** Pillarbox on PostgreSQL, as a host and a worker use it. */
 export const pillarbox: Peer = {
@@ -57,6 +58,7 @@ export const pillarbox: Peer = {
   consumer: async (name, handler, settings, finished) =>
     openWorker(await openStore(name), handler, settings, finished).consumer,
   planning: planningOn((name) => openStore(name)),
+  sending: sendingOn((name) => openStore(name)),
 }
 
 const openStore = (name: string): Promise<Store> => openPostgres({ url: postgresUrl(name), clock: systemClock, logger })
