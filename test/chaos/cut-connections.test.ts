@@ -9,7 +9,7 @@ import { newOrders, openShop, publish, publishUntilAcknowledged, SHOP_CHANNELS }
 const isFull = process.env['PILLARBOX_CHAOS'] === 'full'
 
 /** The product's connections by what they carry, and how many commits of each pass between two cuts. */
-const EVERY = { intake: 4, plan: 3, claim: 3, complete: 3, control: 3 }
+const EVERY = { intake: 4, plan: 3, claim: 3, complete: 3, control: 2, beat: 3 }
 const CUTS_PER_SIDE = isFull ? 12 : 2
 const MOST_ORDERS = isFull ? 3_000 : 600
 

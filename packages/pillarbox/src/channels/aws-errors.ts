@@ -1,4 +1,4 @@
-import type { Rule } from './vendor-answers.ts'
+import { type Rule, ruleOfStatus } from './vendor-answers.ts'
 
 export type ErrorLine = Rule & { words: string }
 
@@ -67,7 +67,6 @@ export function awsRule({ lines, texts }: AwsErrors, { status, code, reason, wor
   if (text) return text
   for (const key of reason === null ? names : [...names.map((name) => `${name}/${reason}`), ...names])
     if (Object.hasOwn(lines, key) && lines[key]) return lines[key]
-  if (status === 429) return { does: 'throttle' }
-  if (status === 401 || status === 403) return { does: 'halt' }
-  return status >= 500 ? { does: 'retry' } : { does: 'fail', reason: 'permanent_refusal' }
+  // With a code of its own, a service that failed has said so.
+  return status >= 500 && code !== String(status) ? { does: 'retry' } : ruleOfStatus(status)
 }

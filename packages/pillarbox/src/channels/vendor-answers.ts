@@ -44,6 +44,17 @@ export function outcomeOf(rule: Rule, code: string, error: string, retryAfterMs?
   }
 }
 
+/**
+ * What a status means by itself, where the vendor has not said anything of its own. 503 is a refusal; any other 5xx may come
+ * from a gateway behind which the message was taken, so nobody knows.
+ */
+export function ruleOfStatus(status: number): Rule {
+  if (status === 401 || status === 403) return { does: 'halt' }
+  if (status === 429) return { does: 'throttle' }
+  if (status === 503) return { does: 'retry' }
+  return status >= 500 ? { does: 'unknown' } : { does: 'fail', reason: 'permanent_refusal' }
+}
+
 /** A call that got no answer: nothing was sent and it may be tried again, or nobody knows. */
 export function outcomeOfFailure({ code, error, hasLeft }: OutboundFailure): Outcome {
   if (hasLeft) return { kind: 'unknown', code, error }

@@ -51,7 +51,7 @@ export async function rotate(deps: RotateDeps, { isDryRun }: { isDryRun: boolean
   )
   deps.write(`done: everything is sealed under master key ${target}\n${describeUnreadable(done)}`)
   deps.write(
-    'next: give applications that seal secrets themselves the new sealing key ("pillarbox keys sealing"). When all of them\nhave it, run "pillarbox keys retire"; until then keep the former key.\n',
+    'next: give applications that seal secrets themselves the new sealing key ("pillarbox keys sealing"). When all of them\nhave it, and no earlier than a day from now, run "pillarbox keys retire"; until then keep the former key.\n',
   )
   return 0
 }
@@ -81,7 +81,9 @@ export async function retire(deps: RotateDeps, { isDryRun }: { isDryRun: boolean
   const configured = deps.config.formerMasterKeys.map(keyIdOf)
   if (configured.length > 0)
     deps.write(`nothing is sealed under ${configured.join(', ')}: clear PILLARBOX_FORMER_MASTER_KEYS\n`)
-  deps.write(`done: only master key ${masterId} is needed\n${describeUnreadable({ ...done, byHosts })}`)
+  deps.write(
+    `done: only master key ${masterId} is needed; servers that run forget the others when they are started again\n${describeUnreadable({ ...done, byHosts })}`,
+  )
   return 0
 }
 

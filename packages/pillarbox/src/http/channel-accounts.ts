@@ -348,11 +348,21 @@ export function channelAccountRoutes(app: App, context: Context): void {
         newSecrets: mergeSecrets({}, secrets),
         secretNames: merged === null ? current.secretNames : Object.keys(merged),
       })
-    const updated = await store.accounts.update(tenantId, id, {
-      ...changes,
-      ...(merged !== null && sealAccountSecrets(seal, current, merged)),
-    })
-    if (!updated) throw notFound()
+    const updated =
+      merged === null
+        ? await store.accounts.update(tenantId, id, changes)
+        : await store.accounts.update(
+            tenantId,
+            id,
+            { ...changes, ...sealAccountSecrets(seal, current, merged) },
+            current,
+          )
+    if (!updated) {
+      // Gone, or somebody else has changed its secrets meanwhile: what they did is not to be undone.
+      const { sealedSecrets } = await found(tenantId, id)
+      if (merged === null || sealedSecrets === current.sealedSecrets) throw notFound()
+      return change(await found(tenantId, id), changes, secrets, caller)
+    }
     // Paused means that the vendor refused what the account had; what it has now deserves a try.
     if ((secrets !== undefined || changes.settings !== undefined) && updated.status === 'paused')
       await store.accounts.setStatus(id, 'active', null, caller.actor, ['paused'])

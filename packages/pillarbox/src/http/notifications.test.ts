@@ -56,6 +56,22 @@ async function view(f: Fixture, id: string): Promise<NotificationView> {
 }
 
 describe('sending a notification', () => {
+  it('goes to the webhook account’s own URL where it names none', async (t) => {
+    const { f, tenant, send } = await setup(t)
+    const hook = { channel: 'webhook', to: {}, body: 'x' }
+    const without = await send(hook)
+    assert.equal(without.statusCode, 422)
+    const settings = { url: 'https://hooks.example.com/in' }
+    await account(f, tenant, { channel: 'webhook', settings })
+
+    const sent = await send(hook)
+    const elsewhere = await send({ ...hook, to: { url: 'https://hooks.example.com/other' } })
+
+    assert.equal(sent.statusCode, 202, sent.body)
+    assert.deepEqual((await view(f, sent.json().id)).to, { url: settings.url })
+    assert.deepEqual((await view(f, elsewhere.json().id)).to, { url: 'https://hooks.example.com/other' })
+  })
+
   it('writes the ledger row as it was given and wakes the dispatcher', async (t) => {
     const { f, tenant, send } = await setup(t)
     const accountId = await account(f, tenant)

@@ -114,6 +114,8 @@ for (const { engine, open } of ENGINES)
       assert.deepEqual(await found({ address: '098765 43210' }), [1, 0])
       assert.deepEqual(await found({ address: '098765 43210', channel: 'sms' }), [0])
       assert.deepEqual(await found({ address: ' ADA@Example.com' }), [2])
+      // As it arrives when somebody forgot to escape the plus sign.
+      assert.deepEqual(await found({ address: ' 919876543210' }), [1, 0])
       // Exactly an address goes before what could also be a telephone number.
       assert.deepEqual(await found({ address: '9876543210' }), [3])
       assert.deepEqual(await found({ address: 'nobody' }), [])

@@ -61,7 +61,11 @@ export function suppressionRoutes(app: App, { store, ids }: Context): void {
       const filters =
         wanted === undefined
           ? [filter]
-          : addressesToLookFor(wanted, await region(tenantId)).map((each) => ({ ...filter, address: each }))
+          : // A plus sign that was not escaped arrives as a space, and no address begins with one.
+            addressesToLookFor(wanted.replace(/^ (?=\d)/, '+'), await region(tenantId)).map((each) => ({
+              ...filter,
+              address: each,
+            }))
       let page: PageOf<Suppression> = { items: [], nextCursor: null }
       for (const each of filters) {
         page = await suppressions.list(tenantId, each, asked)

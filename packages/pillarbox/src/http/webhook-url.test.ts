@@ -85,6 +85,24 @@ describe('the address that a vendor is given', () => {
     assert.equal((await make(META)).webhookUrl, `${url}/api/webhooks/meta/acme`)
   })
 
+  it('has no token that was taken back, whoever else changes secrets at the same time', async (t) => {
+    const { f, keys, make, secretsOf } = await setup(t)
+    const { id } = await make({ ...MSG91, secrets: { authKey: 'a', webhookToken: 'a-token-that-leaked' } })
+    const patches = [{ webhookToken: null }, { authKey: 'k1' }, { authKey: 'k2' }, { authKey: 'k3' }]
+
+    const answers = await Promise.all(
+      patches.map((secrets) => f.call(keys.admin, 'PATCH', `/api/channel-accounts/${id}`, { secrets })),
+    )
+
+    assert.deepEqual(
+      answers.map(({ statusCode }) => statusCode),
+      [200, 200, 200, 200],
+    )
+    const { webhookToken, authKey } = await secretsOf(String(id))
+    assert.notEqual(webhookToken, 'a-token-that-leaked')
+    assert.match(String(authKey), /^k[123]$/)
+  })
+
   it('is none where the vendor calls nobody back', async (t) => {
     const f = await openFixture()
     t.after(() => f.app.close())

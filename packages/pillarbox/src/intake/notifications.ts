@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { withOwnUrl } from '../model/account-choice.ts'
 import { isPhone } from '../model/address.ts'
 import { EVENT_TYPE_NAME } from '../model/catalogue.ts'
 import { CHANNELS, type Channel } from '../model/channel.ts'
@@ -167,7 +168,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     const contacts = await contactsOf(caller.tenantId, bodies)
     for (const [index, body] of bodies.entries()) {
       try {
-        const to = await addressFor(caller.tenantId, body, contacts)
+        const to = await withAccountUrl(caller.tenantId, body, await addressFor(caller.tenantId, body, contacts))
         const problems = [...addressProblems(body.channel, to), ...bodyProblems(body), ...wordsProblems(body)]
         if (body.expand) problems.push({ path: '/expand', message: 'cannot be used in a batch' })
         if (problems.length) throw invalid(problems)
@@ -277,6 +278,12 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     if (!contact) throw invalid([{ path: '/to/contactId', message: 'is not a contact of this tenant' }])
     const { name, phone, email, userId } = contact
     return { ...withoutNulls({ name, phone, email, userId }), ...to, contactId: contact.id }
+  }
+
+  /** Where webhooks go may be the account's to say. */
+  async function withAccountUrl(tenantId: string, body: NotificationBody, to: Address): Promise<Address> {
+    if (to.url !== undefined || !chainOf(body).includes('webhook')) return to
+    return withOwnUrl(to, await accounts.choose(tenantId, 'webhook', to))
   }
 
   async function newNotification(

@@ -23,3 +23,12 @@ export function chooseAccount<A extends Pick<Account, 'channel' | 'provider' | '
   const fit = accounts.filter((account) => account.channel === channel && knowsDevicesOf(account, to.platform ?? ''))
   return fit.find(({ status }) => status === 'active') ?? fit.find(({ status }) => status === 'paused') ?? null
 }
+
+/** The address with the webhook account's own URL, where it names none; a list has none of its own either. */
+export function withOwnUrl(
+  to: Address,
+  account: { channel: Channel; settings: Record<string, unknown> } | null | undefined,
+): Address {
+  const url = account?.channel === 'webhook' ? account.settings['url'] : undefined
+  return to.url !== undefined || to.list !== undefined || typeof url !== 'string' ? to : { ...to, url }
+}

@@ -1,11 +1,11 @@
-import { chooseAccount } from '../model/account-choice.ts'
+import { chooseAccount, withOwnUrl } from '../model/account-choice.ts'
 import type { Channel } from '../model/channel.ts'
 import { fallbackKey } from '../model/idempotency.ts'
 import type { IdSource } from '../model/ports.ts'
 import { isSealedContent, type PayloadSeal } from '../security/payload-seal.ts'
 import type { NewNotification, NotificationView, Store, StoredAccount } from '../store/store.ts'
 import type { EventBook } from './event-book.ts'
-import { targetOf, type Words, type WordsDeps, waysTo, wordsFor } from './words.ts'
+import { atEveryAddress, targetOf, type Words, type WordsDeps, waysTo, wordsFor } from './words.ts'
 
 export interface ChainDeps extends WordsDeps {
   store: Pick<Store, 'notifications' | 'accounts'>
@@ -66,7 +66,7 @@ async function retold(
 ): Promise<Taker | null> {
   const due = await deps.events.open(view.tenantId, view.eventId ?? '')
   if ('kind' in due) return null
-  const addressee = await deps.events.addresseeOf(due, view)
+  const addressee = atEveryAddress(due, await deps.events.addresseeOf(due, view))
   const ways = waysTo(due, addressee, { channels: chain })
   if ('reason' in ways) return null
   for (const { channel, template, account } of ways.usable) {
@@ -93,10 +93,11 @@ async function repeated(
   chain: readonly Channel[],
   id: string,
 ): Promise<Taker | null> {
-  const { tenantId, to, templateId, templateVersion, locale } = view
+  const { tenantId, templateId, templateVersion, locale } = view
   for (const channel of chain) {
+    const account = chooseAccount(await deps.store.accounts.list(tenantId, channel), channel, view.to)
+    const to = withOwnUrl(view.to, account)
     if (targetOf(channel, to) === null) continue
-    const account = chooseAccount(await deps.store.accounts.list(tenantId, channel), channel, to)
     const content = account?.status === 'active' ? contentFor(deps, view, id) : null
     if (!account || !content) continue
     return { channel, account, words: { content, warnings: [] }, to, templateId, templateVersion, locale }

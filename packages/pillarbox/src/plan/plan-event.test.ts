@@ -609,6 +609,17 @@ describe('a paused account', () => {
   })
 })
 
+it('sends to a webhook account’s own URL where the recipient names none', () => {
+  const settings = { url: 'https://hooks.example.com/in' }
+  const hook = storedAccount({ id: 'hook', channel: 'webhook', settings })
+  const type = { recipients: [{ userId: 'user', url: 'hook' }] }
+  const told = (payload: Record<string, unknown>) =>
+    only(plan({ templates: ['webhook'], accounts: [hook], type, event: { payload } })).to
+
+  assert.deepEqual(told({ user: 'u1' }), { userId: 'u1', url: settings.url })
+  assert.deepEqual(told({ user: 'u1', hook: 'https://other.example.com/' }).url, 'https://other.example.com/')
+})
+
 it('sends to a device through the account whose vendor knows it', () => {
   const accounts = ['fcm', 'wns'].map((provider) => storedAccount({ id: provider, provider, channel: 'push' }))
   const planned = plan({

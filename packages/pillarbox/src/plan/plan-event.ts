@@ -6,6 +6,7 @@ import type { DueEvent } from './due-event.ts'
 import type { Addressee } from './people.ts'
 import type { Recipient } from './recipients.ts'
 import {
+  atEveryAddress,
   channelsFor,
   isChain,
   type Obstacle,
@@ -65,8 +66,9 @@ export function nobodyFound(assignment: Assignment): NewNotification {
   })
 }
 
-function planAddressee(assignment: Assignment, addressee: Addressee, told: ToldBook): NewNotification[] {
+function planAddressee(assignment: Assignment, given: Addressee, told: ToldBook): NewNotification[] {
   const { due, wish } = assignment
+  const addressee = atEveryAddress(due, given)
   const ways = waysTo(due, addressee, wish)
   if ('reason' in ways) return [parkedFor(assignment, addressee, ways)]
   const { usable, unusable } = ways

@@ -16,7 +16,7 @@ import {
   wrongForm,
 } from './plan-event.ts'
 import type { Recipient } from './recipients.ts'
-import { isChain, type Obstacle, type Wish, waysTo, wordsFor } from './words.ts'
+import { atEveryAddress, isChain, type Obstacle, type Wish, waysTo, wordsFor } from './words.ts'
 
 export interface ReplanDeps extends PlanTools {
   store: Pick<Store, 'notifications' | 'lists'>
@@ -123,10 +123,11 @@ function placeOf(due: DueEvent, { idempotencyKey, channel }: NotificationView): 
 /** The first way that has words becomes the notification itself; the others are told beside it, or are its chain. */
 function replace(
   assignment: Assignment,
-  addressee: Addressee,
+  given: Addressee,
   notificationId: string,
 ): { replacement: Replacement; others: NewNotification[] } | Obstacle {
   const { due, wish, tools } = assignment
+  const addressee = atEveryAddress(due, given)
   const ways = waysTo(due, addressee, wish)
   if ('reason' in ways) return ways
   const [firstUnusable] = ways.unusable

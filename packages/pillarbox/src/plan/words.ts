@@ -1,4 +1,4 @@
-import { chooseAccount } from '../model/account-choice.ts'
+import { chooseAccount, withOwnUrl } from '../model/account-choice.ts'
 import { isDeliverable } from '../model/address.ts'
 import { CHANNELS, type Channel } from '../model/channel.ts'
 import { bestByLocale } from '../model/locale.ts'
@@ -56,6 +56,13 @@ export function channelsFor({ event, type, context }: DueEvent): readonly Channe
 /** The first that works, and the next when it fails for good; or each of them. */
 export function isChain({ event, type }: DueEvent): boolean {
   return type.delivery.kind === 'fallback' && !event.channels
+}
+
+/** Somebody with all the addresses there are for them: where webhooks go may be the account's to say. */
+export function atEveryAddress(due: DueEvent, addressee: Addressee): Addressee {
+  if (addressee.address.url !== undefined || !channelsFor(due).includes('webhook')) return addressee
+  const account = chooseAccount(due.context.accounts, 'webhook', addressee.address)
+  return { ...addressee, address: withOwnUrl(addressee.address, account) }
 }
 
 /** How somebody can be told of an event: templates, then accounts, then addresses are looked for. */

@@ -42,6 +42,8 @@ export interface ReceiptApplierDeps {
 
 /** Applied side by side: each waits for its own commits. */
 const BATCH = 50
+/** Twice what any vendor puts into one callback. More would keep everybody else's waiting. */
+const MOST_REPORTS = 2_000
 /** What has to wait is looked at after a second, then each time after as long again, but every hour. */
 const FIRST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 3_600_000
@@ -93,7 +95,9 @@ async function applyCallback(deps: ReceiptApplierDeps, callback: StoredCallback)
   const source = sources.get(name)
   // Kept by a newer version perhaps, which also runs somewhere.
   if (!source) logger.warn({ callbackId: id, source: name }, 'this version cannot read callbacks of that source')
-  const { events, unreadable } = source?.parse({ rawBody, headers, receivedAt }) ?? { events: [], unreadable: 0 }
+  const parsed = source?.parse({ rawBody, headers, receivedAt }) ?? { events: [], unreadable: 0 }
+  const events = parsed.events.slice(0, MOST_REPORTS)
+  const unreadable = parsed.unreadable + parsed.events.length - events.length
   const tally: Tally = { matched: 0, moved: 0, missing: source ? 0 : 1, waiting: 0 }
   for (const event of events) await applyReport(deps, callback, event, tally)
   const reports = events.length

@@ -184,12 +184,12 @@ describe('the topic of an SNS message', () => {
     assert.deepEqual(fetched, [])
   })
 
-  it('lets a message speak for nobody but the accounts that name it', async (t) => {
+  it('lets a message speak for the accounts that name it and those that name none, and for nobody else', async (t) => {
     const { verify, message } = await setup(t)
 
     const verified = await verify(message({ topicArn: OTHER_TOPIC }), [named, other, unnamed])
 
-    assert.deepEqual(verified, { kind: 'good', account: other, accounts: [other] })
+    assert.deepEqual(verified, { kind: 'good', account: null, accounts: [other, unnamed] })
   })
 
   it('that nobody names lets a message speak for the accounts that name none', async (t) => {

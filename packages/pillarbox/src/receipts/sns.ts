@@ -122,9 +122,9 @@ function signedText(json: unknown, type: SnsType): string | null {
   return text
 }
 
+/** Those that name the topic, and those that name none: nobody can take a topic away from another by naming it. */
 function accountsOfTopic(accounts: readonly Account[], topicArn: string): Account[] {
-  const own = accounts.filter(({ settings }) => textAt(settings, 'topicArn') === topicArn)
-  return own.length > 0 ? own : accounts.filter(({ settings }) => textAt(settings, 'topicArn') === null)
+  return accounts.filter(({ settings }) => [topicArn, null].includes(textAt(settings, 'topicArn')))
 }
 
 function isGenuine({ algorithm, signed, signature }: Envelope, key: KeyObject): boolean {

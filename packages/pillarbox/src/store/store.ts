@@ -844,10 +844,12 @@ export interface AccountStore {
   list(tenantId: string, channel?: Channel): Promise<StoredAccount[]>
   /** Every tenant's accounts of these providers, for callbacks whose path names no tenant. By age. */
   listOfProviders(providers: readonly string[]): Promise<StoredAccount[]>
+  /** `from`: only while its secrets are still these, sealed; null otherwise, as when it is unknown. */
   update(
     tenantId: string,
     id: string,
     changes: Partial<Omit<StoredAccount, 'id' | 'tenantId' | 'createdAt' | 'updatedAt'>>,
+    from?: Pick<StoredAccount, 'sealedSecrets'>,
   ): Promise<StoredAccount | null>
   /** `from`: only when it has one of these statuses now. Audited. False when nothing changed. */
   setStatus(

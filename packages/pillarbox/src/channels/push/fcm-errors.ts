@@ -1,4 +1,4 @@
-import type { Rule } from '../vendor-answers.ts'
+import { type Rule, ruleOfStatus } from '../vendor-answers.ts'
 
 const TEN_SECONDS_MS = 10_000
 const MINUTE_MS = 60_000
@@ -35,8 +35,6 @@ export const BAD_TOKEN: Rule = { does: 'dead' }
 export function fcmRule(code: string, status: number): Rule {
   const rule = FCM_ERRORS[code]
   if (rule) return rule
-  if (status === 401 || status === 403) return { does: 'halt' }
   if (status === 404) return { does: 'fallback', reason: 'invalid_recipient' }
-  if (status === 429) return { does: 'throttle', afterMs: MINUTE_MS }
-  return status >= 500 ? { does: 'retry' } : { does: 'fail', reason: 'permanent_refusal' }
+  return status === 429 ? { does: 'throttle', afterMs: MINUTE_MS } : ruleOfStatus(status)
 }

@@ -1,4 +1,4 @@
-import type { Rule } from '../vendor-answers.ts'
+import { type Rule, ruleOfStatus } from '../vendor-answers.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -20,5 +20,5 @@ export const WNS_ANSWERS: Readonly<Record<string, Rule & { words: string }>> = {
 }
 
 export function wnsRule(code: string, status: number): Rule {
-  return WNS_ANSWERS[code] ?? (status >= 500 ? { does: 'retry' } : { does: 'fail', reason: 'permanent_refusal' })
+  return WNS_ANSWERS[code] ?? ruleOfStatus(status)
 }

@@ -1,4 +1,4 @@
-import type { Rule } from '../vendor-answers.ts'
+import { type Rule, ruleOfStatus } from '../vendor-answers.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -27,9 +27,5 @@ export const MSG91_ERRORS: Readonly<Record<string, Rule & { words: string }>> = 
 }
 
 export function msg91Rule(code: string, status: number): Rule {
-  const rule = MSG91_ERRORS[code]
-  if (rule) return rule
-  if (status === 401 || status === 403) return { does: 'halt' }
-  if (status === 429) return { does: 'throttle' }
-  return status >= 500 ? { does: 'retry' } : { does: 'fail', reason: 'permanent_refusal' }
+  return MSG91_ERRORS[code] ?? ruleOfStatus(status)
 }

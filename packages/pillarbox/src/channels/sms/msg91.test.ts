@@ -70,14 +70,14 @@ describe('msg91', () => {
 
   it('reads statuses where there is no code', async (t) => {
     const { server, provider, request } = await setup(t)
-    server.answerWith({ status: 500, body: 'oh' }, { status: 429, body: 'oh' }, { status: 403, body: 'oh' })
+    const statuses = [503, 504, 429, 403]
+    server.answerWith(...statuses.map((status) => ({ status, body: '<html>oh</html>' })))
 
-    const kinds = [await provider.send(request), await provider.send(request), await provider.send(request)]
+    const kinds: string[] = []
+    for (const _ of statuses) kinds.push((await provider.send(request)).kind)
 
-    assert.deepEqual(
-      kinds.map(({ kind }) => kind),
-      ['transient', 'throttled', 'unauthorized'],
-    )
+    // A gateway that got no answer in time does not know whether the message was taken behind it.
+    assert.deepEqual(kinds, ['transient', 'unknown', 'throttled', 'unauthorized'])
   })
 
   it('does not take an answer without an id, or none, for success', async (t) => {

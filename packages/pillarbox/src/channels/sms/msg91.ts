@@ -90,9 +90,10 @@ function flowOf(request: SendRequest): Record<string, unknown> {
     short_url: '0',
     recipients: [
       {
+        ...(typeof variables === 'object' ? variables : {}),
+        // Last: a variable of that name must not send it to somebody else.
         mobiles: mobileOf(request),
         CRQID: request.notificationId,
-        ...(typeof variables === 'object' ? variables : {}),
       },
     ],
   }

@@ -1,4 +1,4 @@
-import type { Rule } from '../vendor-answers.ts'
+import { type Rule, ruleOfStatus } from '../vendor-answers.ts'
 
 /** Interakt gives no codes, only a status and words. The first line whose status and words fit decides. */
 export const INTERAKT_ERRORS: readonly (Rule & { status: number; words: RegExp; sample: string })[] = [
@@ -35,12 +35,12 @@ export const INTERAKT_ERRORS: readonly (Rule & { status: number; words: RegExp; 
   { status: 404, words: /(?:)/, does: 'halt', sample: 'Not found' },
   { status: 429, words: /(?:)/, does: 'throttle', sample: 'Resource rate limit exceeded' },
   { status: 500, words: /(?:)/, does: 'retry', sample: 'Internal server error' },
-  { status: 502, words: /(?:)/, does: 'retry', sample: 'Bad gateway' },
+  { status: 502, words: /(?:)/, does: 'unknown', sample: 'Bad gateway' },
   { status: 503, words: /(?:)/, does: 'retry', sample: 'Service unavailable' },
-  { status: 504, words: /(?:)/, does: 'retry', sample: 'Gateway timeout' },
+  { status: 504, words: /(?:)/, does: 'unknown', sample: 'Gateway timeout' },
 ]
 
 export function interaktRule(status: number, words: string): Rule {
   const rule = INTERAKT_ERRORS.find((line) => line.status === status && line.words.test(words))
-  return rule ?? (status >= 500 ? { does: 'retry' } : { does: 'fail', reason: 'permanent_refusal' })
+  return rule ?? ruleOfStatus(status)
 }

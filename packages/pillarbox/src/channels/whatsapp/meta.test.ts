@@ -122,9 +122,11 @@ describe('meta', () => {
 
   it('reads statuses where there is no code', async (t) => {
     const { server, provider, request } = await setup(t)
-    server.answerWith('server_error', 'too_many', { status: 404, body: 'nothing here' })
+    const html = '<html>oh</html>'
+    server.answerWith({ status: 503, body: html }, 'too_many', { status: 404, body: html }, { status: 502, body: html })
 
-    const outcomes = [await provider.send(request), await provider.send(request), await provider.send(request)]
+    const outcomes = []
+    for (let i = 0; i < 4; i++) outcomes.push(await provider.send(request))
 
     assert.deepEqual(
       outcomes.map((outcome) => [outcome.kind, 'retryAfterMs' in outcome ? outcome.retryAfterMs : undefined]),
@@ -132,6 +134,7 @@ describe('meta', () => {
         ['transient', undefined],
         ['throttled', 7_000],
         ['permanent', undefined],
+        ['unknown', undefined],
       ],
     )
   })

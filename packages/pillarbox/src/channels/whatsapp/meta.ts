@@ -5,7 +5,16 @@ import { TIER_NAMES } from '../../model/tiers.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
 import { digits, endpoint, headerSecret, matching, oneOf } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
-import { at, baseOf, jsonOf, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
+import {
+  at,
+  baseOf,
+  jsonOf,
+  outcomeOf,
+  outcomeOfFailure,
+  retryAfterOf,
+  ruleOfStatus,
+  textAt,
+} from '../vendor-answers.ts'
 import { metaRule } from './meta-errors.ts'
 
 const VENDOR = 'https://graph.facebook.com'
@@ -139,10 +148,7 @@ function judge(answer: OutboundAnswer, now: number): Outcome {
     return outcomeOf(metaRule(code), String(code), `Meta says: ${words || 'nothing more'}`, retryAfterOf(answer, now))
   }
   const error = `Meta answered ${answer.status} without a message id or an error code`
-  if (answer.status === 429) return outcomeOf({ does: 'throttle' }, '429', error, retryAfterOf(answer, now))
-  if (answer.status >= 500) return outcomeOf({ does: 'retry' }, String(answer.status), error, retryAfterOf(answer, now))
-  if (answer.status === 401 || answer.status === 403) return outcomeOf({ does: 'halt' }, String(answer.status), error)
   if (answer.status >= 400)
-    return outcomeOf({ does: 'fail', reason: 'permanent_refusal' }, String(answer.status), error)
+    return outcomeOf(ruleOfStatus(answer.status), String(answer.status), error, retryAfterOf(answer, now))
   return { kind: 'unknown', code: 'malformed_reply', error }
 }

@@ -36,12 +36,32 @@ export function callbackRules(rule: Rule): void {
     assert.equal(await store.receipts.keep(given), false)
   })
 
-  rule('takes the same bytes from another vendor, or to another tenant, for another callback', async (bench) => {
-    const { store } = bench
-    const given = callback(bench)
+  rule(
+    'takes the same bytes from another vendor, to another tenant or for another account for another callback',
+    async (bench) => {
+      const { store } = bench
+      const given = callback(bench)
 
-    for (const changes of [{}, { source: 'interakt' }, { tenantId: 'other' }, { tenantId: null }])
-      assert.equal(await store.receipts.keep({ ...given, ...changes }), true, JSON.stringify(changes))
+      for (const changes of [
+        {},
+        { source: 'interakt' },
+        { tenantId: 'other' },
+        { tenantId: null },
+        { accountIds: ['account-2'] },
+      ])
+        assert.equal(await store.receipts.keep({ ...given, ...changes }), true, JSON.stringify(changes))
+    },
+  )
+
+  rule('takes fewer of very large ones, and each of them in the end', async (bench) => {
+    const { store } = bench
+    for (const letter of ['a', 'b', 'c'])
+      await store.receipts.keep(callback(bench, { body: Buffer.from(letter.repeat(1_100_000)) }))
+
+    const taken: number[] = []
+    for (let round = 0; round < 4; round++) taken.push((await store.receipts.take(10, FAR_MS)).length)
+
+    assert.deepEqual(taken, [1, 1, 1, 0])
   })
 
   rule('takes what is due, the oldest first, and hides it from others while it is leased', async (bench) => {

@@ -281,6 +281,21 @@ function accountRules(rule: Rule): void {
     assert.deepEqual(await store.accounts.find(given.tenantId, given.id), changed)
   })
 
+  rule('changes an account only while its secrets are what the caller has seen', async (bench) => {
+    const { store } = bench
+    const [sealed, bare] = [await account(bench, { sealedSecrets: 'v1', secretNames: ['a'] }), await account(bench, {})]
+    for (const given of [sealed, bare]) await store.accounts.insert(given)
+    const change = (given: typeof sealed, from: string | null) =>
+      store.accounts.update(given.tenantId, given.id, { sealedSecrets: 'v2', priority: 3 }, { sealedSecrets: from })
+
+    assert.equal(await change(sealed, 'v0'), null)
+    assert.equal(await change(sealed, null), null)
+    assert.equal((await store.accounts.find(null, sealed.id))?.priority, sealed.priority)
+    assert.equal((await change(sealed, 'v1'))?.sealedSecrets, 'v2')
+    assert.equal(await change(sealed, 'v1'), null)
+    assert.equal((await change(bare, null))?.priority, 3)
+  })
+
   rule('changes an account’s status only from where the caller says', async (bench) => {
     const { store, newId } = bench
     const given = await account(bench, {})

@@ -24,8 +24,8 @@ export function sharedAccounts({ dialect, read, write }: ScriptRunner): AccountS
     find: (tenantId, id) => read(() => findAccount(tenantId, id)),
     list: (tenantId, channel) => read(() => listAccounts(tenantId, channel)),
     listOfProviders: (providers) => read(() => listOfProviders(providers)),
-    update: (tenantId, id, changes) =>
-      write(() => updateAccount(dialect, tenantId, id, changes)).catch((error: unknown) => {
+    update: (tenantId, id, changes, from) =>
+      write(() => updateAccount(dialect, { tenantId, id, changes, from })).catch((error: unknown) => {
         if (!isUniqueViolation(error)) throw error
         throw new PillarboxError('already_exists', 'Another account of this channel has that name', { cause: error })
       }),
@@ -122,12 +122,17 @@ function* listOfProviders(providers: readonly string[]): Script<StoredAccount[]>
 
 type AccountChanges = Parameters<AccountStore['update']>[2]
 
+interface AccountUpdate {
+  tenantId: string
+  id: string
+  changes: AccountChanges
+  from: Pick<StoredAccount, 'sealedSecrets'> | undefined
+}
+
 /** A new status goes the way of `setStatus`, by `system`, so that it is audited like every other. */
 function* updateAccount(
   dialect: Dialect,
-  tenantId: string,
-  id: string,
-  changes: AccountChanges,
+  { tenantId, id, changes, from }: AccountUpdate,
 ): Script<StoredAccount | null> {
   const accountId = uuidOrNull(id)
   if (accountId === null) return null
@@ -147,7 +152,8 @@ function* updateAccount(
   if (changes.statusReason !== undefined) set.push(`status_reason = ${add(changes.statusReason)}`)
   const changed = yield* row(
     `update pillarbox.accounts set ${set.join(', ')} where id = ${add(accountId)} and tenant_id = ${add(tenantId)}
-      and removed_at is null returning status_reason`,
+      and removed_at is null ${from === undefined ? '' : `and coalesce(sealed_secrets, '') = ${add(from.sealedSecrets ?? '')}`}
+      returning status_reason`,
     values,
   )
   if (!changed) return null

@@ -124,6 +124,9 @@ function* isAnyDue(dialect: Dialect): Script<boolean> {
   return found !== null
 }
 
+/** The most that one batch of callbacks brings into a process, unless a single one is larger. Their bodies are base64. */
+const TAKE_BYTES = 2 * 1_024 * 1_024
+
 /**
  * A lease is nothing but a later time: one that runs out leaves the callback due, and nobody has to notice. Materialized
  * on purpose: inlined, the planner may run the limited select more than once and take more than `limit`.
@@ -132,7 +135,15 @@ function* take(dialect: Dialect, limit: number, leaseMs: number): Script<StoredC
   const taken = yield* rows(
     `with due as materialized (
         select c.id as due_id from pillarbox.callbacks c where c.status = 'pending' and c.next_attempt_at <= ${dialect.now}
-        order by c.next_attempt_at limit $1 ${dialect.skipLocked('c')}
+        order by c.next_attempt_at limit (
+          select case when count(*) = 0 then 1 else count(*) end from (
+            select sum(octet_length(head.body)) over (order by head.next_attempt_at rows unbounded preceding) as bytes
+            from (
+              select body, next_attempt_at from pillarbox.callbacks
+              where status = 'pending' and next_attempt_at <= ${dialect.now} order by next_attempt_at limit $1
+            ) as head
+          ) as running where bytes <= ${TAKE_BYTES})
+        ${dialect.skipLocked('c')}
       )
       update pillarbox.callbacks as c
       set next_attempt_at = ${dialect.plus(dialect.now, '$2')}, attempt_count = c.attempt_count + 1
