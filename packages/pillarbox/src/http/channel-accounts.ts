@@ -9,7 +9,7 @@ import { parseRetry, storedRetry } from '../model/retry.ts'
 import { openAccountSecrets, sealAccountSecrets } from '../security/account-secrets.ts'
 import { makeToken } from '../security/keys.ts'
 import { redact } from '../security/redact.ts'
-import type { StoredAccount } from '../store/store.ts'
+import type { LaneView, StoredAccount } from '../store/store.ts'
 import { createAccountChecks } from './account-checks.ts'
 import { PaceJson, paceOf, shownPace } from './account-pace.ts'
 import { type Caller, callerOf, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
@@ -84,6 +84,20 @@ const AccountChanges = Type.Object(
 )
 type AccountChanges = Static<typeof AccountChanges>
 
+const LaneJson = Type.Object(
+  {
+    breaker: Type.Enum(['closed', 'open', 'half_open'], {
+      description:
+        'open: it has failed in a row, and nothing is sent until the hold ends; half_open: one call tries it.',
+    }),
+    heldUntil: Nullable(
+      Type.String({ format: 'date-time', description: 'Nothing is sent before; null: it is not held.' }),
+    ),
+    holdReason: Nullable(Type.String()),
+  },
+  { description: 'How sending through it goes at present, over all workers.' },
+)
+
 const AccountJson = Type.Object({
   id: Id,
   tenantId: Type.String(),
@@ -100,6 +114,7 @@ const AccountJson = Type.Object({
   priority: Type.Integer(),
   status: Type.Enum([...ACCOUNT_STATUSES]),
   statusReason: Nullable(Type.String()),
+  lane: LaneJson,
   webhookUrl: Nullable(
     Type.String({
       description:
@@ -177,7 +192,8 @@ export function channelAccountRoutes(app: App, context: Context): void {
     },
     async handler(request) {
       const { channel, provider, status, limit, cursor } = request.query
-      const all = await store.accounts.list(await tenantOf(request, store), channel)
+      const tenantId = await tenantOf(request, store)
+      const all = await store.accounts.list(tenantId, channel)
       const wanted = all.filter(
         (account) =>
           (provider === undefined || account.provider === provider) &&
@@ -185,7 +201,8 @@ export function channelAccountRoutes(app: App, context: Context): void {
       )
       const page = pageOf(wanted, { limit, ...(cursor !== undefined && { cursor }) })
       const caller = callerOf(request)
-      return { items: page.items.map((account) => shown(account, caller)), nextCursor: page.nextCursor }
+      const lanes = await lanesOf(tenantId)
+      return { items: page.items.map((account) => shown(account, caller, lanes)), nextCursor: page.nextCursor }
     },
   })
 
@@ -196,7 +213,8 @@ export function channelAccountRoutes(app: App, context: Context): void {
     schema: { tags: ['Accounts'], summary: 'One account', querystring: Query(ForOps), response: { 200: AccountJson } },
     async handler(request) {
       const id = idParameter(request)
-      return shown(await found(await tenantOf(request, store), id), callerOf(request))
+      const tenantId = await tenantOf(request, store)
+      return shown(await found(tenantId, id), callerOf(request), await lanesOf(tenantId))
     },
   })
 
@@ -293,7 +311,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
         await store.accounts.setStatus(id, status, status === 'active' ? null : `suspended by ${actor}`, actor)
         forget(tenantId)
         nudge('dispatch')
-        return shown(await found(tenantId, id), caller)
+        return shown(await found(tenantId, id), caller, await lanesOf(tenantId))
       },
     })
 
@@ -371,13 +389,28 @@ export function channelAccountRoutes(app: App, context: Context): void {
     return await saved(await found(tenantId, id), caller)
   }
 
-  function shown(account: StoredAccount, caller: Caller): Static<typeof AccountJson> {
-    return accountJson(account, checks.warnings(account), webhookUrl(account, caller))
+  async function lanesOf(tenantId: string): Promise<ReadonlyMap<string, LaneView>> {
+    return new Map((await store.lanes.list(tenantId)).map((lane) => [lane.laneId, lane]))
+  }
+
+  function shown(
+    account: StoredAccount,
+    caller: Caller,
+    lanes: ReadonlyMap<string, LaneView>,
+  ): Static<typeof AccountJson> {
+    const { breaker = 'closed', heldForMs = 0, holdReason = null } = lanes.get(account.id) ?? {}
+    const isHeld = heldForMs > 0
+    const heldUntil = isHeld ? new Date(clock.now() + heldForMs).toISOString() : null
+    return accountJson(account, {
+      lane: { breaker, heldUntil, holdReason: isHeld ? holdReason : null },
+      warnings: checks.warnings(account),
+      webhookUrl: webhookUrl(account, caller),
+    })
   }
 
   /** The answer to a save, with what whoever saves should know at once. */
   async function saved(account: StoredAccount, caller: Caller): Promise<Static<typeof AccountJson>> {
-    const json = shown(account, caller)
+    const json = shown(account, caller, await lanesOf(account.tenantId))
     return { ...json, warnings: [...json.warnings, ...(await checks.warningsOfSave(account))] }
   }
 
@@ -499,8 +532,7 @@ function mergeSecrets(current: Record<string, string>, given: Record<string, unk
 
 function accountJson(
   account: StoredAccount,
-  warnings: readonly Static<typeof WarningSchema>[],
-  webhookUrl: string | null,
+  { lane, webhookUrl, warnings }: Pick<Static<typeof AccountJson>, 'lane' | 'webhookUrl' | 'warnings'>,
 ): Static<typeof AccountJson> {
   const { warning } = storedRetry(account.retry)
   return {
@@ -519,6 +551,7 @@ function accountJson(
     priority: account.priority,
     status: account.status,
     statusReason: account.statusReason,
+    lane,
     webhookUrl,
     warnings: [...(warning === undefined ? [] : [{ code: 'retry_clamped', message: warning }]), ...warnings],
     createdAt: new Date(account.createdAt).toISOString(),

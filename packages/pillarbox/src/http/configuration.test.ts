@@ -330,6 +330,7 @@ describe('channel accounts', () => {
       onUndeliverable: 'park',
       status: 'active',
       statusReason: null,
+      lane: { breaker: 'closed', heldUntil: null, holdReason: null },
       webhookUrl: null,
       warnings: [],
     })
@@ -392,6 +393,26 @@ describe('channel accounts', () => {
     ).json()
 
     assert.deepEqual(patched, { ...made, pace: null, priority: 1, updatedAt: new Date(f.now()).toISOString() })
+  })
+
+  it('show how sending through them goes: breaker, hold and why', async (t) => {
+    const f = await setup(t)
+    const { keys } = await f.tenant('acme')
+    const { id } = (await f.call(keys.admin, 'POST', '/api/channel-accounts', ACCOUNT)).json()
+    const laneOf = async () => {
+      const one = (await f.call(keys.viewer, 'GET', `/api/channel-accounts/${id}`)).json() as { lane?: unknown }
+      const { items } = (await f.call(keys.viewer, 'GET', '/api/channel-accounts')).json()
+      assert.deepEqual((items[0] as { lane?: unknown }).lane, one.lane)
+      return one.lane
+    }
+
+    await f.store.lanes.openBreaker(String(id), 30_000, 'the vendor is away')
+    const open = await laneOf()
+    await f.store.lanes.closeBreaker(String(id))
+
+    const heldUntil = new Date(f.now() + 30_000).toISOString()
+    assert.deepEqual(open, { breaker: 'open', heldUntil, holdReason: 'the vendor is away' })
+    assert.deepEqual(await laneOf(), { breaker: 'closed', heldUntil: null, holdReason: null })
   })
 
   it('are suspended and activated, on record, and again without complaint', async (t) => {
