@@ -29,11 +29,12 @@ async function empty({ url }: FreshDatabase): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    const { rows } = await client.query<{ tables: string }>(
-      `select string_agg(format('pillarbox.%I', tablename), ', ') as tables from pg_tables
+    // Of few rows in many tables, deleting is several times as fast as truncating, which makes new files for each.
+    const { rows } = await client.query<{ deletes: string }>(
+      `select string_agg(format('delete from pillarbox.%I', tablename), '; ') as deletes from pg_tables
         where schemaname = 'pillarbox' and tablename <> 'schema_versions'`,
     )
-    await client.query(`truncate ${rows[0]?.tables}`)
+    await client.query(`set session_replication_role = replica; ${rows[0]?.deletes}`)
   } finally {
     await client.end()
   }
