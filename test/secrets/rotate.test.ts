@@ -3,10 +3,8 @@ import { spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
-import { fromNodeSqlite, fromPg, publish, publishSync, sealWith } from '@pillarbox/client'
-import pg from 'pg'
+import { sealWith } from '@pillarbox/client'
 import { loadConfig } from '../../packages/pillarbox/src/config/load.ts'
 import { loadMasterKey, masterKeyPath, readMasterKey } from '../../packages/pillarbox/src/config/master-key.ts'
 import { openStore } from '../../packages/pillarbox/src/pillarbox.ts'
@@ -18,6 +16,7 @@ import { systemClock } from '../../packages/pillarbox/src/system.ts'
 import { createRig, ENGINES, type EngineName, type Exit, OPS_KEY, type Rig, until } from '../chaos/rig.ts'
 import { silent } from '../support/samples.ts'
 import { makeTenant, openAll, type Secrets, sealedRows } from '../support/sealed-rows.ts'
+import { inbox, inTransaction } from './host.ts'
 import { ROTATION_STEPS, rotationSteps } from './rotation-steps.ts'
 
 /** `PILLARBOX_CHAOS=full` kills at each step alone as well, on both stores and with both ways to give keys. */
@@ -117,7 +116,7 @@ describe('a rotation while servers run', { concurrency: 2 }, () => {
       assert.equal(finished.code, 0, finished.output)
       const tokens = await publisher.stop()
       await until('every guest has their token', 60_000, async () => {
-        const words = inbox(rig)
+        const words = inbox(rig).join('\n')
         return tokens.now.every((token) => words.includes(token))
       })
 
@@ -207,7 +206,12 @@ async function startPublishing(rig: Rig, url: string) {
     const event = { id: `event-${id}`, type: 'InvitationSent', entity: { type: 'invitation', id } }
     const payload = { guestEmail: 'guest@example.com' }
     if (isOwn)
-      await inTransaction(rig, { ...event, payload: { ...payload, token: seal(token) }, ...(isLater && { dueAt }) })
+      await inTransaction(rig, {
+        tenantId: TENANT,
+        ...event,
+        payload: { ...payload, token: seal(token) },
+        ...(isLater && { dueAt }),
+      })
     else
       await call(`${url}/api/events?tenantId=${TENANT}`, 'POST', {
         ...event,
@@ -232,33 +236,6 @@ async function startPublishing(rig: Rig, url: string) {
       return tokens
     },
   }
-}
-
-async function inTransaction(
-  { engine, databaseUrl }: Rig,
-  event: Omit<Parameters<typeof publish>[1], 'tenantId'>,
-): Promise<void> {
-  if (engine === 'sqlite') {
-    const db = new DatabaseSync(databaseUrl.slice('sqlite:'.length), { timeout: 5_000 })
-    db.exec('begin immediate')
-    publishSync(fromNodeSqlite(db), { tenantId: TENANT, ...event })
-    db.exec('commit')
-    db.close()
-    return
-  }
-  const client = new pg.Client({ connectionString: databaseUrl })
-  await client.connect()
-  await client.query('begin')
-  await publish(fromPg(client), { tenantId: TENANT, ...event })
-  await client.query('commit')
-  await client.end()
-}
-
-function inbox({ dataDir }: Rig): string {
-  const db = new DatabaseSync(path.join(dataDir, 'sandbox.db'), { readOnly: true, timeout: 5_000 })
-  const rows = db.prepare('select body from message').all()
-  db.close()
-  return rows.map(({ body }) => String(body)).join('\n')
 }
 
 async function masterKeyOf({ dataDir }: Rig): Promise<Buffer> {

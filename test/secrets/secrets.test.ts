@@ -4,10 +4,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
-import { fromNodeSqlite, fromPg, publish, publishSync, sealWith } from '@pillarbox/client'
+import { sealWith } from '@pillarbox/client'
 import pg from 'pg'
 import { createRig, ENGINES, OPS_KEY, type Rig, until } from '../chaos/rig.ts'
 import { startPostgres } from '../postgres/launcher.ts'
+import { inbox, inTransaction } from './host.ts'
 
 const TENANT = 'eventhub'
 
@@ -76,7 +77,7 @@ describe('a secret in a payload (P10)', () => {
       // (a) In the application's own transaction, sealed by it.
       const { sealingKey } = await call<{ sealingKey: string }>('GET', '/api/sealing-key')
       const sealed = sealWith(sealingKey, { tenantId: TENANT })(tokens.host)
-      await inTransaction(rig, invitation('by-host', { rsvpToken: sealed }))
+      await inTransaction(rig, { tenantId: TENANT, ...invitation('by-host', { rsvpToken: sealed }) })
       // (b) Over HTTP, in clear.
       const byHttp = [
         invitation('by-http', { rsvpToken: tokens.http, guests: [{ token: tokens.nested }] }),
@@ -135,30 +136,6 @@ function invitation(id: string, payload: Record<string, unknown>) {
 /** Long enough to be found nowhere by chance, and not of a form that is taken for a key anyway. */
 function newToken(): string {
   return `rsvp-${randomBytes(9).toString('hex')}`
-}
-
-async function inTransaction({ engine, databaseUrl }: Rig, event: ReturnType<typeof invitation>): Promise<void> {
-  if (engine === 'sqlite') {
-    const db = new DatabaseSync(databaseUrl.slice('sqlite:'.length), { timeout: 5_000 })
-    db.exec('begin immediate')
-    publishSync(fromNodeSqlite(db), { tenantId: TENANT, ...event })
-    db.exec('commit')
-    db.close()
-    return
-  }
-  const client = new pg.Client({ connectionString: databaseUrl })
-  await client.connect()
-  await client.query('begin')
-  await publish(fromPg(client), { tenantId: TENANT, ...event })
-  await client.query('commit')
-  await client.end()
-}
-
-function inbox({ dataDir }: Rig): string[] {
-  const db = new DatabaseSync(path.join(dataDir, 'sandbox.db'), { readOnly: true, timeout: 5_000 })
-  const rows = db.prepare('select body from message').all()
-  db.close()
-  return rows.map(({ body }) => String(body))
 }
 
 /** In clear, or in a form that gives it away. */

@@ -1,7 +1,6 @@
 import type { Capability, Provider, ProviderRegistry, SendRequest } from '../channels/channel.ts'
 import type { Account } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
-import { isPillarboxError } from '../model/errors.ts'
 import { ATTEMPT_OUTCOMES, type Outcome } from '../model/outcome.ts'
 import type { Clock, Random } from '../model/ports.ts'
 import type { Reason } from '../model/reason.ts'
@@ -11,6 +10,7 @@ import type { Claim, Completion, Content, NewNotification } from '../store/store
 import { decide, nextChannel, type Question, type Verdict } from './decide.ts'
 import type { ListTargets } from './list-targets.ts'
 import type { SuppressionBook } from './suppressions.ts'
+import { whenStoreAnswers } from './when-store-answers.ts'
 
 /**
  * One attempt, from a committed claim to the result that is to be written:
@@ -130,7 +130,7 @@ async function movedUnsent(
 ): Promise<Completion | null> {
   const isHalted = reason === 'channel_suspended' || reason === 'auth_failed'
   if (!account || !isHalted || claim.possibleDuplicate) return null
-  const standIn = await whenStoreAnswers(deps, () => deps.standIn(account, 'any'))
+  const standIn = await orNobody(deps, () => deps.standIn(account, 'any'))
   return (
     standIn && {
       ...identity(claim, account),
@@ -279,19 +279,12 @@ function capabilityOf(provider: Provider, account: Account): Capability {
 
 /** Who takes over on another channel. A notification that cannot be planned at all takes over from nobody. */
 function fallBack(deps: AttemptDeps, claim: Claim): Promise<NewNotification | null> {
-  return whenStoreAnswers(deps, () => deps.fallBack(claim, claim.fallback))
+  return orNobody(deps, () => deps.fallBack(claim, claim.fallback))
 }
 
-/** While the store is away its answer is waited for, since the result could not be written either. */
-async function whenStoreAnswers<T>(deps: AttemptDeps, ask: () => Promise<T | null>): Promise<T | null> {
-  for (let pauseMs = 10; ; pauseMs = Math.min(1_000, pauseMs * 2)) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (!isPillarboxError(error, 'store_unavailable')) return null
-      await deps.clock.sleep(pauseMs)
-    }
-  }
+/** Who takes over; nobody where that cannot be found out. */
+function orNobody<T>({ clock }: AttemptDeps, ask: () => Promise<T | null>): Promise<T | null> {
+  return whenStoreAnswers(clock, ask).catch(() => null)
 }
 
 /** What one provider call is made of. */
@@ -326,7 +319,7 @@ async function settle(deps: AttemptDeps, call: Call, answer: Outcome, startedAt:
   // Before the result is on record: whoever looks at that finds the address suppressed.
   if (outcome.kind === 'permanent' && outcome.isDead) await deps.suppressions.remember(claim, outcome.error)
   const { standIn: wanted } = verdict
-  const standIn = wanted === 'none' ? null : await whenStoreAnswers(deps, () => deps.standIn(account, wanted))
+  const standIn = wanted === 'none' ? null : await orNobody(deps, () => deps.standIn(account, wanted))
   const next = !standIn && nextChannel(verdict, claim.fallback) ? await fallBack(deps, claim) : null
   return {
     ...identity(claim, account),

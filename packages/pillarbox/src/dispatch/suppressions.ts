@@ -1,9 +1,9 @@
 import { addressIdentity } from '../model/address.ts'
 import type { Channel } from '../model/channel.ts'
-import { isPillarboxError } from '../model/errors.ts'
 import type { Clock, IdSource, Logger } from '../model/ports.ts'
 import { addressOf } from '../model/recipient.ts'
 import type { Claim, Suppression, SuppressionStore } from '../store/store.ts'
+import { whenStoreAnswers } from './when-store-answers.ts'
 
 /** Whom a notification goes to, where it goes to a list; or that it goes to nobody. */
 export type Sifted = { targets: string[] | null } | { reason: 'suppressed'; error: string }
@@ -127,17 +127,11 @@ export function createSuppressionBook(deps: {
       const address = addressOf(channel, to)
       if (address === null) return
       const suppression = { tenantId, channel, address, cause: 'dead_address', error, notificationId } as const
-      for (let pauseMs = 10; ; pauseMs = Math.min(1_000, pauseMs * 2)) {
-        try {
-          await suppressions.insert({ id: ids(), ...suppression, createdBy: 'system' })
-          break
-        } catch (failure) {
-          if (!isPillarboxError(failure, 'store_unavailable')) {
-            logger.error({ notificationId, error: String(failure) }, 'a dead address could not be remembered')
-            return
-          }
-          await clock.sleep(pauseMs)
-        }
+      try {
+        await whenStoreAnswers(clock, () => suppressions.insert({ id: ids(), ...suppression, createdBy: 'system' }))
+      } catch (failure) {
+        logger.error({ notificationId, error: String(failure) }, 'a dead address could not be remembered')
+        return
       }
       const page = pageOf(tenantId, channel)
       page.added += 1
