@@ -122,13 +122,14 @@ describe('a genuine callback', () => {
   })
 
   it('is answered alike and kept once when the vendor repeats it', async (t) => {
-    const { account, post, kept } = await setup(t)
+    const { account, post, kept, refused } = await setup(t)
     await account('whatsapp', 'meta', { secrets: { appSecret: APP_SECRET } })
 
     for (let i = 0; i < 3; i++)
       assert.equal((await post('/api/webhooks/meta/acme', metaCallback(APP_SECRET, [DELIVERED]))).statusCode, 200)
 
     assert.equal((await kept()).length, 1)
+    assert.deepEqual(await refused(), [{ source: 'meta', tenantId: 'acme', why: 'repeated', count: 2 }])
   })
 
   it('may say that it is anything, or nothing at all', async (t) => {

@@ -120,13 +120,14 @@ function createDesk({ store, clock, logger, nudge, config, receivers, refusals }
       if (verified.status === 503) reply.header('retry-after', '5')
       return reply.status(verified.status).headers(verified.headers).type(verified.contentType).send(verified.body)
     }
-    await store.receipts.keep({
+    const isNew = await store.receipts.keep({
       source: source.name,
       tenantId: tenantIn(request),
       accountIds: verified.accounts.map(({ id }) => id),
       headers: Object.fromEntries((source.keptHeaders ?? []).flatMap((name) => entry(name, headers[name]))),
       body: rawBody,
     })
+    if (!isNew) note(source, request, 'repeated')
     nudge('receipts')
     return reply.type('text/plain; charset=utf-8').send('')
   }

@@ -356,7 +356,7 @@ describe('a callback', () => {
   })
 
   it('changes nothing about a notification of an account that it does not speak for', async (t) => {
-    const { sent, arrive, applier, view, callback, account } = await setup(t)
+    const { store, sent, arrive, applier, view, callback, account } = await setup(t)
     const message = await sent('meta')
     await arrive('meta', meta(message, 'read'), [await account('whatsapp', 'meta')])
 
@@ -364,6 +364,10 @@ describe('a callback', () => {
 
     assert.equal((await view(message.id)).status, 'sent')
     assert.deepEqual([(await callback()).status, (await callback()).result?.matched], ['unmatched', 0])
+    assert.deepEqual(
+      (await store.receipts.refused()).map(({ why, count }) => [why, count]),
+      [['foreign', 1]],
+    )
   })
 })
 

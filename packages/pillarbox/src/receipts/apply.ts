@@ -103,7 +103,11 @@ async function applyCallback(deps: ReceiptApplierDeps, callback: StoredCallback)
   const reports = events.length
   const moved = Math.min(reports, tally.moved + (callback.result?.moved ?? 0))
   const counts = { reports, matched: tally.matched, moved, unreadable }
-  await store.receipts.settle(id, { ...counts, ...outlook(deps, callback, reports, tally) })
+  const end = outlook(deps, callback, reports, tally)
+  await store.receipts.settle(id, { ...counts, ...end })
+  const foreign = end.status === 'unmatched' ? reports - tally.matched : 0
+  if (foreign > 0)
+    await store.receipts.countRefused([{ source: name, tenantId: callback.tenantId, why: 'foreign', count: foreign }])
 }
 
 function outlook(

@@ -71,6 +71,8 @@ export type Distrust =
   | 'token_wrong'
   /** Signed too long ago. */
   | 'replayed'
+  /** The very same bytes came before. That is the vendor's right: it is answered as if it were new, and changes nothing. */
+  | 'repeated'
   /** Of a topic that no account names. */
   | 'unknown_topic'
   /** The certificate is on a host that is not the vendor's. */

@@ -38,7 +38,9 @@ export function createRefusals(deps: {
     if (taken.length === 0) return
     try {
       await receipts.countRefused(taken)
-      for (const refused of taken) logger.warn({ ...refused }, 'callbacks were not believed')
+      for (const refused of taken)
+        if (refused.why === 'repeated') logger.debug({ ...refused }, 'callbacks came again')
+        else logger.warn({ ...refused }, 'callbacks were not believed')
     } catch (error) {
       for (const refused of taken) add(refused)
       logger.warn({ error: errorText(error) }, 'callbacks that were not believed could not be counted yet')
