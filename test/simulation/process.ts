@@ -1,6 +1,6 @@
 import { PillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
 import type { Random } from '../../packages/pillarbox/src/model/ports.ts'
-import type { Store } from '../../packages/pillarbox/src/store/store.ts'
+import type { Store, WakeStore } from '../../packages/pillarbox/src/store/store.ts'
 import type { Gate, Scheduler } from './scheduler.ts'
 
 /** What can happen to one simulated process, as chances per store call. */
@@ -60,21 +60,37 @@ export interface FaultyDeps {
   tell(line: string): void
 }
 
-/** The store as one process reaches it: over a wire that delays and loses, from a process that may die. */
+/**
+ * The store as one process reaches it: over a wire that delays and loses, from a process that may die. No hint reaches it
+ * from other processes, so what is shown is that polling alone is correct.
+ */
 export function overTheWire(store: Store, deps: FaultyDeps): Store {
-  const part = (name: string, target: object): object =>
-    new Proxy(target, {
+  const part = (name: string, target: object): object => {
+    const methods = new Map<PropertyKey, unknown>()
+    return new Proxy(target, {
       get(object, key) {
+        if (methods.has(key)) return methods.get(key)
         const method = Reflect.get(object, key) as unknown
-        if (typeof method !== 'function' || name === 'wake') return method
         const operation = `${name}.${String(key)}`
-        return (...args: unknown[]) => call(deps, operation, args, () => method.apply(object, args) as Promise<unknown>)
+        const remote =
+          typeof method === 'function'
+            ? (...args: unknown[]) => call(deps, operation, args, () => method.apply(object, args) as Promise<unknown>)
+            : method
+        methods.set(key, remote)
+        return remote
       },
     })
+  }
+  const parts = new Map<PropertyKey, unknown>([
+    ['wake', { notify() {}, subscribe: () => () => {} } satisfies WakeStore],
+  ])
   return new Proxy(store, {
     get(object, key) {
+      if (parts.has(key)) return parts.get(key)
       const value = Reflect.get(object, key) as unknown
-      return typeof value === 'object' && value !== null ? part(String(key), value) : value
+      const reached = typeof value === 'object' && value !== null ? part(String(key), value) : value
+      parts.set(key, reached)
+      return reached
     },
   })
 }

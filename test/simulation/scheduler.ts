@@ -62,7 +62,7 @@ export class Scheduler {
 
 /** Every promise job that can run has run. */
 export function settled(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
+  return new Promise((resolve) => process.nextTick(resolve))
 }
 
 /** The clock of one simulated process. Its sleepers go through `gate`, which may delay or swallow them. */

@@ -15,7 +15,7 @@ import { ALL_DUE_MS, CHAOS_MS, planRun, type RunPlan, TENANTS, TIMES } from './p
 import { overTheWire, SimProcess } from './process.ts'
 import { createVendor, type Message, type Vendor, type VendorReport, vendorReceipts } from './provider.ts'
 import { EPOCH, processClock, Scheduler, seededRandom } from './scheduler.ts'
-import { cleanStage } from './stage.ts'
+import { cleanStage, type Stage } from './stage.ts'
 
 export interface RunResult {
   plan: RunPlan
@@ -43,7 +43,8 @@ export async function simulate(seed: number, options: { bug?: PlantedBug; story?
     () => 0,
   )
   const ids = createIdSource(clock, random)
-  const base = await cleanStage(clock)
+  const stage = await cleanStage(clock, build)
+  const base = stage.store
   await furnish(base, plan, ids)
   const ledger = new Ledger(scheduler)
   const vendor = createVendor(
@@ -76,7 +77,7 @@ export async function simulate(seed: number, options: { bug?: PlantedBug; story?
   tell('— peace —')
   vendor.calm()
   await crew.makePeace()
-  const finished = await scheduler.run(quietCheck(world), 15 * 60_000)
+  const finished = await scheduler.run(quietCheck(scheduler, stage), 15 * 60_000)
   const violations = await ledger.reckon(world, finished)
   return { plan, violations, story, trace: ledger.trace, steps: scheduler.steps, virtualMs: scheduler.now }
 }
@@ -110,15 +111,15 @@ export const ENGINE_SETTINGS: EngineSettings = {
   callGraceMs: TIMES.callGrace,
   pollMaxMs: 1_000,
   discoverEveryMs: 20,
-  rescueEveryMs: 400,
-  scrubEveryMs: 1_000,
+  rescueEveryMs: 500,
+  scrubEveryMs: 2_500,
   workerTtlMs: TIMES.ttl,
   shutdownGraceMs: TIMES.grace,
   planRows: 4,
   flushMs: TIMES.flush,
   flushRows: 3,
   flushers: 2,
-  configMaxAgeMs: 1_000,
+  configMaxAgeMs: 2_000,
   pausedHoldMs: TIMES.pausedHold,
 }
 
@@ -251,13 +252,19 @@ const CATALOGUE = {
   },
 }
 
-export async function furnish(store: Store, plan: RunPlan, ids: () => string): Promise<void> {
+/** What is the same in every run. */
+async function build(store: Store): Promise<void> {
   const parsed = parseCatalogue(CATALOGUE)
   if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems))
+  let made = 0
+  const newId = (): string => `fixed-${++made}`
   for (const id of TENANTS) {
     await store.tenants.insert({ id, name: id, defaultLocale: 'en', timeZone: 'UTC', settings: {} })
-    await store.catalogue.replace(id, parsed.catalogue, { document: '{}', actor: 'system', newId: ids })
+    await store.catalogue.replace(id, parsed.catalogue, { document: '{}', actor: 'system', newId })
   }
+}
+
+async function furnish(store: Store, plan: RunPlan, ids: () => string): Promise<void> {
   for (const account of plan.accounts) {
     const id = ids()
     plan.accountNames.set(id, `${account.tenantId}/${account.channel}/${account.rank}`)
@@ -432,17 +439,13 @@ async function administer({ plan, random, scheduler, store, ledger, tell }: Worl
   }
 }
 
-/** Nothing is left to do: no pending event, schedule or callback, no live notification. Looked at twice per virtual second. */
-function quietCheck({ base, scheduler }: World): () => boolean {
+/** Nothing is left to do. Looked at twice per virtual second. */
+function quietCheck(scheduler: Scheduler, stage: Stage): () => boolean {
   let quiet = false
-  const look = async (): Promise<void> => {
-    const counts = await base.notifications.countByStatus(null)
-    const pending = await base.events.list({ status: 'pending' }, { limit: 1 })
-    const callbacks = await base.receipts.callbacks({ status: 'pending' }, { limit: 1 })
-    const left = counts.queued + counts.retrying + counts.sending + pending.items.length + callbacks.items.length
-    quiet = left === 0 && scheduler.now > ALL_DUE_MS && (await base.notifications.oldestDueMs()) === null
-    if (!quiet) scheduler.at(scheduler.now + 500, () => void look())
+  const look = (): void => {
+    quiet = scheduler.now > ALL_DUE_MS && stage.isAtRest()
+    if (!quiet) scheduler.at(scheduler.now + 500, look)
   }
-  scheduler.at(scheduler.now, () => void look())
+  scheduler.at(scheduler.now, look)
   return () => quiet
 }

@@ -7,6 +7,9 @@ export interface Bell {
   wait(ms: number, stop?: AbortSignal): Promise<void>
 }
 
+/** Given as a reason because the default one is an error with a stack, made anew at every ring. */
+const RUNG = 'rung'
+
 export function createBell(clock: Clock): Bell {
   let rung = false
   let wake: (() => void) | null = null
@@ -21,7 +24,7 @@ export function createBell(clock: Clock): Bell {
         return
       }
       const waiting = new AbortController()
-      wake = () => waiting.abort()
+      wake = () => waiting.abort(RUNG)
       stop?.addEventListener('abort', wake, { once: true })
       await clock.sleep(ms, waiting.signal)
       stop?.removeEventListener('abort', wake)
