@@ -6,9 +6,21 @@ import path from 'node:path'
  * The chaos tests alone: `npm run chaos`, or `npm run chaos -- --full` for every kill point by itself, several times of
  * reaching it, and many more cuts.
  */
+const HELP = `npm run chaos -- [options]
+
+Kills, stops and cuts off real processes on both stores, and compares what they did with the sandbox's own record.
+
+  --full    every kill point by itself, several times of reaching it, and many more cuts (half an hour)
+  --help`
+
 const args = process.argv.slice(2)
-if (args.some((arg) => arg !== '--full')) {
-  console.error('usage: npm run chaos -- [--full]')
+if (args.includes('--help')) {
+  console.log(HELP)
+  process.exit(0)
+}
+const unknown = args.find((arg) => arg !== '--full')
+if (unknown !== undefined) {
+  console.error(`unknown option "${unknown}"\n\n${HELP}`)
   process.exit(1)
 }
 const root = path.resolve(import.meta.dirname, '../..')

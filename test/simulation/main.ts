@@ -1,35 +1,60 @@
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { PLANTED_BUGS } from './bugs.ts'
+import { PLANTED_BUGS, type PlantedBug } from './bugs.ts'
 import { simulateMany } from './run-many.ts'
 import { simulate } from './world.ts'
 
 const HELP = `npm run simulate -- [options]
 
-  --seeds N     how many seeds to run (default 10000)
+  --seeds N     how many seeds to run (default 10000; with --bug: 600, until one catches it)
   --from N      the first seed (default 1)
   --seed N      run this one seed and print its story
-  --bug TEXT    with --seed: plant the bug whose name contains TEXT
+  --bug TEXT    plant the bug whose name contains TEXT
+  --bugs        list the bugs that can be planted
   --help`
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '10000' },
-    from: { type: 'string', default: '1' },
-    seed: { type: 'string' },
-    story: { type: 'boolean', default: false },
-    bug: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
-})
+/** What the user can mend: told in a line, without a stack. */
+class UsageError extends Error {}
 
-if (values.help) console.log(HELP)
-else if (values.seed !== undefined) await replay(number('--seed', values.seed))
-else await many(number('--from', values.from), number('--seeds', values.seeds))
+try {
+  await main()
+} catch (error) {
+  const isUsage = error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')
+  if (!isUsage) throw error
+  console.error(`${(error as Error).message}\n\n${HELP}`)
+  process.exitCode = 1
+}
 
-async function replay(seed: number): Promise<void> {
-  const bug = values.bug === undefined ? undefined : PLANTED_BUGS.find(({ name }) => name.includes(values.bug ?? ''))
-  if (values.bug !== undefined && !bug) throw new Error(`no planted bug named like "${values.bug}"`)
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string' },
+      from: { type: 'string', default: '1' },
+      seed: { type: 'string' },
+      bug: { type: 'string' },
+      bugs: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) return console.log(HELP)
+  if (values.bugs) return console.log(PLANTED_BUGS.map(({ name }) => name).join('\n'))
+  const bug = values.bug === undefined ? null : bugNamed(values.bug)
+  if (values.seed !== undefined) return replay(number('--seed', values.seed), bug)
+  const from = number('--from', values.from)
+  return bug
+    ? hunt(bug, from, number('--seeds', values.seeds ?? '600'))
+    : many(from, number('--seeds', values.seeds ?? '10000'))
+}
+
+function bugNamed(text: string): PlantedBug {
+  const found = PLANTED_BUGS.filter(({ name }) => name.includes(text))
+  const [bug] = found
+  if (bug && found.length === 1) return bug
+  const problem = bug ? `"${text}" names ${found.length} planted bugs` : `no planted bug is named like "${text}"`
+  throw new UsageError(`${problem}. There are:\n${PLANTED_BUGS.map(({ name }) => `  ${name}`).join('\n')}`)
+}
+
+async function replay(seed: number, bug: PlantedBug | null): Promise<void> {
   const { plan, story, violations, trace, steps, virtualMs } = await simulate(seed, {
     story: true,
     ...(bug ? { bug } : {}),
@@ -39,6 +64,18 @@ async function replay(seed: number): Promise<void> {
   console.log(`seed ${seed}: ${steps} steps, ${(virtualMs / 1_000).toFixed(1)} s of virtual time, trace ${trace >>> 0}`)
   for (const violation of violations) console.log(`BROKEN  ${violation}`)
   if (violations.length) process.exitCode = 1
+}
+
+/** The first seed that catches a planted bug: there it should be found, so that not finding it is the failure. */
+async function hunt(bug: PlantedBug, from: number, count: number): Promise<void> {
+  for (let seed = from; seed < from + count; seed++) {
+    const { violations } = await simulate(seed, { bug })
+    if (violations.length === 0) continue
+    console.log(`caught by seed ${seed}: ${violations.join('; ')}`)
+    return console.log(`its story: npm run simulate -- --seed ${seed} --bug "${bug.name}"`)
+  }
+  console.log(`not caught in ${count} schedules: ${bug.name}`)
+  process.exitCode = 1
 }
 
 async function many(from: number, count: number): Promise<void> {
@@ -65,6 +102,6 @@ async function many(from: number, count: number): Promise<void> {
 function number(option: string, text: string): number {
   const value = Number(text)
   if (!Number.isInteger(value) || value < 1)
-    throw new Error(`${option}: expected a whole number of at least 1, got "${text}"`)
+    throw new UsageError(`${option}: expected a whole number of at least 1, got "${text}"`)
   return value
 }

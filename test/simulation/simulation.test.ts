@@ -13,7 +13,7 @@ describe('simulation', () => {
   it(`keeps P1–P7 and P11 in ${SCHEDULES} crash schedules`, { timeout: 600_000 }, async () => {
     const failed = await simulateMany({ from: 1, count: SCHEDULES, processes: 2 })
 
-    assert.deepEqual(failed, [], 'replay one with: npm run simulate -- --seed N --story')
+    assert.deepEqual(failed, [], 'replay one with: npm run simulate -- --seed N')
   })
 
   it('replays a seed exactly', async () => {
