@@ -17,8 +17,31 @@ const STOP_LIMIT_MS = 15_000
 
 await helpAnswers([])
 for (const command of COMMANDS) await helpAnswers([command])
-await serverStartsAndStops()
+await inDataDir(async (env) => {
+  await runsOnce('migrate', env)
+  await runsOnce('doctor', env)
+  await serverStartsAndStops(['run', 'pillarbox', '--silent', '--', 'worker'], env, saysReady)
+  await serverStartsAndStops(['run', 'pillarbox', '--silent', '--', 'api'], env, isReady)
+})
+await inDataDir((env) => serverStartsAndStops(['start', '--silent'], env, isHealthy))
 console.log('✔ every entry point runs')
+
+type Environment = NodeJS.ProcessEnv & { PILLARBOX_PORT: string }
+
+/** A data folder and a port of its own. */
+async function inDataDir(work: (env: Environment) => Promise<void>): Promise<void> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'pillarbox-data-'))
+  try {
+    await work({ ...process.env, PILLARBOX_PORT: String(await freePort()), PILLARBOX_DATA_DIR: dataDir })
+  } finally {
+    await rm(dataDir, { recursive: true, force: true })
+  }
+}
+
+async function runsOnce(command: string, env: Environment): Promise<void> {
+  await promisify(execFile)('npm', ['run', '--silent', 'pillarbox', '--', command], { env })
+  console.log(`  pillarbox ${command}`)
+}
 
 async function helpAnswers(command: string[]): Promise<void> {
   const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'pillarbox', '--', ...command, '--help'])
@@ -27,11 +50,38 @@ async function helpAnswers(command: string[]): Promise<void> {
   console.log(`  ${expected} --help`)
 }
 
-async function serverStartsAndStops(): Promise<void> {
-  const port = await freePort()
-  const dataDir = await mkdtemp(path.join(tmpdir(), 'pillarbox-data-'))
-  const server = spawn('npm', ['start', '--silent'], {
-    env: { ...process.env, PILLARBOX_PORT: String(port), PILLARBOX_DATA_DIR: dataDir },
+/** Whether a process that has said `output` is up; words that say what it did instead where it is not. */
+type IsUp = (output: string, env: Environment) => Promise<true | string>
+
+async function saysReady(output: string): Promise<true | string> {
+  return output.includes('"msg":"ready"') || 'no "ready" in its log'
+}
+
+function isHealthy(_output: string, env: Environment): Promise<true | string> {
+  return answers('/health', env)
+}
+
+/** Healthy it is not: without a worker nothing is sent. */
+function isReady(_output: string, env: Environment): Promise<true | string> {
+  return answers('/health/ready', env)
+}
+
+async function answers(route: string, { PILLARBOX_PORT: port }: Environment): Promise<true | string> {
+  const url = `http://127.0.0.1:${port}${route}`
+  const status = await fetch(url).then(
+    async (response) => {
+      await response.arrayBuffer()
+      return response.status
+    },
+    () => 'no answer',
+  )
+  return status === 200 || `GET ${url} gave ${status}`
+}
+
+async function serverStartsAndStops(args: string[], env: Environment, isUp: IsUp): Promise<void> {
+  const name = ['npm', ...args.filter((arg) => arg !== '--silent')].join(' ')
+  const server = spawn('npm', args, {
+    env,
     stdio: ['ignore', 'pipe', 'pipe'],
     // A group of its own, so that nothing stays behind when it has to be ended the hard way.
     detached: true,
@@ -44,32 +94,25 @@ async function serverStartsAndStops(): Promise<void> {
   }
 
   try {
-    await untilHealthy(server, `http://127.0.0.1:${port}/health`)
+    await untilUp(server, () => isUp(output, env))
     const startedStopping = performance.now()
     const exitCode = await stop(server)
-    if (exitCode !== 0) throw new Error(`npm start ended with ${exitCode} on SIGTERM, not with 0`)
-    console.log(`  npm start: healthy, and gone ${Math.round(performance.now() - startedStopping)} ms after SIGTERM`)
+    if (exitCode !== 0) throw new Error(`${name} ended with ${exitCode} on SIGTERM, not with 0`)
+    console.log(`  ${name}: up, and gone ${Math.round(performance.now() - startedStopping)} ms after SIGTERM`)
   } catch (error) {
-    throw new Error(`npm start did not start and stop cleanly. It said:\n${output}`, { cause: error })
+    throw new Error(`${name} did not start and stop cleanly. It said:\n${output}`, { cause: error })
   } finally {
     endGroup(server)
-    await rm(dataDir, { recursive: true, force: true })
   }
 }
 
-async function untilHealthy(server: ChildProcess, url: string): Promise<void> {
+async function untilUp(server: ChildProcess, isUp: () => Promise<true | string>): Promise<void> {
   const giveUpAt = performance.now() + START_LIMIT_MS
   for (;;) {
-    const status = await fetch(url).then(
-      async (response) => {
-        await response.arrayBuffer()
-        return response.status
-      },
-      () => 'no answer',
-    )
-    if (status === 200) return
-    if (server.exitCode !== null) throw new Error(`It ended with ${server.exitCode} before it was healthy`)
-    if (performance.now() > giveUpAt) throw new Error(`GET ${url} gave ${status} for ${START_LIMIT_MS} ms`)
+    const found = await isUp()
+    if (found === true) return
+    if (server.exitCode !== null) throw new Error(`It ended with ${server.exitCode} before it was up`)
+    if (performance.now() > giveUpAt) throw new Error(`${found} for ${START_LIMIT_MS} ms`)
     await sleep(100)
   }
 }
