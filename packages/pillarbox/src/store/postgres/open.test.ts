@@ -26,6 +26,8 @@ function everyRole(store: Store): (() => Promise<unknown>)[] {
     () => store.plan.events(1, { prepare: () => {}, plan: () => ({ kind: 'later' }) }),
     () => store.dispatch.dueLanes(null, 1),
     () => store.dispatch.release(NOBODY, [{ notificationId: NOBODY, token: 1 }]),
+    () => store.receipts.take(1, 1_000),
+    () => store.lanes.giveBack(NOBODY, 1, { perSecond: 1, burst: 1 }),
     () => store.workers.beat(NOBODY),
   ]
 }
@@ -98,6 +100,31 @@ describe('openPostgres', () => {
     assert.ok(rows.length >= 5)
     for (const call of everyRole(store)) await call()
     await store.close()
+  })
+
+  it('leaves no connection behind when it is closed', async () => {
+    await using database = await freshDatabase()
+    const store = await openPostgres({ url: database.url, clock, logger: silent })
+    await store.migrate()
+    for (const call of everyRole(store)) await call()
+    const message = { id: NOBODY, tenantId: 'nobody', userId: 'nobody', sealed: 'x' }
+    await assert.rejects(store.inbox.put(message), 'there is no such tenant, but asking takes the connection')
+    const admin = new pg.Client({ connectionString: database.url })
+    await admin.connect()
+    const roles = async (): Promise<string[]> => {
+      const { rows } = await admin.query<{ name: string }>(
+        `select distinct application_name as name from pg_stat_activity
+          where application_name like 'pillarbox%' and datname = current_database() order by 1`,
+      )
+      return rows.map(({ name }) => name)
+    }
+    const before = await roles()
+
+    await store.close()
+
+    assert.ok(before.some((name) => name.includes('inbox')) && before.length >= 8, before.join())
+    assert.deepEqual(await roles(), [])
+    await admin.end()
   })
 
   it('gives a statement up after its time and goes on', async () => {

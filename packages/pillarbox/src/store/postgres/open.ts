@@ -139,7 +139,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     sealed: sharedSealed(scripts),
     wake,
     close: async () => {
-      const sessions = [admin, intake, planning, people, claims, completions, control, applying, beats, wake]
+      const sessions = [admin, intake, planning, people, claims, completions, control, applying, inbox, beats, wake]
       await Promise.all(sessions.map((each) => each.close()))
     },
   }
