@@ -1,18 +1,35 @@
-import { TEST_POSTGRES_VARIABLE } from './postgres/database.ts'
+import { openPostgres } from '../packages/pillarbox/src/store/postgres/open.ts'
+import { systemClock } from '../packages/pillarbox/src/system.ts'
+import {
+  type FreshDatabase,
+  freshDatabase,
+  TEST_POSTGRES_VARIABLE,
+  TEST_TEMPLATE_VARIABLE,
+} from './postgres/database.ts'
 import { type PostgresServer, startPostgres } from './postgres/launcher.ts'
 
 let server: PostgresServer | undefined
+let template: FreshDatabase | undefined
 
 /**
- * Starts the one PostgreSQL server that all test files of a run share, each with databases of its own. The test
- * processes inherit its address through the environment. A server named there beforehand is used as it is.
+ * Starts the one PostgreSQL server that all test files of a run share, each with databases of its own, and migrates a
+ * database that they make copies of. The test processes inherit the addresses of both through the environment. A server
+ * named there beforehand is used as it is.
  */
 export async function globalSetup(): Promise<void> {
-  if (process.env[TEST_POSTGRES_VARIABLE] !== undefined) return
-  server = await startPostgres()
-  process.env[TEST_POSTGRES_VARIABLE] = server.url
+  if (process.env[TEST_POSTGRES_VARIABLE] === undefined) {
+    server = await startPostgres()
+    process.env[TEST_POSTGRES_VARIABLE] = server.url
+  }
+  template = await freshDatabase()
+  const logger = { debug() {}, info() {}, warn() {}, error() {} }
+  const store = await openPostgres({ url: template.url, clock: systemClock, logger })
+  await store.migrate()
+  await store.close()
+  process.env[TEST_TEMPLATE_VARIABLE] = new URL(template.url).pathname.slice(1)
 }
 
 export async function globalTeardown(): Promise<void> {
+  if (server === undefined) await template?.drop()
   await server?.dispose()
 }

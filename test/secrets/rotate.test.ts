@@ -29,27 +29,102 @@ const CLI = path.join(root, 'packages/pillarbox/src/cli/main.ts')
 const UNDER_TEST = path.join(import.meta.dirname, 'rotate-under-test.ts')
 const COMPILE_CACHE = path.join(root, 'node_modules/.cache/pillarbox-chaos')
 
-describe('a rotation that is killed at any step', { concurrency: 2 }, () => {
-  const combinations: [EngineName, Keys][] = isFull
-    ? ENGINES.flatMap((engine): [EngineName, Keys][] => [
-        [engine, 'key files'],
-        [engine, 'configured keys'],
-      ])
-    : [
-        ['sqlite', 'key files'],
-        ['postgres', 'configured keys'],
-      ]
+/** Delays after which it is killed: while it begins, waits for the servers, seals anew, waits for them to settle. */
+const KILL_AFTER_MS = isFull ? [100, 500, 900, 1_300, 2_000, 3_000, 4_000, 5_500, 7_000] : [900, 3_000]
 
-  for (const [engine, keys] of combinations) {
-    it(`${engine}, ${keys}: goes on when it is run again, step after step`, { timeout: 300_000 }, () =>
-      killedAt(engine, keys, rotationSteps(keys === 'key files')),
-    )
-    for (const step of isFull ? rotationSteps(keys === 'key files') : [])
-      for (const nth of step.startsWith('replace') ? [1, 3] : [1])
-        it(`${engine}, ${keys}: ${step} ×${nth} alone: ${ROTATION_STEPS[step]}`, { timeout: 60_000 }, () =>
-          killedAt(engine, keys, [step], nth),
+// Where servers run, most of the time is waited: meanwhile the processes that are killed start and die.
+describe('a rotation', { concurrency: 2 }, () => {
+  describe('that is killed at any step', { concurrency: 2 }, () => {
+    const combinations: [EngineName, Keys][] = isFull
+      ? ENGINES.flatMap((engine): [EngineName, Keys][] => [
+          [engine, 'key files'],
+          [engine, 'configured keys'],
+        ])
+      : [
+          ['sqlite', 'key files'],
+          ['postgres', 'configured keys'],
+        ]
+
+    for (const [engine, keys] of combinations) {
+      it(`${engine}, ${keys}: goes on when it is run again, step after step`, { timeout: 300_000 }, () =>
+        killedAt(engine, keys, rotationSteps(keys === 'key files')),
+      )
+      for (const step of isFull ? rotationSteps(keys === 'key files') : [])
+        for (const nth of step.startsWith('replace') ? [1, 3] : [1])
+          it(`${engine}, ${keys}: ${step} ×${nth} alone: ${ROTATION_STEPS[step]}`, { timeout: 60_000 }, () =>
+            killedAt(engine, keys, [step], nth),
+          )
+    }
+  })
+
+  describe('while servers run', { concurrency: 2 }, () => {
+    for (const engine of ENGINES)
+      it(`${engine}: loses nothing, however often it is killed, and applications go on sealing with the old key`, {
+        timeout: 300_000,
+      }, async () => {
+        await using rig = await createRig(engine)
+        // With SQLite as it comes: the key in a file, one server. With PostgreSQL as in production: configured, several.
+        const [oldKey, newKey] = [randomBytes(32), randomBytes(32)]
+        const both = engine === 'postgres' ? keyEnvironment(newKey, oldKey) : {}
+        const first = await rig.start('start', engine === 'postgres' ? keyEnvironment(oldKey) : {})
+        const formerKey = engine === 'postgres' ? oldKey : await masterKeyOf(rig)
+        await makeShop(first.url)
+        let servers = [first]
+        if (engine === 'postgres') {
+          const second = await rig.start('start', both)
+          const refused = await run(rig, [CLI, 'keys', 'rotate'], both).exited
+          assert.equal(refused.code, 1)
+          assert.match(refused.output, /is not known to start on .*\(process \d+\)/)
+          assert.match(refused.output, /→ start it again with the new key in PILLARBOX_MASTER_KEY/)
+          // Both seal under the old key until it is turned, so that either can be taken away.
+          servers = [second, await rig.start('worker', both)]
+          first.signal('SIGTERM')
+          assert.equal((await first.exited).code, 0)
+        }
+        const { url } = servers[0] ?? assert.fail()
+        const publisher = await startPublishing(rig, url)
+
+        for (const delayMs of KILL_AFTER_MS) {
+          const rotating = run(rig, [CLI, 'keys', 'rotate'], both)
+          await systemClock.sleep(delayMs)
+          rotating.kill()
+          await rotating.exited
+        }
+        const finished = await run(rig, [CLI, 'keys', 'rotate'], both).exited
+        assert.equal(finished.code, 0, finished.output)
+        const tokens = await publisher.stop()
+        await until('every guest has their token', 60_000, async () => {
+          const words = inbox(rig).join('\n')
+          return tokens.now.every((token) => words.includes(token))
+        })
+
+        // An application has used the old sealing key to the end: that is put right, and said.
+        const early = await run(rig, [CLI, 'keys', 'retire'], both).exited
+        assert.equal(early.code, 1, early.output)
+        assert.match(early.output, /sealed by applications with a former sealing key/)
+        const retired = await run(rig, [CLI, 'keys', 'retire'], both).exited
+        assert.equal(retired.code, 0, retired.output)
+        for (const server of servers) server.signal('SIGTERM')
+        for (const server of servers) assert.equal((await server.exited).code, 0, server.log())
+
+        const key = engine === 'postgres' ? newKey : await masterKeyOf(rig)
+        const store = await openRigStore(rig)
+        const { opened, closed } = await openAll(store, key)
+        const isUnderOld = (await openAll(store, formerKey)).opened.size
+        await store.close()
+        assert.deepEqual([closed, isUnderOld], [[], 0])
+        const later = new Set(opened.values())
+        assert.deepEqual(
+          tokens.later.filter((token) => !later.has(token)),
+          [],
         )
-  }
+        assert.ok(tokens.now.length >= 10 && tokens.later.length >= 10, 'something was published meanwhile')
+        // Nobody needs the former key any more.
+        const alone = await rig.start('start', engine === 'postgres' ? keyEnvironment(newKey) : {})
+        alone.signal('SIGTERM')
+        assert.equal((await alone.exited).code, 0)
+      })
+  })
 })
 
 /** One process after the other dies at the next of these steps; the last one lives. */
@@ -75,78 +150,6 @@ async function killedAt(engine: EngineName, keys: Keys, steps: readonly string[]
   assert.equal((await openAll(bench.store, bench.oldKey)).opened.size, 0, 'nothing opens with the old key')
   assert.equal(await bench.store.instance.read(MASTER_KEY), keyIdOf(newKey))
 }
-
-/** Delays after which it is killed: while it begins, waits for the servers, seals anew, waits for them to settle. */
-const KILL_AFTER_MS = isFull ? [100, 500, 900, 1_300, 2_000, 3_000, 4_000, 5_500, 7_000] : [900, 3_000]
-
-describe('a rotation while servers run', { concurrency: 2 }, () => {
-  for (const engine of ENGINES)
-    it(`${engine}: loses nothing, however often it is killed, and applications go on sealing with the old key`, {
-      timeout: 300_000,
-    }, async () => {
-      await using rig = await createRig(engine)
-      // With SQLite as it comes: the key in a file, one server. With PostgreSQL as in production: configured, several.
-      const [oldKey, newKey] = [randomBytes(32), randomBytes(32)]
-      const both = engine === 'postgres' ? keyEnvironment(newKey, oldKey) : {}
-      const first = await rig.start('start', engine === 'postgres' ? keyEnvironment(oldKey) : {})
-      const formerKey = engine === 'postgres' ? oldKey : await masterKeyOf(rig)
-      await makeShop(first.url)
-      let servers = [first]
-      if (engine === 'postgres') {
-        const second = await rig.start('start', both)
-        const refused = await run(rig, [CLI, 'keys', 'rotate'], both).exited
-        assert.equal(refused.code, 1)
-        assert.match(refused.output, /is not known to start on .*\(process \d+\)/)
-        assert.match(refused.output, /→ start it again with the new key in PILLARBOX_MASTER_KEY/)
-        // Both seal under the old key until it is turned, so that either can be taken away.
-        servers = [second, await rig.start('worker', both)]
-        first.signal('SIGTERM')
-        assert.equal((await first.exited).code, 0)
-      }
-      const { url } = servers[0] ?? assert.fail()
-      const publisher = await startPublishing(rig, url)
-
-      for (const delayMs of KILL_AFTER_MS) {
-        const rotating = run(rig, [CLI, 'keys', 'rotate'], both)
-        await systemClock.sleep(delayMs)
-        rotating.kill()
-        await rotating.exited
-      }
-      const finished = await run(rig, [CLI, 'keys', 'rotate'], both).exited
-      assert.equal(finished.code, 0, finished.output)
-      const tokens = await publisher.stop()
-      await until('every guest has their token', 60_000, async () => {
-        const words = inbox(rig).join('\n')
-        return tokens.now.every((token) => words.includes(token))
-      })
-
-      // An application has used the old sealing key to the end: that is put right, and said.
-      const early = await run(rig, [CLI, 'keys', 'retire'], both).exited
-      assert.equal(early.code, 1, early.output)
-      assert.match(early.output, /sealed by applications with a former sealing key/)
-      const retired = await run(rig, [CLI, 'keys', 'retire'], both).exited
-      assert.equal(retired.code, 0, retired.output)
-      for (const server of servers) server.signal('SIGTERM')
-      for (const server of servers) assert.equal((await server.exited).code, 0, server.log())
-
-      const key = engine === 'postgres' ? newKey : await masterKeyOf(rig)
-      const store = await openRigStore(rig)
-      const { opened, closed } = await openAll(store, key)
-      const isUnderOld = (await openAll(store, formerKey)).opened.size
-      await store.close()
-      assert.deepEqual([closed, isUnderOld], [[], 0])
-      const later = new Set(opened.values())
-      assert.deepEqual(
-        tokens.later.filter((token) => !later.has(token)),
-        [],
-      )
-      assert.ok(tokens.now.length >= 10 && tokens.later.length >= 10, 'something was published meanwhile')
-      // Nobody needs the former key any more.
-      const alone = await rig.start('start', engine === 'postgres' ? keyEnvironment(newKey) : {})
-      alone.signal('SIGTERM')
-      assert.equal((await alone.exited).code, 0)
-    })
-})
 
 const TENANT = 'eventhub'
 

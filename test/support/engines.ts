@@ -3,17 +3,17 @@ import { openPostgres } from '../../packages/pillarbox/src/store/postgres/open.t
 import { openSqlite } from '../../packages/pillarbox/src/store/sqlite/open.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import { systemClock } from '../../packages/pillarbox/src/system.ts'
-import { freshDatabase } from '../postgres/database.ts'
+import { migratedDatabase } from '../postgres/database.ts'
 
 export type OpenEmpty = (deps: { clock: Clock; logger: Logger }) => Promise<Store>
 
-/** Both stores, each opened empty and not yet migrated; closing one leaves nothing behind. */
+/** Both stores, each opened empty and to be migrated, for which PostgreSQL's has no need; closing one leaves nothing behind. */
 export const ENGINES: readonly { engine: Store['engine']; open: OpenEmpty }[] = [
   { engine: 'sqlite', open: (deps) => openSqlite({ path: ':memory:', ...deps }) },
   {
     engine: 'postgres',
     async open({ logger }) {
-      const database = await freshDatabase()
+      const database = await migratedDatabase()
       // Its connections wait for a real server.
       const store = await openPostgres({ url: database.url, clock: systemClock, logger })
       const close = store.close

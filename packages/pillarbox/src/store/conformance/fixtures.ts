@@ -27,7 +27,8 @@ export interface OpenStore {
   advance(ms: number): Promise<void>
   /** A second handle on the same database, as another process has one. Absent where there can be none. */
   another?(): Promise<Store>
-  close(): Promise<void>
+  /** `hasFailed`: the rule was not kept, and what it has begun may still be under way. */
+  close(hasFailed: boolean): Promise<void>
 }
 
 /** Registers one promise of the contract as a test with a fresh store. */

@@ -25,7 +25,7 @@ import { workerRules } from './workers.ts'
 export type { OpenStore } from './fixtures.ts'
 
 /**
- * What every engine behind the store contract promises, one test per rule, each with a fresh store from `open`.
+ * What every engine behind the store contract promises, one test per rule, each with an empty store from `open`.
  * After every rule the books must balance: see `assertConserved`.
  *
  * `gaps` names rules an engine does not keep, each with the reason; a gap that names no rule fails.
@@ -43,12 +43,14 @@ export function storeConformance(
     names.add(name)
     it(name, { skip: gaps[name] ?? false }, async () => {
       const opened = await open()
+      let hasFailed = true
       try {
         const bench = await createBench(opened)
         await body(bench)
         await assertConserved(bench)
+        hasFailed = false
       } finally {
-        await opened.close()
+        await opened.close(hasFailed)
       }
     })
   }

@@ -37,11 +37,13 @@ export function modelRules(open: () => Promise<OpenStore>, runs: number): void {
     await fc.assert(
       fc.asyncProperty(commands, async (commands) => {
         const opened = await open()
+        let hasFailed = true
         try {
           const real = await createSystem(opened)
           await fc.asyncModelRun(() => ({ model: createReference(), real }), [...commands, new Inspect()])
+          hasFailed = false
         } finally {
-          await opened.close()
+          await opened.close(hasFailed)
         }
       }),
       { numRuns: runs, seed, includeErrorInReport: true, ...(path ? { path } : {}) },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { freshDatabase } from '../../../../../test/postgres/database.ts'
+import { migratedDatabase } from '../../../../../test/postgres/database.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
 import { cancelSchedules, SCHEDULE_RECORD } from '../conformance/cancel.ts'
 import { type Bench, createBench, deciding, dueNow } from '../conformance/fixtures.ts'
@@ -15,7 +15,6 @@ const clock: Clock = { now: () => Date.now(), monotonic: () => performance.now()
 async function withStore<T>(url: string, body: (bench: Bench) => Promise<T>): Promise<T> {
   const store = await openPostgres({ url, clock, logger: silent })
   try {
-    await store.migrate()
     return await body(await createBench({ store, advance: (ms) => wait(ms), close: () => store.close() }))
   } finally {
     await store.close()
@@ -34,7 +33,7 @@ async function query(url: string, text: string): Promise<unknown[]> {
 
 describe('cancelling', () => {
   it('leaves a record of each schedule, why, and what it was before', async () => {
-    await using database = await freshDatabase()
+    await using database = await migratedDatabase()
 
     const expected = await withStore(database.url, cancelSchedules)
 
@@ -42,7 +41,7 @@ describe('cancelling', () => {
   })
 
   it('reads no more than what stands for the entity, however long the backlog is', async () => {
-    await using database = await freshDatabase()
+    await using database = await migratedDatabase()
     const of = (id: string) => ({ eventType: 'booking.confirmed', entity: { type: 'booking', id } })
     const tenantId = await withStore(database.url, async ({ lane, enqueue }) => {
       const target = await lane()

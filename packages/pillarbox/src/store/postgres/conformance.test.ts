@@ -1,68 +1,85 @@
 import { after } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { type FreshDatabase, freshDatabase } from '../../../../../test/postgres/database.ts'
+import { type FreshDatabase, migratedDatabase } from '../../../../../test/postgres/database.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
 import { type OpenStore, storeConformance } from '../conformance/index.ts'
+import type { Store } from '../store.ts'
 import { openPostgres } from './open.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
+/** How far this process's own clock has been moved on; see `longAfter`. */
+let skippedMs = 0
+
 const clock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  monotonic: () => performance.now() + skippedMs,
   sleep: (ms, signal) => wait(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {}),
 }
 
-/** Migrated databases that no rule is using: emptying one is several times as fast as making one. */
-const spare: FreshDatabase[] = []
-
-async function migratedDatabase(): Promise<FreshDatabase> {
-  const database = await freshDatabase()
-  const store = await openPostgres({ url: database.url, clock, logger: silent })
-  await store.migrate()
-  await store.close()
-  return database
+/** A store as production has one, open for long, and the connection that empties its database between two rules. */
+interface Bed {
+  database: FreshDatabase
+  store: Store
+  emptying: pg.Client
+  deletes: string
 }
 
-async function empty({ url }: FreshDatabase): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    // Of few rows in many tables, deleting is several times as fast as truncating, which makes new files for each.
-    const { rows } = await client.query<{ deletes: string }>(
-      `select string_agg(format('delete from pillarbox.%I', tablename), '; ') as deletes from pg_tables
-        where schemaname = 'pillarbox' and tablename <> 'schema_versions'`,
-    )
-    await client.query(`set session_replication_role = replica; ${rows[0]?.deletes}`)
-  } finally {
-    await client.end()
-  }
+/** What no rule is using. Connections are most of what a rule costs, with all that PostgreSQL reads for each anew. */
+const spare = { prepared: [] as Bed[], unprepared: [] as Bed[] }
+
+const openOn = ({ url }: FreshDatabase, prepare: boolean): Promise<Store> =>
+  openPostgres({ url, clock, logger: silent, prepare })
+
+async function makeBed(prepare: boolean): Promise<Bed> {
+  const database = await migratedDatabase()
+  const emptying = new pg.Client({ connectionString: database.url })
+  await emptying.connect()
+  await emptying.query('set session_replication_role = replica')
+  // Of few rows in many tables, deleting is several times as fast as truncating, which makes new files for each.
+  const { rows } = await emptying.query<{ deletes: string }>(
+    `select string_agg(format('delete from pillarbox.%I', tablename), '; ') as deletes from pg_tables
+      where schemaname = 'pillarbox' and tablename <> 'schema_versions'`,
+  )
+  return { database, store: await openOn(database, prepare), emptying, deletes: rows[0]?.deletes ?? '' }
+}
+
+async function removeBed({ database, store, emptying }: Bed): Promise<void> {
+  await Promise.all([store.close(), emptying.end()])
+  await database.drop()
+}
+
+/** What the store remembers of the rule before is as old as if that had been a minute ago. */
+function longAfter(): void {
+  skippedMs += 60_000
 }
 
 async function openEmpty(prepare: boolean): Promise<OpenStore> {
-  const database = spare.pop() ?? (await migratedDatabase())
-  const open = () => openPostgres({ url: database.url, clock, logger: silent, prepare })
-  const store = await open()
-  const opened = [store]
+  const beds = prepare ? spare.prepared : spare.unprepared
+  const bed = beds.pop() ?? (await makeBed(prepare))
+  longAfter()
+  const others: Store[] = []
   return {
-    store,
+    store: bed.store,
     advance: (ms) => wait(ms),
     another: async () => {
-      const other = await open()
-      opened.push(other)
+      const other = await openOn(bed.database, prepare)
+      others.push(other)
       return other
     },
-    close: async () => {
-      await Promise.all(opened.map((each) => each.close()))
-      await empty(database)
-      spare.push(database)
+    close: async (hasFailed) => {
+      await Promise.all(others.map((each) => each.close()))
+      // What a rule that failed has left under way would be the next one's.
+      if (hasFailed) return await removeBed(bed)
+      await bed.emptying.query(bed.deletes)
+      beds.push(bed)
     },
   }
 }
 
 after(async () => {
-  await Promise.all(spare.map((database) => database.drop()))
+  await Promise.all([...spare.prepared, ...spare.unprepared].map(removeBed))
 })
 
 storeConformance('postgres', () => openEmpty(true))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { freshDatabase } from '../../../../../test/postgres/database.ts'
+import { migratedDatabase } from '../../../../../test/postgres/database.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
 import { type Bench, completion, createBench } from '../conformance/fixtures.ts'
 import { openPostgres } from './open.ts'
@@ -14,7 +14,6 @@ const clock: Clock = { now: () => Date.now(), monotonic: () => performance.now()
 async function withStore<T>(url: string, body: (bench: Bench) => Promise<T>): Promise<T> {
   const store = await openPostgres({ url, clock, logger: silent })
   try {
-    await store.migrate()
     return await body(await createBench({ store, advance: (ms) => wait(ms), close: () => store.close() }))
   } finally {
     await store.close()
@@ -22,7 +21,7 @@ async function withStore<T>(url: string, body: (bench: Bench) => Promise<T>): Pr
 }
 
 it('drains a backlog by index lookups alone, and claims without writing an index', async () => {
-  await using database = await freshDatabase()
+  await using database = await migratedDatabase()
   // The table's statistics will say that it is empty: where a planner left alone goes wrong.
   const { lane, worker } = await withStore(database.url, async (bench) => {
     const target = await bench.lane()
@@ -52,7 +51,7 @@ it('drains a backlog by index lookups alone, and claims without writing an index
 })
 
 it('finds a row that was committed far behind what has been claimed since', async () => {
-  await using database = await freshDatabase()
+  await using database = await migratedDatabase()
   await withStore(database.url, async ({ store, lane, worker, enqueue, claim }) => {
     const target = await lane()
     const by = await worker()

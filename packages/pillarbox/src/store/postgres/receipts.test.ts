@@ -1,20 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import pg from 'pg'
-import { freshDatabase } from '../../../../../test/postgres/database.ts'
+import { migratedDatabase } from '../../../../../test/postgres/database.ts'
 import { FOUND_BY_MESSAGE_ID } from '../../model/receipt.ts'
 import { findByMessageId } from '../shared/receipts.ts'
-import { openPostgres } from './open.ts'
 import { dialect } from './scripts.ts'
 
-const logger = { debug() {}, info() {}, warn() {}, error() {} }
-const clock = { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() }
-
 it('finds a message by its id through an index that has the same providers, and no other', async () => {
-  await using database = await freshDatabase()
-  const store = await openPostgres({ url: database.url, clock, logger })
-  await store.migrate()
-  await store.close()
+  await using database = await migratedDatabase()
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
   const lines = async (text: string): Promise<string> =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { freshDatabase } from '../../../../../test/postgres/database.ts'
+import { migratedDatabase } from '../../../../../test/postgres/database.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
 import { createBench } from '../conformance/fixtures.ts'
 import { openPostgres } from './open.ts'
@@ -17,7 +17,7 @@ const clock: Clock = {
 const SOON_MS = 2_000
 
 async function setup(t: TestContext) {
-  const database = await freshDatabase()
+  const database = await migratedDatabase()
   const store = await openPostgres({ url: database.url, clock, logger: silent })
   const other = new pg.Client({ connectionString: database.url })
   t.after(async () => {
@@ -25,7 +25,6 @@ async function setup(t: TestContext) {
     await other.end()
     await database.drop()
   })
-  await store.migrate()
   await other.connect()
   const bench = await createBench({ store, advance: (ms) => wait(ms), close: () => store.close() })
   return { store, bench, other }
