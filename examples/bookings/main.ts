@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { createTable, move, request } from './bookings.ts'
 
@@ -6,6 +7,10 @@ import { createTable, move, request } from './bookings.ts'
  * The first guest hears of it, the second never does.
  */
 const path = process.env['PILLARBOX_DATABASE'] ?? '.pillarbox/pillarbox.db'
+if (!existsSync(path)) {
+  console.error(`There is no ${path}: run \`npm start\` first, or say in PILLARBOX_DATABASE where its database is.`)
+  process.exit(1)
+}
 const db = new DatabaseSync(path, { timeout: 2_000 })
 createTable(db)
 

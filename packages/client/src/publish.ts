@@ -90,6 +90,11 @@ function prepareMany(
 }
 
 function requireTransaction(tx: Transaction): void {
+  const { engine, run } = (tx ?? {}) as Partial<Transaction>
+  if ((engine !== 'postgres' && engine !== 'sqlite') || typeof run !== 'function')
+    throw new TypeError(
+      'publish() needs your transaction in its library’s adapter, such as publish(fromPg(client), event)',
+    )
   if (tx.inTransaction?.() === false) throw new NotInTransactionError()
 }
 

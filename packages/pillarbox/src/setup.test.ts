@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -7,7 +7,7 @@ import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { PillarboxError, type SetupError } from './model/errors.ts'
 import { MASTER_KEY } from './security/key-state.ts'
 import { createKeyring, type Keyring, keyIdOf } from './security/keyring.ts'
-import { checkMasterKey, ensureDataDir, openPrivately, refusalOf } from './setup.ts'
+import { checkMasterKey, ensureDataDir, loadKeyring, openPrivately, refusalOf } from './setup.ts'
 import { openSqlite } from './store/sqlite/open.ts'
 
 function folder(t: TestContext): string {
@@ -80,6 +80,24 @@ describe('a start', () => {
 
     await assert.rejects(open(join(path, 'folder')), { name: 'SetupError', advice: 'name a file, not a folder' })
     await assert.rejects(open(join(path, 'text')), { name: 'SetupError', advice: /is no SQLite database/ })
+  })
+
+  it('says which key file is not one, and what to do', async (t) => {
+    const dataDir = folder(t)
+    const load = () =>
+      loadKeyring({ masterKey: null, formerMasterKeys: [], dataDir }, { randomBytes: Buffer.alloc, newId: () => 'id' })
+
+    writeFileSync(join(dataDir, 'master.key'), 'junk')
+    await assert.rejects(load(), { name: 'SetupError', message: /master\.key does not hold a master key/ })
+    rmSync(join(dataDir, 'master.key'))
+    mkdirSync(join(dataDir, 'master.key'))
+    await assert.rejects(load(), {
+      name: 'SetupError',
+      message: new RegExp(`^The master keys in ${dataDir} cannot be used: EISDIR`),
+      advice: /restore .* from your backup/,
+    })
+    rmdirSync(join(dataDir, 'master.key'))
+    assert.equal((await load()).currentId, keyIdOf(Buffer.alloc(32)))
   })
 
   it('refuses another master key than the one the secrets are sealed under', async (t) => {

@@ -1,8 +1,11 @@
 import { mkdir } from 'node:fs/promises'
+import type { Config } from './config/config.ts'
+import { readOtherKeys } from './config/key-files.ts'
+import { loadMasterKey, type MasterKeyDeps } from './config/master-key.ts'
 import { errorText, SetupError } from './model/errors.ts'
 import { ensurePrivateFile } from './runtime/private-file.ts'
 import { type KeyState, MASTER_KEY, readKeyState } from './security/key-state.ts'
-import type { Keyring } from './security/keyring.ts'
+import { createKeyring, type Keyring } from './security/keyring.ts'
 import type { Store } from './store/store.ts'
 
 /** What a start looks at before it begins. Each of these says what to change where it finds something wrong. */
@@ -14,6 +17,27 @@ export async function ensureDataDir(path: string): Promise<void> {
     throw new SetupError(
       `The data folder ${path} cannot be made: ${errorText(error)}`,
       'let this user make it, or choose another with --data-dir or PILLARBOX_DATA_DIR',
+      error,
+    )
+  }
+}
+
+/** The master keys of this process: those of the settings, and those in the data folder, where the first start makes one. */
+export async function loadKeyring(
+  config: Pick<Config, 'masterKey' | 'formerMasterKeys' | 'dataDir'>,
+  deps: MasterKeyDeps,
+): Promise<Keyring> {
+  try {
+    const { key } = await loadMasterKey(config, deps)
+    return createKeyring(key, await readOtherKeys(config))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const isForbidden = code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
+    throw new SetupError(
+      `The master keys in ${config.dataDir} cannot be used: ${errorText(error)}`,
+      isForbidden
+        ? 'let this user write to the data folder, and read the .key files in it'
+        : 'restore the .key files of the data folder from your backup; another key cannot open what is sealed',
       error,
     )
   }

@@ -231,6 +231,7 @@ describe('PillarboxClient', () => {
       { status: 502, body: '<html>Bad gateway</html>', headers: { 'x-request-id': 'proxy-1' } },
       { status: 307, headers: { location: 'https://elsewhere.example/' } },
       { status: 200, body: '<html>Welcome</html>' },
+      { status: 202, body: '' },
     ])
 
     await assert.rejects(client.send(EMAIL), { code: 'unexpected_answer', status: 502, requestId: 'proxy-1' })
@@ -241,6 +242,20 @@ describe('PillarboxClient', () => {
       assert.doesNotMatch(`${error.stack} ${JSON.stringify(error)}`, /pbx_secret/)
       return true
     })
+    await assert.rejects(client.send(EMAIL), { code: 'unreadable' })
+  })
+
+  it('sends nothing that JSON cannot hold, and does not blame the server', async (t) => {
+    const { client, seen, waits } = await setup(t, [], { retries: 3 })
+    const circle: Record<string, unknown> = {}
+    circle['itself'] = circle
+
+    for (const value of [Number.NaN, Number.POSITIVE_INFINITY, 1n, circle]) {
+      const event = { type: 'a.b', entity: { type: 'a', id: '1' }, payload: { value } }
+      await assert.rejects(client.publish(event), { name: 'TypeError' })
+    }
+
+    assert.deepEqual([seen, waits], [[], []])
   })
 
   it('reads a notification and its status', async (t) => {
@@ -503,6 +518,7 @@ describe('PillarboxClient', () => {
     for (const bad of [
       { url: 'ftp://x' },
       { url: 'x' },
+      { url: 'https://user:password@pillarbox.example.com' },
       { key: '' },
       { key: 'a\nb' },
       { timeoutMs: 0 },

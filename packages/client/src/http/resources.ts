@@ -162,6 +162,8 @@ export interface NotificationView {
 }
 
 export interface NotificationDetail extends NotificationView {
+  /** Why it is not sent yet, where that is for its account to say; `until`: when it goes on by itself. */
+  waitingFor: { accountId: string; why: 'paused' | 'held'; detail: string | null; until: string | null } | null
   /** Null where there is none yet, where it is sealed because it holds secrets, and once those were scrubbed. */
   content: {
     subject: string | null
@@ -241,7 +243,7 @@ export interface Resent {
   notifications: string[]
 }
 
-/** What `/health` says: `down` (its 503) is an unreachable database, `degraded` no live worker or an open breaker. */
+/** What `/health` says: `down` (its 503) is an unreachable database, `degraded` no live worker, an open breaker or a paused account. */
 export interface Health {
   status: 'ok' | 'degraded' | 'down'
   version: string
@@ -250,4 +252,6 @@ export interface Health {
   backlog: { oldestPendingAgeSeconds: number | null }
   /** Ids of the accounts that are not being sent to for now. */
   openBreakers: string[]
+  /** Ids of the accounts whose credentials were refused: what is to go through them waits for others. */
+  pausedAccounts: string[]
 }

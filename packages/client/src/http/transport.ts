@@ -49,6 +49,7 @@ const MAX_DELAY_MS = 8_000
 /** A server that asks for a longer pause is answered by giving up: the caller knows better what to do meanwhile. */
 const MAX_RETRY_AFTER_MS = 60_000
 const RETRIED_STATUSES = [429, 503]
+const NO_CONTENT = 204
 
 /** Makes the one function that talks to the server. Throws on options that cannot work. */
 export function transport(options: TransportOptions): Transport {
@@ -59,7 +60,11 @@ export function transport(options: TransportOptions): Transport {
   if (!Number.isInteger(retries) || retries < 0) throw new TypeError(`retries must be 0 or more, got ${retries}`)
   const sources = options.sources ?? { now: wallClock, random, sleep }
 
-  async function tryOnce(request: Request, { signal, traceparent }: CallOptions): Promise<unknown> {
+  async function tryOnce(
+    request: Request,
+    body: string | undefined,
+    { signal, traceparent }: CallOptions,
+  ): Promise<unknown> {
     signal?.throwIfAborted()
     const timeout = timeoutSignal(timeoutMs)
     const send = options.fetch ?? fetch
@@ -71,13 +76,13 @@ export function transport(options: TransportOptions): Transport {
         headers: {
           accept: 'application/json, application/problem+json',
           authorization: `Bearer ${key}`,
-          ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...(traceparent === undefined ? {} : { traceparent }),
         },
         // A redirect would take the key elsewhere, or turn a POST into a GET: it is answered as an error instead.
         redirect: 'manual',
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
-        ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+        ...(body === undefined ? {} : { body }),
       })
       text = await response.text()
     } catch (error) {
@@ -91,13 +96,14 @@ export function transport(options: TransportOptions): Transport {
     if (!response.ok && (response.status !== request.alsoOk || isProblem)) {
       throw httpError(response.status, text, response.headers, sources.now())
     }
-    return readJson(request, text)
+    return response.status === NO_CONTENT ? null : readJson(request, text)
   }
 
   return async (request, callOptions) => {
+    const body = bodyText(request)
     for (let retriesLeft = request.isRepeatable ? retries : 0; ; retriesLeft -= 1) {
       try {
-        return await tryOnce(request, callOptions)
+        return await tryOnce(request, body, callOptions)
       } catch (error) {
         const delayMs = retriesLeft > 0 ? delayBefore(error, retries - retriesLeft, sources.random) : null
         if (delayMs === null) throw error
@@ -122,6 +128,8 @@ export function baseUrl(url: string): URL {
   if (base === null || !['http:', 'https:'].includes(base.protocol)) {
     throw new TypeError('url must be the http or https address of a Pillarbox server')
   }
+  if (base.username !== '' || base.password !== '')
+    throw new TypeError('url must not hold a user or a password: the API key is all that is needed')
   base.search = ''
   base.hash = ''
   if (!base.pathname.endsWith('/')) base.pathname += '/'
@@ -140,8 +148,16 @@ export function urlOf(
   return url.href
 }
 
+/** Throws a `TypeError` over what JSON cannot hold, or would turn into null without a word. */
+function bodyText({ body }: Request): string | undefined {
+  return JSON.stringify(body, (key, value: unknown) => {
+    if (typeof value === 'number' && !Number.isFinite(value))
+      throw new TypeError(`"${key}" is ${value}, which JSON would turn into null`)
+    return value
+  })
+}
+
 function readJson({ method, path }: Request, text: string): unknown {
-  if (text === '') return null
   try {
     return JSON.parse(text)
   } catch (error) {

@@ -7,6 +7,7 @@ import {
   openSync,
   readdirSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -16,6 +17,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { it, type TestContext } from 'node:test'
+import { createManualClock } from '../../../../test/support/manual-clock.ts'
+import { createSandboxVendor } from '../channels/sandbox/vendor.ts'
 import { resolveConfig } from '../config/config.ts'
 import { masterKeyPath } from '../config/master-key.ts'
 import { keyIdOf } from '../security/keyring.ts'
@@ -149,6 +152,16 @@ it('fails on a data folder that is a file', async (t) => {
   assert.match(await find('data folder'), /^fail .* is not a folder$/)
 })
 
+it('fails on a data folder behind a link that leads nowhere, or below a file', async (t) => {
+  const { deps, find, cwd } = setup(t)
+  const at = (dataDir: string) => ({ config: { ...deps.config, dataDir } })
+  symlinkSync(join(cwd, 'unmounted'), join(cwd, 'link'))
+  writeFileSync(join(cwd, 'script'), '', { mode: 0o700 })
+
+  for (const dataDir of [join(cwd, 'link'), join(cwd, 'link', 'data'), join(cwd, 'script', 'data')])
+    assert.match(await find('data folder', at(dataDir)), /^fail .* does not exist and cannot be made$/)
+})
+
 it('finds a data folder that can be written, and leaves nothing in it', async (t) => {
   const { find, dataDir } = setup(t)
   mkdirSync(dataDir)
@@ -179,6 +192,9 @@ it('looks at the master key: configured, sound, exposed or broken', async (t) =>
   assert.equal(await find('master key'), `warn ${path} can be read by other users`)
   writeFileSync(path, 'not a key')
   assert.match(await find('master key'), /^fail .*does not hold a master key/)
+  rmSync(path)
+  mkdirSync(path)
+  assert.match(await find('master key'), /^fail .*master\.key cannot be read: EISDIR/)
 })
 
 it('finds an SQLite file sound and its schema up to date', async (t) => {
@@ -208,6 +224,33 @@ it('fails on an SQLite file that is damaged, or is none', async (t) => {
   assert.match(await find('database'), /^fail .* is damaged: /)
   writeFileSync(databasePath, 'this is no database, whatever its name says'.repeat(100))
   assert.match(await find('database'), /^fail .* cannot be read: file is not a database/)
+})
+
+it('fails on an SQLite file that is a folder, and says what to do', async (t) => {
+  const { deps, dataDir, databasePath } = setup(t)
+  mkdirSync(dataDir)
+  mkdirSync(databasePath)
+
+  const finding = (await examine(deps)).find(({ subject }) => subject === 'database')
+
+  assert.deepEqual([finding?.state, finding?.found], ['fail', `${databasePath} is a folder`])
+  assert.equal(finding?.advice, 'name a file, not a folder')
+})
+
+it('looks at the sandbox inbox, which a start needs too', async (t) => {
+  const { find, dataDir } = setup(t)
+  const path = join(dataDir, 'sandbox.db')
+  mkdirSync(dataDir)
+
+  assert.equal(await find('sandbox'), 'nothing')
+  createSandboxVendor({ path, clock: createManualClock() }).close()
+  assert.equal(await find('sandbox'), `ok ${path}, sound`)
+  const db = new DatabaseSync(path)
+  db.exec('pragma user_version = 99')
+  db.close()
+  assert.match(await find('sandbox'), /^fail .*sandbox\.db was written by a newer version/)
+  writeFileSync(path, 'this is no database, whatever its name says'.repeat(100))
+  assert.match(await find('sandbox'), /^fail .*sandbox\.db cannot be read: file is not a database/)
 })
 
 it('warns of a schema that is behind, and fails on one that is ahead', async (t) => {

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs'
-import { access, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { access, lstat, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
+import { SANDBOX_SCHEMA_VERSION } from '../channels/sandbox/vendor.ts'
 import type { Config } from '../config/config.ts'
 import { readKeyFiles, readOtherKeys } from '../config/key-files.ts'
 import { isMasterKeyExposed, masterKeyPath, readMasterKey } from '../config/master-key.ts'
@@ -14,6 +15,7 @@ import type { Store } from '../store/store.ts'
 import { systemClock } from '../system.ts'
 import type { EngineModule } from './engine.ts'
 import { describeSchema } from './migrate.ts'
+import { adviceForNode } from './node-version.ts'
 
 export interface Finding {
   state: 'ok' | 'warn' | 'fail'
@@ -41,6 +43,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
     ['data folder', () => checkDataDir(config.dataDir)],
     ['master key', () => checkMasterKey(config)],
     ['database', () => (config.databaseUrl.startsWith('sqlite:') ? checkSqlite(deps) : checkPostgres(deps))],
+    ['sandbox', () => checkSandbox(config.dataDir)],
     ['port', () => checkPort(config)],
   ]
   const findings: Finding[] = []
@@ -60,13 +63,10 @@ export function describeFindings(findings: readonly Finding[]): string {
   return `${lines.join('\n')}\n`
 }
 
-const OLDEST_NODE = [24, 15] as const
-
 function checkNode(version: string): Finding {
-  const [major = 0, minor = 0] = version.replace('v', '').split('.').map(Number)
-  const isNewEnough = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])
-  if (isNewEnough) return { state: 'ok', subject: 'node', found: version }
-  return { state: 'fail', subject: 'node', found: version, advice: `install Node ${OLDEST_NODE.join('.')} or newer` }
+  const advice = adviceForNode(version)
+  if (advice === null) return { state: 'ok', subject: 'node', found: version }
+  return { state: 'fail', subject: 'node', found: version, advice }
 }
 
 function checkWarnings(warnings: readonly string[]): Finding[] {
@@ -80,10 +80,10 @@ async function checkDataDir(dataDir: string): Promise<Finding[]> {
   const subject = 'data folder'
   const existing = await nearestExisting(dataDir)
   if (existing !== dataDir) {
-    const canMake = await access(existing, constants.W_OK | constants.X_OK).then(
-      () => true,
-      () => false,
-    )
+    const canMake =
+      (await stat(existing)).isDirectory() &&
+      !(await isLinkToNowhere(join(existing, relative(existing, dataDir).split(sep)[0] ?? ''))) &&
+      (await canAccess(existing, constants.W_OK | constants.X_OK))
     const advice = `make it, or let this user write to ${existing}, or choose another with --data-dir`
     return canMake
       ? [{ state: 'ok', subject, found: `${dataDir} will be made on first start` }]
@@ -108,17 +108,37 @@ async function checkDataDir(dataDir: string): Promise<Finding[]> {
 }
 
 async function nearestExisting(path: string): Promise<string> {
-  const exists = await stat(path).then(
+  return path === dirname(path) || (await succeeds(stat(path))) ? path : await nearestExisting(dirname(path))
+}
+
+/** Of a path that leads to nothing: whether something bears its name all the same. */
+function isLinkToNowhere(path: string): Promise<boolean> {
+  return succeeds(lstat(path))
+}
+
+function canAccess(path: string, mode: number): Promise<boolean> {
+  return succeeds(access(path, mode))
+}
+
+function succeeds(look: Promise<unknown>): Promise<boolean> {
+  return look.then(
     () => true,
     () => false,
   )
-  return exists || path === dirname(path) ? path : await nearestExisting(dirname(path))
 }
 
 async function checkMasterKey(config: Config): Promise<Finding[]> {
   const subject = 'master key'
   const path = masterKeyPath(config.dataDir)
-  const isThere = config.masterKey !== null || (await readMasterKey(path)) !== null
+  let isThere: boolean
+  try {
+    isThere = config.masterKey !== null || (await readMasterKey(path)) !== null
+  } catch (error) {
+    // What holds no key says so itself, with its path; the system's own errors do not.
+    const isOurs = (error as NodeJS.ErrnoException).code === undefined
+    const found = isOurs ? textOf(error) : `${path} cannot be read: ${textOf(error)}`
+    return [{ state: 'fail', subject, found, advice: 'let this user read it, or restore it from your backup' }]
+  }
   if (!isThere) return [{ state: 'ok', subject, found: `${path} will be made on first start` }]
   const others = (await readKeyFiles(config.dataDir)).map((file) => file.path)
   const exposed: Finding[] = []
@@ -139,26 +159,47 @@ async function checkSqlite(deps: DoctorDeps): Promise<Finding[]> {
     return [{ state: 'warn', subject, found: 'in memory', advice: 'everything is lost at the end of the process' }]
   if ((await nearestExisting(path)) !== path)
     return [{ state: 'ok', subject, found: `${path} will be made on first start` }]
+  const file = await lookInto(path)
+  if ('found' in file) return [{ state: 'fail', subject, ...file }]
+  return [{ state: 'ok', subject, found: `SQLite ${file.version}, ${path}, sound` }, ...(await checkStoreSchema(deps))]
+}
+
+/** What the sandbox keeps is no loss, but a start does not do without it. Nothing to say where it is not there yet. */
+async function checkSandbox(dataDir: string): Promise<Finding[]> {
+  const subject = 'sandbox'
+  const path = join(dataDir, 'sandbox.db')
+  if ((await nearestExisting(path)) !== path) return []
+  const file = await lookInto(path)
+  const advice = 'move it away: it only holds what the sandbox providers were given'
+  if ('found' in file) return [{ state: 'fail', subject, found: file.found, advice }]
+  if (file.userVersion > SANDBOX_SCHEMA_VERSION)
+    return [{ state: 'fail', subject, found: `${path} was written by a newer version`, advice }]
+  return [{ state: 'ok', subject, found: `${path}, sound` }]
+}
+
+/** A SQLite file that is there: of which versions it is, or why it cannot be used. */
+async function lookInto(
+  path: string,
+): Promise<{ version: string; userVersion: number } | { found: string; advice: string }> {
+  if ((await stat(path)).isDirectory()) return { found: `${path} is a folder`, advice: 'name a file, not a folder' }
+  if (!(await canAccess(path, constants.R_OK | constants.W_OK)))
+    return { found: `${path} is closed to this user`, advice: 'let this user read and write it' }
   const { DatabaseSync } = await import('node:sqlite')
   const db = new DatabaseSync(path, { readOnly: true, timeout: 2_000 })
-  let version: string
-  let verdict: string
   try {
-    version = String(db.prepare('select sqlite_version() as version').get()?.['version'])
-    verdict = String(db.prepare('pragma quick_check(1)').get()?.['quick_check'])
+    const version = String(db.prepare('select sqlite_version() as version').get()?.['version'])
+    const verdict = String(db.prepare('pragma quick_check(1)').get()?.['quick_check'])
+    if (verdict !== 'ok')
+      return { found: `${path} is damaged: ${verdict.replaceAll('\n', ' ')}`, advice: 'restore it from your backup' }
+    return { version, userVersion: Number(db.prepare('pragma user_version').get()?.['user_version']) }
   } catch (error) {
     // Bad damage keeps the check itself from reading on.
     const isDamaged = ((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_CORRUPT
     const found = `${path} ${isDamaged ? 'is damaged' : 'cannot be read'}: ${textOf(error)}`
-    return [{ state: 'fail', subject, found, advice: 'if it is not merely in use, restore it from your backup' }]
+    return { found, advice: 'if it is not merely in use, restore it from your backup' }
   } finally {
     db.close()
   }
-  if (verdict !== 'ok') {
-    const found = `${path} is damaged: ${verdict.replaceAll('\n', ' ')}`
-    return [{ state: 'fail', subject, found, advice: 'restore it from your backup' }]
-  }
-  return [{ state: 'ok', subject, found: `SQLite ${version}, ${path}, sound` }, ...(await checkStoreSchema(deps))]
 }
 
 const OLDEST_POSTGRES = 15

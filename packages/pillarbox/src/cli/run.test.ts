@@ -19,6 +19,8 @@ interface Faked {
   env?: Record<string, string>
   startError?: Error
   storeError?: Error
+  nodeVersion?: string
+  loadError?: Error
 }
 
 function setup(t: TestContext, faked: Faked = {}) {
@@ -56,7 +58,7 @@ function setup(t: TestContext, faked: Faked = {}) {
     version: '1.2.3',
     env: faked.env ?? {},
     cwd,
-    nodeVersion: process.version,
+    nodeVersion: faked.nodeVersion ?? process.version,
     stdout: {
       write: (text) => {
         output.stdout += text
@@ -78,7 +80,10 @@ function setup(t: TestContext, faked: Faked = {}) {
     },
     events,
     exitNow: () => assert.fail('left at once'),
-    loadEngine: async () => engine,
+    loadEngine: async () => {
+      if (faked.loadError) throw faked.loadError
+      return engine
+    },
   }
   return { run: (...args: string[]) => run(args, deps), output, seen, cwd }
 }
@@ -371,4 +376,18 @@ it('says that a rotation needs the schema of this version', async (t) => {
     output.stderr,
     /the database does not fit\n +→ behind: schema version 1, wanted 2; run "pillarbox migrate"/,
   )
+})
+
+it('says that Node is too old where that may be why it failed', async (t) => {
+  const loadError = new Error('No such built-in module: node:sqlite')
+  const { run, output } = setup(t, { nodeVersion: 'v20.20.2', loadError })
+
+  for (const command of ['start', 'doctor', 'migrate']) assert.equal(await run(command), 1)
+
+  const said = [
+    `pillarbox: ${loadError.message}`,
+    '           → this is Node v20.20.2: install Node 24.15 or newer',
+    '',
+  ]
+  assert.equal(output.stderr, said.join('\n').repeat(3))
 })

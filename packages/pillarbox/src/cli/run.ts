@@ -7,6 +7,7 @@ import { addCatalogueCommands } from './catalogue-commands.ts'
 import type { EngineModule, Parts } from './engine.ts'
 import { addSettings, givenSettings } from './flags.ts'
 import { addKeyCommands } from './key-commands.ts'
+import { adviceForNode } from './node-version.ts'
 import type { ProcessEvents } from './serve.ts'
 
 /** What a command takes from the process it runs in. */
@@ -38,7 +39,10 @@ export async function run(args: readonly string[], deps: CliDeps): Promise<numbe
     // Commander has said what was wrong, or shown the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode
     deps.stderr.write(`pillarbox: ${await safeText(error)}\n`)
+    const forNode = adviceForNode(deps.nodeVersion)
+    // An old Node fails at the first thing it does not have, which tells nobody anything.
     if (error instanceof SetupError) deps.stderr.write(`           → ${error.advice}\n`)
+    else if (forNode !== null) deps.stderr.write(`           → this is Node ${deps.nodeVersion}: ${forNode}\n`)
     return 1
   }
 }

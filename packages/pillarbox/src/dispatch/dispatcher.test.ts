@@ -210,6 +210,23 @@ const hang = ({ signal }: SendRequest): Promise<Outcome> =>
     })
   })
 
+it('says in the log which notification was not sent', async (t) => {
+  const { start, account, enqueue, clock, scripts, logger } = await setup(t)
+  const id = await account()
+  const gone: Outcome = { kind: 'permanent', code: '404', error: 'gone', reason: 'invalid_recipient', fallback: false }
+  scripts.set(id, async () => gone)
+  const [notificationId] = await enqueue(id)
+
+  await start()
+  await clock.advance(1_000)
+
+  const lines = logger.lines.filter(({ message }) => message === 'a notification was not sent')
+  assert.deepEqual(
+    lines.map(({ level, fields }) => [level, fields['notificationId']]),
+    [['warn', notificationId]],
+  )
+})
+
 describe('the slots', () => {
   it('are never exceeded, and everything is sent', async (t) => {
     const { start, account, enqueue, clock, underWay, calls, store } = await setup(t)

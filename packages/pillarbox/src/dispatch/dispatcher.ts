@@ -11,6 +11,7 @@ import type { Completer } from './completer.ts'
 import type { Custody } from './custody.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { LaneGuard } from './lane-guard.ts'
+import { report } from './report.ts'
 import { type Candidate, createInFlight, shareSlots } from './rotation.ts'
 
 /**
@@ -285,6 +286,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     if (starved) hub.dispatch.ring()
     await written
     custody.ended(claim)
+    if (completion) report(logger, claim, completion)
     // Its account was paused by this: what else waits there need not wait for the hold to end.
     if (completion?.moveTo && completion.outcome === 'unauthorized') revisit(claim)
     if (starved) hub.dispatch.ring()

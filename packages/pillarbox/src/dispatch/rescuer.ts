@@ -5,6 +5,7 @@ import { type AttemptDeps, settleLost } from './attempt.ts'
 import type { Completer } from './completer.ts'
 import type { Custody } from './custody.ts'
 import type { Heartbeat } from './heartbeat.ts'
+import { report } from './report.ts'
 
 /**
  * Takes over what dead workers held. Each such row gets a new token, which fences the dead worker should it wake up,
@@ -59,7 +60,7 @@ async function recoverOrphans(deps: RescuerDeps): Promise<void> {
 
 async function settleAll(deps: RescuerDeps, claims: readonly Claim[]): Promise<void> {
   if (claims.length === 0) return
-  const { attempt, accounts, completer, custody } = deps
+  const { attempt, accounts, completer, custody, logger } = deps
   try {
     await accounts.get([...new Set(claims.map((claim) => claim.laneId))])
   } catch (error) {
@@ -70,8 +71,10 @@ async function settleAll(deps: RescuerDeps, claims: readonly Claim[]): Promise<v
   }
   await Promise.all(
     claims.map(async (claim) => {
-      await completer.add(await settleLost(attempt, claim, accounts.peek(claim.laneId)))
+      const completion = await settleLost(attempt, claim, accounts.peek(claim.laneId))
+      await completer.add(completion)
       custody.ended(claim)
+      report(logger, claim, completion)
     }),
   )
 }

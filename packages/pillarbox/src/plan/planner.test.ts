@@ -639,8 +639,8 @@ for (const engine of ['sqlite', 'postgres'] as const)
 
 describe('one bad event stops nobody (P7)', () => {
   it('of an unknown type or tenant: it fails, the others are planned', async (t) => {
-    const { round, publish, event, notifications } = await setup(t)
-    await publish({ id: 'no-type', type: 'no.such.type' })
+    const { round, publish, event, notifications, logger } = await setup(t)
+    await publish({ id: 'no-type', type: 'no.such.type', correlationId: 'order-77' })
     await publish({ id: 'no-tenant', tenantId: 'nobody' })
     await publish({ id: 'fine' })
 
@@ -651,6 +651,11 @@ describe('one bad event stops nobody (P7)', () => {
     assert.match(unknown.lastError ?? '', /no\.such\.type/)
     assert.match(tenant.lastError ?? '', /nobody/)
     assert.equal((await notifications()).length, 1)
+    const told = logger.lines.map(({ fields }) => [fields['eventId'], fields['correlationId']])
+    assert.deepEqual(told, [
+      ['no-type', 'order-77'],
+      ['no-tenant', null],
+    ])
   })
 
   it('about something else than its type is about: it fails and says so', async (t) => {

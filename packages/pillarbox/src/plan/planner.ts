@@ -170,7 +170,8 @@ async function oneByOne(parts: Parts, source: Source, limit: number): Promise<Pl
 async function setBack(parts: Parts, source: Source, row: Row, error: string): Promise<void> {
   const { tenantId, id, attemptCount } = row.schedule ?? row.event
   const delayMs = retryDelay(RETRY, attemptCount + 1, parts.random())
-  parts.logger.error({ id, tenantId, error, delayMs }, 'a row cannot be planned; it waits alone')
+  const { correlationId } = row.event
+  parts.logger.error({ id, tenantId, correlationId, error, delayMs }, 'a row cannot be planned; it waits alone')
   await source.defer(parts, row, error, delayMs)
 }
 
@@ -234,9 +235,9 @@ function told(parts: Parts, brief: Brief & { kind: 'tell' }, scheduleId: string)
 }
 
 /** Committed by its host and never to be delivered as it is: somebody should hear of it. It can be replayed. */
-function failed({ logger }: Parts, { tenantId, id, type }: StoredEvent, { reason, error }: Stop) {
+function failed({ logger }: Parts, { tenantId, id, type, correlationId }: StoredEvent, { reason, error }: Stop) {
   logger.warn(
-    { tenantId, eventId: id, eventType: type, reason, error },
+    { tenantId, eventId: id, eventType: type, correlationId, reason, error },
     'an event failed; replay it once that is mended',
   )
   return { kind: 'failed', reason, error } as const

@@ -92,7 +92,8 @@ export class VendorUnavailable extends Error {
   }
 }
 
-const SCHEMA_VERSION = 2
+/** The version of the file's tables, in its `user_version`. */
+export const SANDBOX_SCHEMA_VERSION = 2
 const WINDOW_MS = 1_000
 
 // `accepted` holds only the last second of accounts with a limit, so that counting stays cheap and clearing the inbox
@@ -122,7 +123,7 @@ const SCHEMA = `
   create table accepted (account_id text not null, at integer not null) strict;
   create index accepted_by_account on accepted (account_id, at);
   create table fault (account_id text not null, rule text not null, used integer not null, primary key (account_id, rule)) strict, without rowid;
-  pragma user_version = ${SCHEMA_VERSION};`
+  pragma user_version = ${SANDBOX_SCHEMA_VERSION};`
 
 /** From each earlier version to the next. */
 const UPGRADES: Record<number, string> = {
@@ -273,10 +274,10 @@ function open(path: string, busyTimeoutMs: number): DatabaseSync {
     patiently(() => db.exec('pragma journal_mode = wal; pragma synchronous = normal'))
     patiently(() => db.exec('begin immediate'))
     const version = Number(db.prepare('pragma user_version').get()?.['user_version'])
-    if (version > SCHEMA_VERSION)
-      throw new Error(`${path} was written by a newer version (${version}; this one knows ${SCHEMA_VERSION})`)
+    if (version > SANDBOX_SCHEMA_VERSION)
+      throw new Error(`${path} was written by a newer version (${version}; this one knows ${SANDBOX_SCHEMA_VERSION})`)
     if (version === 0) db.exec(SCHEMA)
-    else for (let from = version; from < SCHEMA_VERSION; from += 1) db.exec(UPGRADES[from] ?? '')
+    else for (let from = version; from < SANDBOX_SCHEMA_VERSION; from += 1) db.exec(UPGRADES[from] ?? '')
     db.exec('commit')
     return db
   } catch (error) {

@@ -1,0 +1,30 @@
+import type { Logger } from '../model/ports.ts'
+import type { Claim, Completion } from '../store/store.ts'
+
+/**
+ * A line in the log about a notification that did not get through, with the ids to find it and its sender's request by.
+ * What waits for an operator is a warning; what goes on by itself is there for whoever looks closely.
+ */
+export function report(logger: Logger, claim: Claim, completion: Completion): void {
+  const { to, outcome, code, reason, error, attempt, provider } = completion
+  if (to === 'sent') return
+  const { tenantId, notificationId, correlationId, channel, laneId: accountId } = claim
+  const level = to === 'retrying' ? 'debug' : to === 'parked' || to === 'uncertain' ? 'warn' : 'info'
+  logger[level](
+    {
+      tenantId,
+      notificationId,
+      correlationId,
+      channel,
+      accountId,
+      provider,
+      attempt,
+      outcome,
+      code,
+      reason,
+      error,
+      to,
+    },
+    outcome === 'unknown' ? 'it is not known whether a notification was sent' : 'a notification was not sent',
+  )
+}
