@@ -45,12 +45,12 @@ export const SAMPLE_ACCOUNTS: Readonly<Record<string, SampleAccount>> = {
   interakt: {
     channel: 'whatsapp',
     settings: { endpoint: 'https://interakt.example.com/' },
-    secrets: { apiKey: 'a2V5Og==', webhookSecret: 'a secret', webhookToken: 'token' },
+    secrets: { apiKey: 'a2V5Og==', webhookSecret: 'a secret', webhookToken: 'a-token-of-our-own' },
   },
   msg91: {
     channel: 'sms',
     settings: { senderId: 'ATLASH', dltEntityId: '1101', route: '4', endpoint: 'https://msg91.example.com' },
-    secrets: { authKey: 'key', webhookToken: 'token' },
+    secrets: { authKey: 'key', webhookToken: 'a-token-of-our-own' },
   },
   sns: {
     channel: 'sms',
@@ -88,6 +88,7 @@ export const SAMPLE_ACCOUNTS: Readonly<Record<string, SampleAccount>> = {
       fromAddress: 'Example Tours <tours@example.com>',
       replyTo: 'desk@example.com',
       listUnsubscribe: 'mailto:leave@example.com',
+      maxConnections: 5,
       oauth2: { tokenUrl: 'https://login.example.com/token', clientId: 'client', scope: 'mail' },
     },
     secrets: { password: 'pass word', oauth2ClientSecret: 'hidden' },
@@ -111,7 +112,10 @@ export const SAMPLE_ACCOUNTS: Readonly<Record<string, SampleAccount>> = {
       listUnsubscribe: 'https://example.com/leave',
       endpoint: 'https://acs.example.com:8443',
     },
-    secrets: { connectionString: 'endpoint=https://acs.example.com/;accesskey=a2V5a2V5', webhookToken: 'token' },
+    secrets: {
+      connectionString: 'endpoint=https://acs.example.com/;accesskey=a2V5a2V5',
+      webhookToken: 'a-token-of-our-own',
+    },
   },
   fcm: {
     channel: 'push',
@@ -226,6 +230,8 @@ export const BAD_VALUES: readonly BadValue[] = [
   ['smtp', '/settings/port', '587'],
   ['smtp', '/settings/tls', 'sometimes'],
   ['smtp', '/settings/user', ' '],
+  ['smtp', '/settings/maxConnections', 0],
+  ['smtp', '/settings/maxConnections', '5'],
   ['smtp', '/settings/oauth2', 'https://login.example.com/token'],
   ['smtp', '/settings/oauth2/tokenUrl', 'login.example.com'],
   ['smtp', '/settings/oauth2/clientId', ''],

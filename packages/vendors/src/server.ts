@@ -103,6 +103,17 @@ export async function startVendorServer<Answer extends string>(
     else if (fault === 'garbage') response.socket?.end('this is not the protocol you are looking for\r\n')
   }
 
+  /** Said at once, and not when a message comes. */
+  function checked(wanted: Answer | Fault | VendorReply): Answer | Fault | VendorReply {
+    const isKnown =
+      typeof wanted === 'string'
+        ? isFault(wanted) || Object.hasOwn(rules.answers, wanted)
+        : Number.isInteger((wanted as VendorReply | null)?.status)
+    if (isKnown) return wanted
+    const names = [...Object.keys(rules.answers), ...FAULTS].join(', ')
+    throw new Error(`an answer is {status, headers?, body?} or one of ${names}`)
+  }
+
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)
@@ -111,9 +122,9 @@ export async function startVendorServer<Answer extends string>(
   return {
     url: `${tls ? 'https' : 'http'}://127.0.0.1:${chosen}`,
     requests,
-    answerWith: (...answers) => void script.push(...answers),
+    answerWith: (...answers) => void script.push(...answers.map(checked)),
     alwaysAnswer: (wanted) => {
-      always = wanted
+      always = checked(wanted)
     },
     acceptAll: () => {
       script.length = 0

@@ -45,6 +45,18 @@ export interface SmtpOptions {
   port?: number
 }
 
+const STEPS: readonly unknown[] = ['auth', 'mail', 'rcpt', 'data'] satisfies SmtpReply['at'][]
+const FAULTS: readonly SmtpFault[] = ['cut_before_data', 'cut_after_accept', 'silence_after_accept']
+
+function checked(wanted: SmtpReply | SmtpFault): SmtpReply | SmtpFault {
+  const isKnown =
+    typeof wanted === 'string'
+      ? FAULTS.includes(wanted)
+      : STEPS.includes((wanted as SmtpReply | null)?.at) && Number.isInteger(wanted.code)
+  if (isKnown) return wanted
+  throw new Error(`an answer is {at: ${STEPS.join(' | ')}, code, text} or one of ${FAULTS.join(', ')}`)
+}
+
 /** An SMTP server on the loopback interface: a real conversation, with TLS, logins and scripted replies. */
 export async function startSmtpServer(options: SmtpOptions = {}): Promise<SmtpServer> {
   const { tls = 'none', users, accessTokens, port = 0 } = options
@@ -124,15 +136,18 @@ export async function startSmtpServer(options: SmtpOptions = {}): Promise<SmtpSe
       })
     },
   })
-  server.on('error', () => {})
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', () => resolve()))
+  await new Promise<void>((resolve, reject) => {
+    // Before it listens, a port that is taken; afterwards, the troubles of single connections.
+    server.on('error', reject)
+    server.listen(port, '127.0.0.1', () => resolve())
+  })
   const address = server.server.address() as AddressInfo
   return {
     host: 'localhost',
     port: address.port,
     mails,
     connections: () => connections,
-    answerWith: (...answers) => void script.push(...answers),
+    answerWith: (...answers) => void script.push(...answers.map(checked)),
     close: () =>
       new Promise((resolve) => {
         for (const { _socket: socket } of (server as unknown as { connections: Set<{ _socket: { destroy(): void } }> })

@@ -39,12 +39,12 @@ export function accountProblems(provider: Provider, draft: AccountDraft): FieldE
 }
 
 export interface AccountWarning {
-  code: 'unknown_setting' | 'unknown_secret'
+  code: 'unknown_setting' | 'unknown_secret' | 'missing_setting' | 'missing_secret'
   key: string
   message: string
 }
 
-/** What the provider does not know: kept, and probably a slip of the pen. */
+/** What the provider does not know: kept, and probably a slip of the pen. And what it can do without, but not everything. */
 export function accountWarnings(
   { name, fields }: Provider,
   { settings, secretNames }: { settings: Record<string, unknown>; secretNames: readonly string[] },
@@ -60,7 +60,17 @@ export function accountWarnings(
     ...secretNames
       .filter((key) => !Object.hasOwn(fields.secrets, key))
       .map((key) => warning('secret', name, key, fields.secrets)),
+    ...missed('setting', fields.settings, (key) => settings[key] !== undefined && settings[key] !== null),
+    ...missed('secret', fields.secrets, (key) => secretNames.includes(key)),
   ]
+}
+
+function missed(kind: 'setting' | 'secret', fields: Fields, has: (key: string) => boolean): AccountWarning[] {
+  return Object.entries(fields).flatMap(([key, { without }]) =>
+    without === undefined || has(key)
+      ? []
+      : [{ code: `missing_${kind}`, key, message: `The account has no ${kind} "${key}". ${without}` }],
+  )
 }
 
 /** Where an account of this provider connects to by its settings: the setting's name, and the host. */

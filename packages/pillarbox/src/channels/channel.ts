@@ -47,6 +47,8 @@ export interface Field {
   problem?(value: unknown): string | null
   /** It says where to connect to: whoever saves an address that would be refused is warned at once. */
   dials?: boolean
+  /** What does not work where it is not set, in a sentence: whoever makes an account without it is warned. */
+  without?: string
   /** What an object is made of, in place of `problem`. */
   parts?: Readonly<Record<string, Field>>
 }

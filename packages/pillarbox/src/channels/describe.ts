@@ -26,7 +26,8 @@ const HEAD = `# Providers
 What an account of each provider is made of. An account is made with \`POST /api/channel-accounts\`: its \`channel\`, its
 \`provider\`, a \`name\`, its \`settings\` and its \`secrets\`. Secrets can be written but never read; the answer names those
 that are set. What is wrong with any of them is said at once, with 422 and the path of each; what a provider does not know
-is kept and warned about. \`POST …/{id}/verify\` asks the vendor whether the credentials are good.
+is kept and warned about (\`unknown_setting\`), and so is a missing one without which something will not work, such as
+receipts (\`missing_secret\`). \`POST …/{id}/verify\` asks the vendor whether the credentials are good.
 
 Every provider that speaks HTTP takes \`endpoint\`, to aim it at a gateway or at a server of your own for a test. Addresses
 that are not public are refused when they are dialled, unless the server runs with \`PILLARBOX_ALLOW_PRIVATE_ENDPOINTS=1\`;

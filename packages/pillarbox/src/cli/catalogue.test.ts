@@ -117,6 +117,28 @@ describe('catalogue check', () => {
     assert.match(output.stderr, /^odd\.yaml:9:.*uses \{\{ordreId\}\}.*did you mean \{\{orderId\}\}\? \(warning\)$/m)
   })
 
+  it('says what is odd beside what is wrong', async (t) => {
+    const { command, output, file } = await setup(t)
+    const odd = SHOP.replace('phone: phone', 'phone: fone').replace('{{orderId}}', '{{ordreId}}')
+    file('both.yaml', odd.replace('templates:', 'timing: { after: 24h }\n    templates:'))
+
+    assert.equal(await command('check', 'both.yaml'), 1)
+    assert.match(output.stderr, /^both\.yaml:8:.*timing\.after: must be .*write PT24H\)$/m)
+    assert.match(output.stderr, /^both\.yaml:7:.*leads nowhere: .*\(warning\)$/m)
+    assert.match(output.stderr, /^both\.yaml:10:.*uses \{\{ordreId\}\}.*\(warning\)$/m)
+    assert.match(output.stderr, /^pillarbox: 1 problem and 2 warnings in both\.yaml\n$/m)
+  })
+
+  it('says what is odd about the words of a template whose subject is wrong', async (t) => {
+    const { command, output, file } = await setup(t)
+    const template = '{ channel: email, subject: "Order {{", body: "Order {{ordreId}} is paid." }'
+    file('subject.yaml', SHOP.replace(/\{ channel: sms.*\}$/m, template))
+
+    assert.equal(await command('check', 'subject.yaml'), 1)
+    assert.match(output.stderr, /templates\.0\.subject: cannot be rendered: /)
+    assert.match(output.stderr, /uses \{\{ordreId\}\}.*\(warning\)$/m)
+  })
+
   it('says why a file cannot be read', async (t) => {
     const { command, output, cwd } = await setup(t)
     writeFileSync(join(cwd, 'latin.yaml'), Buffer.from([0x6e, 0xe4]))

@@ -58,12 +58,14 @@ async function readGiven(file: string, { cwd, complain }: CatalogueIo): Promise<
   }
   const read = readCatalogueText(document, CATALOGUE_CHECKS)
   const name = basename(file)
+  const problems = 'problems' in read ? read.problems : []
+  for (const problem of problems) complain(`${describePlaced(name, problem)}\n`)
+  for (const warning of read.warnings) complain(`${describePlaced(name, warning)} (warning)\n`)
   if ('problems' in read) {
-    for (const problem of read.problems) complain(`${describePlaced(name, problem)}\n`)
-    complain(`pillarbox: ${count(read.problems.length, 'problem')} in ${file}\n`)
+    const more = read.warnings.length === 0 ? '' : ` and ${count(read.warnings.length, 'warning')}`
+    complain(`pillarbox: ${count(problems.length, 'problem')}${more} in ${file}\n`)
     return null
   }
-  for (const warning of read.warnings) complain(`${describePlaced(name, warning)} (warning)\n`)
   return { file, catalogue: read.catalogue, document }
 }
 

@@ -36,8 +36,15 @@ export const CATALOGUE_CHECKS: CatalogueChecks = {
       const problem = renderer.problem({ ...nothing, [field]: template[field] })
       return problem === null ? [] : [{ path: `/${field}`, message: `cannot be rendered: ${problem}` }]
     })
-    if (problems.length > 0) return { problems, warnings: [] }
-    const unknown = renderer.unknownPlaceholders(template, knownPaths(type))
+    // What cannot be read has no placeholders; the rest of the template may.
+    const isRead = (field: keyof typeof nothing): boolean => !problems.some(({ path }) => path === `/${field}`)
+    const readable = {
+      ...template,
+      subject: isRead('subject') ? template.subject : null,
+      body: isRead('body') ? template.body : '',
+      providerTemplate: isRead('providerTemplate') ? template.providerTemplate : null,
+    }
+    const unknown = renderer.unknownPlaceholders(readable, knownPaths(type))
     const warnings = unknown.map(({ key, suggestion }) => ({
       path: '',
       message: `uses {{${key}}}, which the payload’s schema does not have${suggestion === null ? '' : `; did you mean {{${suggestion}}}?`}`,

@@ -13,7 +13,8 @@ export interface IssuedKey extends Omit<ApiKey, 'createdAt' | 'revokedAt'> {
 /**
  * Makes a tenant with its first admin key and, where given, its catalogue, whole or by the name of a ready-made one.
  * Everything is checked before anything is written; should the process die in between, the tenant exists and an ops key
- * can issue what is missing. Without a locale of its own it has the catalogue's.
+ * can issue what is missing. Without a locale of its own it has the catalogue's, and then also the region and currency
+ * that a ready-made one is written for, unless it names others.
  */
 export async function provisionTenant(
   deps: { store: Pick<Store, 'tenants' | 'keys' | 'catalogue'>; ids: IdSource; readyMade: ReadyCatalogues },
@@ -22,7 +23,10 @@ export async function provisionTenant(
 ): Promise<{ tenant: Tenant; adminKey: string }> {
   const { store, ids, readyMade } = deps
   const found = given === undefined ? null : resolve(given, readyMade)
-  const tenant = { ...rest, defaultLocale: defaultLocale ?? found?.catalogue.defaultLocale ?? 'en' }
+  const catalogueLocale = found?.catalogue.defaultLocale ?? 'en'
+  const isAtHome = typeof given === 'string' && (defaultLocale ?? catalogueLocale) === catalogueLocale
+  const settings = { ...(isAtHome ? readyMade.tenantSettings(given) : {}), ...rest.settings }
+  const tenant = { ...rest, defaultLocale: defaultLocale ?? catalogueLocale, settings }
   assertTimeZone(tenant.timeZone)
   if (!(await store.tenants.insert(tenant)))
     throw new PillarboxError('already_exists', `There is a tenant "${tenant.id}".`)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import fc from 'fast-check'
 import { assertLinear } from '../../../../test/support/linear.ts'
 import { redact, redactForLog } from './redact.ts'
 
@@ -36,6 +37,34 @@ const CORPUS: [text: string, canaries: string[], stays: string][] = [
   ['Stripe says sk_live_abcdefgh1234 is bad', ['abcdefgh1234'], 'is bad'],
 ]
 
+const NAMES = ['token', 'access_token', 'API key', 'apiKey', 'authkey', 'password', 'client_secret', 'signature', 'sig']
+const ASSIGNED: ((name: string, value: string) => string)[] = [
+  (name, value) => `${name}: ${value}`,
+  (name, value) => `${name}:${value}`,
+  (name, value) => `${name} = ${value}`,
+  (name, value) => `?a=1&${name}=${value}&b=2`,
+  (name, value) => `{"${name}": "${value}"}`,
+  (name, value) => `${name}='${value}'`,
+  (name, value) => `(${name}: ${value})`,
+]
+
+const HEX = '0123456789abcdef'
+const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+const secretOf = (alphabet: string, minLength: number, maxLength: number) =>
+  fc
+    .string({ unit: fc.constantFrom(...alphabet.split('')), minLength, maxLength })
+    .filter((text) => /[A-Za-z0-9]{4}/.test(text))
+
+/** Long ones of any alphabet, and shorter ones that have a digit and a letter, as generated keys do. */
+const MADE_SECRET = fc.oneof(
+  secretOf(HEX, 20, 80),
+  secretOf(BASE32, 20, 80),
+  secretOf(BASE64URL, 20, 80),
+  secretOf(BASE64URL, 8, 20).filter((text) => /\d/.test(text) && /[A-Za-z]/.test(text)),
+)
+
 describe('redaction', () => {
   for (const [text, canaries, stays] of CORPUS)
     it(`scrubs ${JSON.stringify(text.slice(0, 48))}`, () => {
@@ -56,6 +85,80 @@ describe('redaction', () => {
       'duplicate key violates unique constraint "notifications_pkey"',
     ])
       assert.equal(redact(text), text)
+  })
+
+  it('leaves a vendor’s sentence as it is, also after a word that names a secret', () => {
+    for (const text of [
+      'Invalid token: expired',
+      'Invalid OAuth access token: Cannot parse access token',
+      'Error validating access token: Session has expired on Monday.',
+      'token: invalid_grant (Token has been revoked.)',
+      'Bad signature: does not match',
+      'Unauthorized. Invalid API key: missing',
+      'authorization: missing or malformed',
+      'Wrong password: please try again',
+      'The OTP: expired',
+      'client secret: required',
+      '535 5.7.139 Authentication unsuccessful, basic authentication is disabled.',
+      'See https://developers.example.com/docs/whatsapp/cloud-api/support/error-codes/131047 for more',
+      'template booking_confirmation_for_all_passengers_of_route_12 does not exist',
+      'no answer from /api/webhooks/interakt/notifications/0198a3c2-7b1e-7c3a-9d2f-1a2b3c4d5e6f',
+    ])
+      assert.equal(redact(text), text)
+  })
+
+  it('marks a secret once', () => {
+    for (const [text, clean] of [
+      ['Authorization: Bearer abcdef123456 refused', 'Authorization: Bearer [redacted] refused'],
+      ['Authorization: Hawk id4711x refused', 'Authorization: Hawk [redacted] refused'],
+      ['token: abc-known-def refused', 'token: [redacted] refused'],
+    ] as const)
+      assert.equal(redact(text, ['known-']), clean)
+  })
+
+  it('changes nothing when it is done again', () => {
+    for (const [text] of CORPUS) assert.equal(redact(redact(text)), redact(text))
+    assert.equal(redact('password=[redacted]; token: [redacted]'), 'password=[redacted]; token: [redacted]')
+  })
+
+  it('lets no secret through that a machine made, whatever it is called and however that is written', () => {
+    fc.assert(
+      fc.property(MADE_SECRET, fc.constantFrom(...NAMES), fc.constantFrom(...ASSIGNED), (secret, name, write) => {
+        const clean = redact(`The vendor says: ${write(name, secret)} was refused.`)
+        assert.ok(!clean.includes(secret), clean)
+        assert.ok(clean.startsWith('The vendor says: '), clean)
+      }),
+    )
+  })
+
+  it('lets no password through, also one that is an ordinary word', () => {
+    const word = fc.oneof(
+      fc.constantFrom('hunter', 'dragon', 'letmein', 'Sunshine', 'correct-horse', 'qwerty'),
+      fc.stringMatching(/^[a-z]{1,8}$/).map((start) => `${start}horse`),
+    )
+    const names = fc.constantFrom('password', 'Password', 'smtp_pass', 'passphrase', 'clientSecret', 'pwd')
+    fc.assert(
+      fc.property(word, names, fc.constantFrom(...ASSIGNED), (password, name, write) => {
+        assert.ok(!redact(`login failed, ${write(name, password)}`).includes(password))
+      }),
+    )
+  })
+
+  it('lets no long secret through that has no name at all', () => {
+    fc.assert(
+      fc.property(secretOf(BASE64URL, 40, 200), (secret) => {
+        assert.ok(!redact(`the key is ${secret} and wrong`).includes(secret))
+      }),
+    )
+  })
+
+  it('lets no secret through that it was told of, in any sentence', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[\x21-\x7e]{6,40}$/), fc.constantFrom(...NAMES), (secret, name) => {
+        fc.pre(!'[redacted]'.includes(secret))
+        assert.ok(!redact(`error: ${name}: ${secret}, again ${secret}.`, [secret]).includes(secret))
+      }),
+    )
   })
 
   it('removes the values it is told are secret, however they are written', () => {

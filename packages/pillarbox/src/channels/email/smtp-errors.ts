@@ -1,5 +1,6 @@
 import type { Rule } from '../vendor-answers.ts'
 
+const SECOND_MS = 1_000
 const FIVE_MINUTES_MS = 300_000
 const HOUR_MS = 3_600_000
 
@@ -72,6 +73,7 @@ export const SMTP_TROUBLES: Lines = {
   ESTREAM: { does: 'retry', words: 'The message could not be read.' },
   ETLS: { does: 'halt', words: 'TLS could not be agreed on.' },
   EREQUIRETLS: { does: 'halt', words: 'TLS is needed and not offered.' },
+  EBUSY: { does: 'throttle', afterMs: SECOND_MS, words: 'All connections of the account are in use.' },
   EAUTH: { does: 'halt', words: 'The server did not let us in.' },
   ENOAUTH: { does: 'halt', words: 'Credentials are needed.' },
   EOAUTH2: { does: 'halt', words: 'No access token could be had.' },

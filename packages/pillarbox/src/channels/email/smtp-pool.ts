@@ -12,6 +12,8 @@ import { at, textAt } from '../vendor-answers.ts'
 
 /** Why a message, or a login, did not succeed. */
 export interface SmtpError {
+  /** Whose words they are: the server's, or our own about the connection or about what we decided ourselves. */
+  said: 'by server' | 'of connection' | 'by us'
   /** The server's reply code; null where it said nothing. */
   reply: number | null
   enhanced: string | null
@@ -27,7 +29,7 @@ export interface Envelope {
   size: number
 }
 
-/** Connections to mail servers, kept per account and used by one message after another. */
+/** Connections to mail servers, a bounded number per account, kept and used by one message after another. */
 export interface SmtpPool {
   /** Null when the server took the message for at least one recipient. */
   send(account: Account, envelope: Envelope, message: Readable, signal: AbortSignal): Promise<SmtpError | null>
@@ -43,11 +45,14 @@ const ANSWER_MS = 60_000
 const IDLE_MS = 5_000
 const MOST_MESSAGES = 100
 const GIVEN_UP = 'given up before anything was sent'
+/** How many connections an account may have at once where it does not say. */
+const DEFAULT_CONNECTIONS = 20
 
 export function createSmtpPool(deps: { dial: Dial; outbound: Outbound; clock: Clock; authorities?: string }): SmtpPool {
   const tokens = createTokenCache(deps)
   const idle = new Map<string, Kept[]>()
   const open = new Set<SMTPConnection>()
+  const places = new Map<string, Places>()
   const closing = new AbortController()
   let isSweeping = false
 
@@ -55,6 +60,12 @@ export function createSmtpPool(deps: { dial: Dial; outbound: Outbound; clock: Cl
     connection: SMTPConnection
     sent: number
     idleSince: number
+  }
+
+  /** How many messages of an account have a connection, or are getting one, and who waits for a place. */
+  interface Places {
+    taken: number
+    waiting: Set<() => void>
   }
 
   const keyOf = perAccount(connectionDependsOn)
@@ -65,10 +76,13 @@ export function createSmtpPool(deps: { dial: Dial; outbound: Outbound; clock: Cl
     const number = Number(account.settings['port'])
     const mode = account.settings['tls']
     if (mode !== 'none' && mode !== 'starttls' && mode !== 'implicit')
-      return trouble('ECONFIG', `tls must be none, starttls or implicit`)
+      return trouble('ECONFIG', 'by us', `tls must be none, starttls or implicit`)
     const socket = await dialled({ host, port: number, timeoutMs: CONNECT_MS }, signal)
-    if (socket === null) return trouble('ETIMEDOUT', GIVEN_UP)
-    if ('kind' in socket) return trouble(socket.code === 'address_refused' ? 'ECONFIG' : 'ECONNECTION', socket.error)
+    if (socket === null) return trouble('ETIMEDOUT', 'by us', GIVEN_UP)
+    if ('kind' in socket)
+      return socket.code === 'address_refused'
+        ? trouble('ECONFIG', 'by us', socket.error)
+        : trouble('ECONNECTION', 'of connection', socket.error)
     const connection = new SMTPConnection({
       host,
       port: number,
@@ -90,7 +104,7 @@ export function createSmtpPool(deps: { dial: Dial; outbound: Outbound; clock: Cl
     const failed = await outcome(connection, (done) => connection.connect(done))
     const refused = failed ?? (await login(account, connection, signal))
     signal.removeEventListener('abort', onAbort)
-    if (signal.aborted) return trouble('ETIMEDOUT', GIVEN_UP)
+    if (signal.aborted) return trouble('ETIMEDOUT', 'by us', GIVEN_UP)
     if (refused === null) return { connection, sent: 0, idleSince: deps.clock.monotonic() }
     connection.close()
     return refused
@@ -138,7 +152,7 @@ export function createSmtpPool(deps: { dial: Dial; outbound: Outbound; clock: Cl
       return latest.token
     }
     const withoutToken = ({ token }: { token: Token }): SmtpError | null =>
-      token.kind === 'token' ? null : { ...trouble('EOAUTH2', token.error), token }
+      token.kind === 'token' ? null : { ...trouble('EOAUTH2', 'by us', token.error), token }
     const attempt = async (): Promise<SmtpError | null> => {
       const { token } = latest
       if (token.kind !== 'token') return withoutToken(latest)
@@ -214,19 +228,70 @@ export function createSmtpPool(deps: { dial: Dial; outbound: Outbound; clock: Cl
     message: Readable,
     signal: AbortSignal,
   ): Promise<SmtpError | null> {
+    const leave = await place(account, signal)
+    if (leave === null) return trouble('EBUSY', 'by us', GIVEN_UP)
     const kept = await take(account, signal)
-    if ('words' in kept) return kept
-    const { connection } = kept
+    if ('words' in kept) {
+      leave()
+      return kept
+    }
+    const refused = await sendOver(kept.connection, envelope, message, signal)
+    // A refusal leaves the connection usable; a loss does not.
+    if (refused === null || refused.reply !== null)
+      void giveBack(account, { ...kept, sent: kept.sent + 1 }, refused !== null).finally(leave)
+    else {
+      kept.connection.close()
+      leave()
+    }
+    return refused
+  }
+
+  /**
+   * Waits until the account may have one more connection; answers how to leave again, or null where the caller gave up
+   * first. Who came first goes first.
+   */
+  async function place(account: Account, signal: AbortSignal): Promise<(() => void) | null> {
+    const key = keyOf(account)
+    const found = places.get(key) ?? { taken: 0, waiting: new Set() }
+    places.set(key, found)
+    const leave = (): void => {
+      const [next] = found.waiting
+      if (next) {
+        found.waiting.delete(next)
+        next()
+        return
+      }
+      found.taken -= 1
+      if (found.taken === 0) places.delete(key)
+    }
+    if (found.taken < mostConnections(account)) {
+      found.taken += 1
+      return leave
+    }
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const onTurn = (): void => resolve(true)
+    const onAbort = (): void => {
+      if (found.waiting.delete(onTurn)) resolve(false)
+    }
+    found.waiting.add(onTurn)
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+    const hasPlace = await promise
+    signal.removeEventListener('abort', onAbort)
+    return hasPlace ? leave : null
+  }
+
+  async function sendOver(
+    connection: SMTPConnection,
+    envelope: Envelope,
+    message: Readable,
+    signal: AbortSignal,
+  ): Promise<SmtpError | null> {
     const onAbort = (): void => connection.close()
     signal.addEventListener('abort', onAbort, { once: true })
     try {
-      if (signal.aborted) return trouble('ETIMEDOUT', GIVEN_UP)
-      const refused = await outcome(connection, (done) => connection.send(envelope, message, done))
-      // A refusal leaves the connection usable; a loss does not.
-      if (refused === null || refused.reply !== null)
-        void giveBack(account, { ...kept, sent: kept.sent + 1 }, refused !== null)
-      else connection.close()
-      return refused
+      if (signal.aborted) return trouble('ETIMEDOUT', 'by us', GIVEN_UP)
+      return await outcome(connection, (done) => connection.send(envelope, message, done))
     } finally {
       signal.removeEventListener('abort', onAbort)
     }
@@ -246,6 +311,11 @@ export function createSmtpPool(deps: { dial: Dial; outbound: Outbound; clock: Cl
       closing.abort()
     },
   }
+}
+
+function mostConnections({ settings }: Account): number {
+  const most = settings['maxConnections']
+  return typeof most === 'number' && most >= 1 ? most : DEFAULT_CONNECTIONS
 }
 
 function tokenDependsOn({ id, settings, secrets }: Account): string[] {
@@ -280,7 +350,7 @@ async function outcome(
 ): Promise<SmtpError | null> {
   const { promise, resolve } = Promise.withResolvers<SmtpError | null>()
   const onError = (error: Error): void => resolve(errorOf(error))
-  const onEnd = (): void => resolve(trouble('ECONNECTION', 'the server closed the connection'))
+  const onEnd = (): void => resolve(trouble('ECONNECTION', 'of connection', 'the server closed the connection'))
   connection.once('error', onError).once('end', onEnd)
   step((error) => resolve(error ? errorOf(error) : null))
   const failed = await promise
@@ -288,20 +358,37 @@ async function outcome(
   return failed
 }
 
-function trouble(code: string, words: string): SmtpError {
-  return { reply: null, enhanced: null, trouble: code, words }
+function trouble(code: string, said: SmtpError['said'], words: string): SmtpError {
+  return { said, reply: null, enhanced: null, trouble: code, words }
 }
 
 /** The driver calls a certificate that cannot be trusted a broken socket; it will not mend itself. */
 const NOT_TRUSTED = /CERT|SELF_SIGNED|UNABLE_TO|ALTNAME|ERR_TLS|ERR_SSL/
 
 function errorOf(error: Error): SmtpError {
-  const told = error as Error & { code?: string; originalCode?: string; responseCode?: number; response?: string }
-  const { code = 'ESOCKET', originalCode = '', responseCode, response } = told
-  return {
-    reply: responseCode ?? null,
-    enhanced: /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response ?? '')?.[1] ?? null,
-    trouble: NOT_TRUSTED.test(originalCode) ? 'ETLS' : code,
-    words: (response ?? error.message).replaceAll(/\s+/g, ' ').slice(0, 500),
+  const told = error as Error & ToldByDriver
+  const { code = 'ESOCKET', originalCode = '', responseCode, response, command = '' } = told
+  const words = (response ?? error.message).replaceAll(/\s+/g, ' ').slice(0, 500)
+  // Whatever the server says to it, that nothing goes out without TLS is our decision; a 4xx may be over in a moment.
+  if (command === 'STARTTLS' && responseCode !== undefined && responseCode >= 500)
+    return trouble('EREQUIRETLS', 'by us', `the account asks for STARTTLS; the server’s answer to it: ${words}`)
+  if (responseCode !== undefined) {
+    const enhanced = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response ?? '')?.[1] ?? null
+    return { said: 'by server', reply: responseCode, enhanced, trouble: code, words }
   }
+  if (NOT_TRUSTED.test(originalCode)) return trouble('ETLS', 'by us', words)
+  if (code === 'EENVELOPE' && words.startsWith('Invalid sender')) return trouble('ECONFIG', 'by us', words)
+  return trouble(code, command === 'API' || OURS.has(code) ? 'by us' : 'of connection', words)
 }
+
+interface ToldByDriver {
+  code?: string
+  originalCode?: string
+  responseCode?: number
+  response?: string
+  /** What was said last; `API` where the driver refused before it said anything. */
+  command?: string
+}
+
+/** What the driver finds by itself where the server has not answered. */
+const OURS = new Set(['EENVELOPE', 'EMESSAGE', 'EREQUIRETLS', 'ENOAUTH', 'ECONFIG'])

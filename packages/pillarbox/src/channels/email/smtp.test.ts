@@ -130,8 +130,40 @@ describe('smtp', () => {
 
     const outcome = await provider.send({ ...request, account: { ...sender, settings } })
 
-    assert.notEqual(outcome.kind, 'accepted')
+    assert.deepEqual([outcome.kind, 'code' in outcome && outcome.code], ['unauthorized', 'EREQUIRETLS'])
     assert.equal(server.mails.length, 0)
+  })
+
+  it('says of what it decided itself that these are its own words, not the server’s', async (t) => {
+    const { provider, request, sender } = await setup(t, { tls: 'none' })
+    const errorOf = async (changes: object, to: object = request.to) => {
+      const account = { ...sender, settings: { ...sender.settings, ...changes } }
+      const outcome = await provider.send({ ...request, account, to })
+      return 'error' in outcome ? outcome.error : ''
+    }
+
+    assert.match(
+      await errorOf({ tls: 'starttls' }),
+      /^Pillarbox says: TLS is needed and not offered\. the account asks for STARTTLS; the server’s answer to it: 5\d\d/,
+    )
+    assert.match(await errorOf({ tls: 'sometimes' }), /^Pillarbox says: The account’s settings make no sense\./)
+    assert.match(await errorOf({}, { email: 'guest>@example.org' }), /^Pillarbox says: An address cannot be used\./)
+    const verified = await provider.verify?.(
+      { ...sender, settings: { ...sender.settings, tls: 'starttls' } },
+      request.signal,
+    )
+    assert.match(verified?.isGood === false ? verified.error : '', /^Pillarbox says: TLS is needed/)
+  })
+
+  it('says of a connection that failed neither that we nor that the server said so', async (t) => {
+    const { server, provider, request, sender } = await setup(t)
+    await server.close()
+
+    const outcome = await provider.send(request)
+    const verified = await provider.verify?.(sender, request.signal)
+
+    assert.match('error' in outcome ? outcome.error : '', /^The connection failed\./)
+    assert.match(verified?.isGood === false ? verified.error : '', /^The connection failed\./)
   })
 
   it('logs in with an access token, which it keeps', async (t) => {
@@ -212,6 +244,51 @@ describe('smtp', () => {
     for (let i = 0; i < 5; i++) await provider.send(request)
 
     assert.deepEqual([server.mails.length, server.connections()], [5, 1])
+  })
+
+  it('has no more connections than the account allows; the other mails wait for one', async (t) => {
+    const { server, provider, request } = await setup(t, {}, { settings: { maxConnections: 2 } })
+
+    const outcomes = await Promise.all(Array.from({ length: 12 }, () => provider.send(request)))
+
+    assert.ok(outcomes.every(({ kind }) => kind === 'accepted'))
+    assert.deepEqual([server.mails.length, server.connections()], [12, 2])
+  })
+
+  it('has 20 connections at most where the account does not say', async (t) => {
+    const { server, provider, request } = await setup(t)
+
+    await Promise.all(Array.from({ length: 40 }, () => provider.send(request)))
+
+    assert.deepEqual([server.mails.length, server.connections()], [40, 20])
+  })
+
+  it('frees the place of a mail that was refused, and of one whose connection broke', async (t) => {
+    const { server, provider, request } = await setup(t, {}, { settings: { maxConnections: 1 } })
+    server.answerWith({ at: 'rcpt', code: 550, text: '5.1.1 No such user' }, 'cut_before_data')
+
+    const outcomes = await Promise.all([provider.send(request), provider.send(request), provider.send(request)])
+
+    assert.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      ['permanent', 'transient', 'accepted'],
+    )
+  })
+
+  it('costs a mail that waited in vain for a connection no attempt', async (t) => {
+    const { server, provider, request } = await setup(t, {}, { settings: { maxConnections: 1 } })
+    const [first, second] = [new AbortController(), new AbortController()]
+    server.answerWith('silence_after_accept')
+    const holding = provider.send({ ...request, signal: first.signal })
+    while (server.mails.length === 0) await systemClock.sleep(5)
+    setTimeout(() => second.abort(), 50)
+
+    const waited = await provider.send({ ...request, signal: second.signal })
+    first.abort()
+    await holding
+
+    assert.deepEqual([waited.kind, 'code' in waited && waited.code], ['throttled', 'EBUSY'])
+    assert.equal((await provider.send(request)).kind, 'accepted')
   })
 
   it('says no more than it must between two mails: a reset after a refusal', async (t) => {

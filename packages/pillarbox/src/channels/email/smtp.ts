@@ -14,7 +14,7 @@ import type { SmtpError, SmtpPool } from './smtp-pool.ts'
 const TLS_MODES = ['none', 'starttls', 'implicit'] as const
 
 /**
- * Email by SMTP. Connections are kept and shared, a few per account. A loss of the connection after the message's first
+ * Email by SMTP. Connections are kept and shared, a bounded number per account. A loss of the connection after the message's first
  * byte and before the server's answer leaves it in doubt; before, it is simply tried again. The message's id is ours and
  * the same for every attempt.
  */
@@ -50,7 +50,7 @@ export function smtpProvider(deps: { dial: Dial; outbound: Outbound; clock: Cloc
     const error = await (await pool()).verify(account, signal)
     const host = textAt(account.settings, 'host') ?? ''
     if (error === null) return { isGood: true, detail: `${host} lets us in.` }
-    return { isGood: false, error: `${host} says: ${error.words}` }
+    return { isGood: false, error: inWords(error, host) }
   }
 
   return {
@@ -76,6 +76,11 @@ export function smtpProvider(deps: { dial: Dial; outbound: Outbound; clock: Cloc
         fromAddress: { words: 'Who it is from, also as `Name <address>`.', isRequired: true, problem: emailAddress },
         replyTo,
         listUnsubscribe,
+        maxConnections: {
+          words:
+            'How many connections each worker may have to the server at once for this account; 20 where it is not set. Mail beyond that waits for one to be free.',
+          problem: wholeNumber(1, 1_000),
+        },
         oauth2: {
           words: 'In place of a password: how to get access tokens (XOAUTH2).',
           parts: {
@@ -114,13 +119,15 @@ function bareAddress(address: string): string {
 function judge(error: SmtpError, hasLeft: boolean): Outcome {
   const { reply, enhanced, trouble, words } = error
   if (error.token) return error.token
-  const said = `the mail server says: ${words}`
+  const said = inWords(error, 'the mail server')
   if (reply !== null) return outcomeOf(smtpRule(reply, enhanced, words), enhanced ?? String(reply), said)
   if (hasLeft) return { kind: 'unknown', code: trouble, error: `the connection broke before the answer: ${words}` }
-  const rule = SMTP_TROUBLES[trouble] ?? { does: 'retry' as const }
-  return outcomeOf(
-    rule,
-    trouble,
-    at(SMTP_TROUBLES, trouble) === undefined ? words : `${SMTP_TROUBLES[trouble]?.words} ${words}`,
-  )
+  return outcomeOf(SMTP_TROUBLES[trouble] ?? { does: 'retry' }, trouble, said)
+}
+
+/** What went wrong, so that nobody looks for it at the server where it was our own decision. */
+function inWords({ said, trouble, words }: SmtpError, server: string): string {
+  if (said === 'by server') return `${server} says: ${words}`
+  const known = at(SMTP_TROUBLES, trouble) === undefined ? '' : `${SMTP_TROUBLES[trouble]?.words} `
+  return said === 'by us' ? `Pillarbox says: ${known}${words}` : `${known}${words}`
 }

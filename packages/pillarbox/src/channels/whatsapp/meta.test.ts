@@ -13,7 +13,7 @@ async function setup(t: TestContext) {
   const provider = metaProvider({ outbound, clock })
   const meta = account('whatsapp', 'meta', {
     settings: { phoneNumberId: '1234567890', endpoint: server.url },
-    secrets: { accessToken: 'token' },
+    secrets: { accessToken: 'token', appSecret: 'app-secret' },
   })
   const request = sendRequest(meta, { to: { phone: '+919876543210' }, content: { body: 'Hello' } })
   return { server, provider, meta, request }
@@ -154,8 +154,13 @@ describe('meta', () => {
 
     const good = await provider.verify?.(meta, signal)
     const bad = await provider.verify?.({ ...meta, secrets: { accessToken: 'old' } }, signal)
+    const deaf = await provider.verify?.({ ...meta, secrets: { accessToken: 'token' } }, signal)
 
     assert.deepEqual(good, { isGood: true, detail: 'Meta knows it as Example Tours, +1 555 0100.' })
+    assert.match(
+      deaf?.isGood === true ? deaf.detail : '',
+      /0100\. Without the secret appSecret its callbacks cannot be/,
+    )
     assert.match(bad?.isGood === false ? bad.error : '', /Meta says: .*Invalid OAuth access token/)
   })
 })

@@ -19,6 +19,8 @@ import { metaRule } from './meta-errors.ts'
 
 const VENDOR = 'https://graph.facebook.com'
 const VERSION = 'v26.0'
+const WITHOUT_APP_SECRET =
+  'Without the secret appSecret its callbacks cannot be verified: all are refused, and no message is ever shown as delivered, read or failed after it was sent.'
 const LONGEST_TEXT = 4_096
 
 /**
@@ -63,7 +65,8 @@ export function metaProvider({ outbound, clock }: { outbound: Outbound; clock: C
     const json = jsonOf(answer)
     if (answer.status === 200) {
       const name = textAt(json, 'verified_name') ?? 'a number'
-      return { isGood: true, detail: `Meta knows it as ${name}, ${textAt(json, 'display_phone_number') ?? 'unnamed'}.` }
+      const known = `Meta knows it as ${name}, ${textAt(json, 'display_phone_number') ?? 'unnamed'}.`
+      return { isGood: true, detail: account.secrets['appSecret'] ? known : `${known} ${WITHOUT_APP_SECRET}` }
     }
     return { isGood: false, error: `Meta says: ${textAt(json, 'error', 'message') ?? `status ${answer.status}`}` }
   }
@@ -98,8 +101,11 @@ export function metaProvider({ outbound, clock }: { outbound: Outbound; clock: C
           isRequired: true,
           problem: headerSecret,
         },
-        appSecret: { words: 'The app’s secret, which receipts are signed with.' },
-        verifyToken: { words: 'What Meta repeats when the webhook is set up.' },
+        appSecret: { words: 'The app’s secret, which receipts are signed with.', without: WITHOUT_APP_SECRET },
+        verifyToken: {
+          words: 'What Meta repeats when the webhook is set up.',
+          without: 'Meta cannot be told of the webhook: it asks for this token, and is refused.',
+        },
       },
     },
     send,

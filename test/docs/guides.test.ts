@@ -1,0 +1,335 @@
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { startWebhookReceiver } from '@pillarbox/vendors'
+import { createPillarbox, resolveConfig } from 'pillarbox'
+
+const OPS_KEY = 'guides-ops-key-0123456789'
+const root = path.resolve(import.meta.dirname, '../..')
+
+/** A whole Pillarbox, and a folder to work in. */
+async function open(t: TestContext) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'pillarbox-guide-'))
+  const env = {
+    PILLARBOX_PORT: '0',
+    PILLARBOX_DATA_DIR: path.join(folder, 'data'),
+    PILLARBOX_OPS_KEY: OPS_KEY,
+    PILLARBOX_ALLOW_PRIVATE_ENDPOINTS: '1',
+  }
+  const read = resolveConfig({ flags: {}, env, file: null, cwd: folder })
+  assert.ok('config' in read)
+  const pillarbox = await createPillarbox(read.config)
+  t.after(async () => {
+    await pillarbox.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+  const { url } = await pillarbox.start({ api: true, worker: true })
+  assert.ok(url !== null)
+  return { url, folder }
+}
+
+async function guide(name: string): Promise<string> {
+  return await readFile(path.join(root, 'docs/guides', name), 'utf8')
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(20)
+}
+
+describe('docs/guides/first-tenant.md', () => {
+  it('shows commands that work, and what they answer', { timeout: 120_000 }, async (t) => {
+    const { url, folder } = await open(t)
+    const steps = stepsOf(await guide('first-tenant.md'))
+    assert.ok(steps.length > 12)
+
+    /** What one step sets, the next ones have, as in a terminal. */
+    const run = async (command: string): Promise<unknown> => {
+      const script = `set -euo pipefail\n[ -f env ] && . ./env\nset -a\n${command}\nexport -p > env\n`
+      const { stdout } = await promisify(execFile)(
+        'bash',
+        ['-c', script.replaceAll('localhost:4400', new URL(url).host)],
+        { cwd: folder, env: { PATH: process.env['PATH'] ?? '', OPS_KEY } },
+      )
+      return JSON.parse(stdout)
+    }
+    for (const { command, answer } of steps) {
+      const isQuestion = !/-X P/.test(command)
+      let given = await run(command)
+      // What is sent in the background may take a moment; what was asked for may not.
+      while (isQuestion && !isLike(given, answer)) {
+        await sleep(50)
+        given = await run(command)
+      }
+      assert.ok(isLike(given, answer), `${command}\nanswered ${JSON.stringify(given, null, 2)}`)
+    }
+  })
+})
+
+/** Each command with the answer that is shown below it; what only starts the server is not run. */
+function stepsOf(text: string): { command: string; answer: unknown }[] {
+  assert.equal(text.match(/^```sh$/gm)?.length, text.match(/^```json$/gm)?.length)
+  return [...text.matchAll(/```sh\n([\s\S]*?)```\n[^`]*```json\n([\s\S]*?)```/g)].map(
+    ([, command = '', json = '']) => ({
+      command,
+      answer: JSON.parse(json) as unknown,
+    }),
+  )
+}
+
+/** Everything that is shown is there; `…` stands for any text. */
+function isLike(given: unknown, shown: unknown): boolean {
+  if (shown === '…') return typeof given === 'string' && given !== ''
+  if (typeof shown !== 'object' || shown === null) return given === shown
+  if (typeof given !== 'object' || given === null) return false
+  if (Array.isArray(shown) && (!Array.isArray(given) || given.length !== shown.length)) return false
+  return Object.entries(shown).every(([name, value]) => isLike((given as Record<string, unknown>)[name], value))
+}
+
+interface Message {
+  id: string
+  type: string
+  data: Record<string, unknown>
+  correlationId?: string
+}
+
+interface Receiver {
+  verified(rawBody: Buffer, headers: Record<string, string>, secret: string, now?: number): Message | null
+  createReceiver(secret: string, keep: (message: Message) => Promise<void>): Server
+}
+
+describe('docs/guides/webhooks.md', () => {
+  /** The code of the guide. */
+  async function receiver(t: TestContext): Promise<Receiver> {
+    const blocks = [...(await guide('webhooks.md')).matchAll(/```js receiver\n([\s\S]*?)```/g)].map(([, code]) => code)
+    assert.equal(blocks.length, 2)
+    const cache = path.join(root, 'node_modules/.cache')
+    await mkdir(cache, { recursive: true })
+    const folder = await mkdtemp(path.join(cache, 'webhooks-'))
+    t.after(() => rm(folder, { recursive: true, force: true }))
+    const file = path.join(folder, 'receiver.mjs')
+    await writeFile(file, blocks.join('\n'))
+    return (await import(pathToFileURL(file).href)) as Receiver
+  }
+
+  async function setup(t: TestContext) {
+    const { url } = await open(t)
+    const secret = `whsec_${randomBytes(32).toString('base64')}`
+    const call = async (key: string, method: string, target: string, body?: object) => {
+      const response = await fetch(`${url}${target}`, {
+        method,
+        headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+      return (await response.json()) as Record<string, unknown>
+    }
+    const { keys } = await call(OPS_KEY, 'POST', '/ops/tenants', { id: 'acme', name: 'Acme' })
+    const { admin } = keys as { admin: string }
+    const account = (signingSecret: string) => ({
+      channel: 'webhook',
+      provider: 'webhook',
+      name: 'hooks',
+      retry: { maxAttempts: 3, fixed: 'PT0.05S' },
+      breaker: { failures: 100 },
+      secrets: { signingSecret },
+    })
+    return {
+      secret,
+      makeAccount: (signingSecret = secret) => call(admin, 'POST', '/api/channel-accounts', account(signingSecret)),
+      async send(to: string) {
+        const body = { channel: 'webhook', to: { url: to }, subject: 'order.paid', body: 'Order 1001 is paid.' }
+        const made = await call(admin, 'POST', '/api/notifications', {
+          ...body,
+          data: { orderId: 1001 },
+          correlationId: 'c-1',
+        })
+        return String(made['id'])
+      },
+      settled: async (id: string): Promise<Record<string, unknown>> => {
+        let found = await call(admin, 'GET', `/api/notifications/${id}`)
+        while (['queued', 'sending', 'retrying'].includes(String(found['status']))) {
+          await sleep(20)
+          found = await call(admin, 'GET', `/api/notifications/${id}`)
+        }
+        return found
+      },
+    }
+  }
+
+  async function listen(t: TestContext, server: Server): Promise<string> {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.after(() => server.close())
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`
+  }
+
+  it('shows a receiver that takes what Pillarbox sends, again after it failed to keep it', {
+    timeout: 60_000,
+  }, async (t) => {
+    const { secret, makeAccount, send, settled } = await setup(t)
+    const { createReceiver } = await receiver(t)
+    await makeAccount()
+    const kept: Message[] = []
+    let failures = 1
+    const hooks = await listen(
+      t,
+      createReceiver(secret, async (message) => {
+        if (failures-- > 0) throw new Error('the disk is full')
+        kept.push(message)
+      }),
+    )
+
+    const id = await send(hooks)
+    const { status, attemptCount } = await settled(id)
+
+    assert.deepEqual([status, attemptCount], ['sent', 2])
+    assert.deepEqual(
+      kept.map(({ id: of, type, data, correlationId }) => [of, type, data, correlationId]),
+      [[id, 'order.paid', { orderId: 1001, body: 'Order 1001 is paid.' }, 'c-1']],
+    )
+  })
+
+  it('shows how to verify, which refuses what was changed, is old, or is signed by somebody else', {
+    timeout: 60_000,
+  }, async (t) => {
+    const { secret, makeAccount, send } = await setup(t)
+    const { verified, createReceiver } = await receiver(t)
+    await makeAccount()
+    const hooks = await startWebhookReceiver()
+    t.after(hooks.close)
+    const id = await send(`${hooks.url}/hooks`)
+    await until(() => hooks.received.length === 1)
+    const [{ headers, body } = assert.fail('nothing came')] = hooks.received
+    const raw = Buffer.from(body)
+    const at = Number(headers['webhook-timestamp']) * 1_000
+
+    assert.equal(verified(raw, headers, secret, at)?.id, id)
+    assert.equal(verified(raw, headers, secret, at + 301_000), null)
+    assert.equal(verified(Buffer.from(body.replace('1001', '1002')), headers, secret, at), null)
+    assert.equal(verified(raw, { ...headers, 'webhook-id': 'another' }, secret, at), null)
+    assert.equal(verified(raw, { ...headers, 'webhook-timestamp': '' }, secret, at), null)
+    assert.equal(verified(raw, headers, `whsec_${randomBytes(32).toString('base64')}`, at), null)
+    const url = await listen(
+      t,
+      createReceiver(secret, async () => assert.fail('it is forged')),
+    )
+    assert.equal((await fetch(url, { method: 'POST', body })).status, 401)
+  })
+
+  it('tells the headers, and that a secret can be changed for another', { timeout: 60_000 }, async (t) => {
+    const { secret, makeAccount, send } = await setup(t)
+    const { verified } = await receiver(t)
+    const next = `whsec_${randomBytes(32).toString('base64')}`
+    await makeAccount(`${next} ${secret}`)
+    const hooks = await startWebhookReceiver()
+    t.after(hooks.close)
+    await send(`${hooks.url}/hooks`)
+    await until(() => hooks.received.length === 1)
+    const [{ method, headers, body } = assert.fail('nothing came')] = hooks.received
+
+    for (const known of [next, secret]) assert.notEqual(verified(Buffer.from(body), headers, known), null)
+    const [, shown = ''] = /```http\n([\s\S]*?)\n\n/.exec(await guide('webhooks.md')) ?? []
+    const names = shown
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split(':')[0] ?? '')
+    assert.equal(method, 'POST')
+    assert.deepEqual(
+      names.filter((name) => !(name in headers)),
+      [],
+    )
+  })
+
+  it('tells what an answer comes to', { timeout: 60_000 }, async (t) => {
+    const { makeAccount, send, settled } = await setup(t)
+    await makeAccount()
+    const results: Record<string, unknown> = {}
+    for (const [answer, times] of [
+      [410, 1],
+      [302, 1],
+      [413, 1],
+      [503, 3],
+      [404, 3],
+      [504, 1],
+    ] as const) {
+      const hooks = await startWebhookReceiver()
+      t.after(hooks.close)
+      const headers = { location: hooks.url, 'retry-after': '0' }
+      hooks.answerWith(...Array.from({ length: times }, () => ({ status: answer, headers })))
+      const { status, reason } = await settled(await send(`${hooks.url}/${answer}`))
+      results[answer] = [status, reason, hooks.requests.length]
+    }
+
+    assert.deepEqual(results, {
+      410: ['parked', 'invalid_recipient', 1],
+      302: ['parked', 'invalid_recipient', 1],
+      413: ['parked', 'content_rejected', 1],
+      503: ['parked', 'attempts_exhausted', 3],
+      404: ['parked', 'attempts_exhausted', 3],
+      504: ['sent', null, 2],
+    })
+  })
+})
+
+describe('npm run vendors', () => {
+  const main = path.join(root, 'packages/vendors/src/main.ts')
+
+  it('hands out accounts that Pillarbox can use, shows what was taken, and ends when it is told to', {
+    timeout: 120_000,
+  }, async (t) => {
+    const { url } = await open(t)
+    const vendors = spawn(process.execPath, ['--conditions=source', main, '--port', '0'])
+    t.after(() => vendors.kill('SIGKILL'))
+    let said = ''
+    vendors.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+    await until(() => said.includes('/answers/'))
+    const [desk = ''] = /http:\/\/127\.0\.0\.1:\d+(?=\/accounts)/.exec(said) ?? []
+    const call = async (target: string, body?: unknown) => {
+      const headers = { authorization: `Bearer ${OPS_KEY}`, 'content-type': 'application/json' }
+      const request = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+      return (await fetch(target, { headers, ...request })).json() as Promise<Record<string, unknown>>
+    }
+    await call(`${url}/ops/tenants`, { id: 'acme', name: 'Acme' })
+
+    const names = Object.values(await call(`${desk}/`)).map((vendor) => (vendor as { name: string }).name)
+    const verified: Record<string, unknown> = {}
+    for (const name of names) {
+      const account = await call(`${desk}/accounts/${name}`)
+      const { id, warnings } = await call(`${url}/api/channel-accounts?tenantId=acme`, account)
+      const { isGood, detail } = await call(`${url}/api/channel-accounts/${String(id)}/verify?tenantId=acme`, {})
+      verified[name] = isGood === true ? warnings : detail
+    }
+    assert.ok(names.length > 10)
+    assert.deepEqual(verified, Object.fromEntries(names.map((name) => [name, []])))
+
+    const refused = await call(`${desk}/answers/smtp`, 'nonsense')
+    assert.match(String(refused['error']), /an answer is \{at: auth \| mail/)
+    await call(`${url}/api/notifications?tenantId=acme`, {
+      channel: 'email',
+      to: { email: 'a@example.com' },
+      body: 'Hi',
+    })
+    await until(async () => Object.keys(await call(`${desk}/taken/smtp`)).length === 1)
+    vendors.kill('SIGTERM')
+    assert.deepEqual(await once(vendors, 'exit'), [0, null])
+  })
+
+  it('says what it can do, and what it cannot', async () => {
+    const run = (...args: string[]) =>
+      promisify(execFile)(process.execPath, ['--conditions=source', main, ...args]).catch(
+        (error: { code: number; stderr: string }) => error,
+      )
+
+    assert.match(((await run('--help')) as { stdout?: string }).stdout ?? '', /--port <number>[\s\S]*--only <names>/)
+    for (const wrong of [['--only', 'pigeon'], ['--port', 'x'], ['--nonsense']])
+      assert.match((await run(...wrong)).stderr, /^vendors: .*--help shows what there is\n$/)
+  })
+})
