@@ -10,7 +10,7 @@ import { sandboxProvider } from './channels/sandbox/provider.ts'
 import { createSandboxVendor, type SandboxVendor } from './channels/sandbox/vendor.ts'
 import type { Config } from './config/config.ts'
 import { readOtherKeys } from './config/key-files.ts'
-import { loadMasterKey, masterKeyPath, readMasterKey } from './config/master-key.ts'
+import { masterKeyPath, readMasterKey } from './config/master-key.ts'
 import { ensureDemo } from './demo.ts'
 import { createEngine, type Engine, type EngineSettings } from './engine.ts'
 import { buildApp } from './http/app.ts'
@@ -33,14 +33,14 @@ import { createHub } from './runtime/hub.ts'
 import { createIdSource } from './runtime/ids.ts'
 import { openAccountSecrets } from './security/account-secrets.ts'
 import { createDial } from './security/dial.ts'
-import { createKeyring, type Keyring } from './security/keyring.ts'
+import type { Keyring } from './security/keyring.ts'
 import { hashKey } from './security/keys.ts'
 import { createOutbound } from './security/outbound.ts'
 import { createPayloadSeal, type PayloadSeal } from './security/payload-seal.ts'
 import { createReach } from './security/reach.ts'
 import { redact } from './security/redact.ts'
 import { createSeal, type Seal } from './security/seal.ts'
-import { checkMasterKey, ensureDataDir, openPrivately, refusalOf } from './setup.ts'
+import { checkMasterKey, ensureDataDir, loadKeyring, openPrivately, refusalOf } from './setup.ts'
 import { openPostgres } from './store/postgres/open.ts'
 import { openSqlite } from './store/sqlite/open.ts'
 import type { Store, WakeTopic } from './store/store.ts'
@@ -95,8 +95,7 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
   const random = systemRandom()
   const ids = createIdSource(clock, random)
   await ensureDataDir(config.dataDir)
-  const { key } = await loadMasterKey(config, { randomBytes, newId: ids })
-  const ring = createKeyring(key, await readOtherKeys(config))
+  const ring = await loadKeyring(config, { randomBytes, newId: ids })
   const seal = createSeal(ring)
   const payloadSeal = createPayloadSeal(ring)
   const store = await openStore(config, logger)
@@ -319,6 +318,7 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
     config: {
       ...DEFAULT_HTTP_CONFIG,
       publicUrl: config.publicUrl,
+      trustedProxies: config.trustedProxies,
       inboxOrigins: config.inboxOrigins,
       stuckAfterMs: config.stuckAfterMs,
       staleAfterMs: config.staleAfterMs,

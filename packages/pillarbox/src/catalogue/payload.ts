@@ -148,7 +148,7 @@ function once<T>(make: () => T): () => T {
 }
 
 function wordsFor(errors: readonly SchemaError[]): FieldError[] {
-  const words = schemaErrors(errors, FORMATS)
+  const words = schemaErrors(errors, { formats: FORMATS })
   if (words.length > 0) return words
   // Only a choice was wrong, and none of its alternatives has anything to say.
   return errors.slice(0, 1).map(({ instancePath, message }) => ({ path: instancePath, message: message ?? 'is wrong' }))

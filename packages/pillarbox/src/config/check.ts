@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { CHANNELS, type Channel, isChannel } from '../model/channel.ts'
 import { formatDuration, parseDuration } from '../model/duration.ts'
 
@@ -102,6 +103,33 @@ export function databaseUrl(): Check<string> {
     },
     write: String,
   }
+}
+
+/** How many proxies, or their addresses and ranges, comma-separated, or a list in a file. */
+export function proxyTrust(): Check<number | string[]> {
+  const count = wholeNumber(0, 10)
+  return {
+    expected:
+      'a number of proxies from 0 to 10, or a list of IP addresses and ranges such as 10.0.0.0/8 (but no /0, which is everybody)',
+    read(raw) {
+      const number = count.read(raw)
+      if (number !== undefined) return number
+      const list: unknown = typeof raw === 'string' ? raw.split(',').map((network) => network.trim()) : raw
+      if (!Array.isArray(list) || !list.every((network) => typeof network === 'string' && isNetwork(network)))
+        return undefined
+      return [...new Set<string>(list)]
+    },
+    write: (proxies) => (typeof proxies === 'number' ? String(proxies) : proxies.join(',')),
+  }
+}
+
+/** An IP address, alone or with the length of its prefix. */
+function isNetwork(text: string): boolean {
+  const [address = '', prefix, ...more] = text.split('/')
+  const family = isIP(address)
+  if (family === 0 || address.includes('%') || more.length > 0) return false
+  if (prefix === undefined) return true
+  return /^\d{1,3}$/.test(prefix) && Number(prefix) >= 1 && Number(prefix) <= (family === 4 ? 32 : 128)
 }
 
 /** Without a slash at its end, so that a path can follow. */

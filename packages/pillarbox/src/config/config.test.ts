@@ -29,6 +29,7 @@ it('has the documented defaults', () => {
     port: 4400,
     host: '127.0.0.1',
     publicUrl: null,
+    trustedProxies: [],
     inboxOrigins: [],
     databaseUrl: 'sqlite:/srv/app/.pillarbox/pillarbox.db',
     dataDir: '/srv/app/.pillarbox',
@@ -76,6 +77,7 @@ it('takes every option from the environment and from a file', () => {
     port: ['0', 0],
     host: ['0.0.0.0', '0.0.0.0'],
     publicUrl: ['https://notify.example.com/', 'https://notify.example.com'],
+    trustedProxies: ['10.0.0.0/8, 2001:db8::1', ['10.0.0.0/8', '2001:db8::1']],
     inboxOrigins: [
       'https://app.example.com, http://localhost:3000',
       ['https://app.example.com', 'http://localhost:3000'],
@@ -133,6 +135,17 @@ it('counts an empty variable and an empty key as not set', () => {
 it('makes a relative SQLite path absolute, and leaves :memory: alone', () => {
   assert.equal(settled({ env: { DATABASE_URL: 'sqlite:db/x.db' } }).databaseUrl, 'sqlite:/srv/app/db/x.db')
   assert.equal(settled({ env: { DATABASE_URL: 'sqlite::memory:' } }).databaseUrl, 'sqlite::memory:')
+})
+
+it('takes proxies by their number, or by their addresses and ranges', () => {
+  const proxies = (given: string) => settled({ env: { PILLARBOX_TRUSTED_PROXIES: given } }).trustedProxies
+
+  assert.equal(proxies('1'), 1)
+  assert.deepEqual(proxies('127.0.0.1, 10.0.0.0/8,fd00::/8,127.0.0.1'), ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])
+  assert.equal(settled({ file: { path: 'p.yaml', content: { trustedProxies: 2 } } }).trustedProxies, 2)
+  assert.deepEqual(problems({ env: { PILLARBOX_TRUSTED_PROXIES: 'true' } }), [
+    'PILLARBOX_TRUSTED_PROXIES: expected a number of proxies from 0 to 10, or a list of IP addresses and ranges such as 10.0.0.0/8 (but no /0, which is everybody), got "true"',
+  ])
 })
 
 it('takes origins as browsers name them, or all of them, and nothing longer', () => {
@@ -215,6 +228,13 @@ const WRONG: [string, string][] = [
   ['PILLARBOX_PROVIDER_TIMEOUT', 'PT0S'],
   ['PILLARBOX_CHANNELS', 'sms,fax'],
   ['PILLARBOX_CHANNELS', ','],
+  ['PILLARBOX_TRUSTED_PROXIES', '11'],
+  ['PILLARBOX_TRUSTED_PROXIES', '*'],
+  ['PILLARBOX_TRUSTED_PROXIES', '0.0.0.0/0'],
+  ['PILLARBOX_TRUSTED_PROXIES', '::/0'],
+  ['PILLARBOX_TRUSTED_PROXIES', '10.0.0.0/33'],
+  ['PILLARBOX_TRUSTED_PROXIES', '10.0.0.1,,10.0.0.2'],
+  ['PILLARBOX_TRUSTED_PROXIES', 'proxy.internal'],
   ['PILLARBOX_SNS_CERT_HOSTS', 'https://127.0.0.1'],
   ['PILLARBOX_SNS_CERT_HOSTS', '127.0.0.1,,localhost'],
   ['PILLARBOX_MASTER_KEY', Buffer.alloc(16).toString('base64')],

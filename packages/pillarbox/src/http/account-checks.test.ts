@@ -176,6 +176,91 @@ describe('an account’s settings and secrets', () => {
     )
   })
 
+  it('do not take what sounds like a secret for a setting, whether the provider knows it or not', async () => {
+    for (const [provider, path] of [
+      ['webhook', '/settings/bearerToken'],
+      ['webhook', '/settings/api_key'],
+      ['meta', '/settings/password'],
+      ['smtp', '/settings/oauth2/clientSecret'],
+    ] as const) {
+      const sample = sampleOf(provider)
+      const [name = '', inner] = path.split('/').slice(2)
+      const settings: Record<string, unknown> = { ...sample.settings }
+      settings[name] = inner === undefined ? 'canary' : { ...(settings[name] as object), [inner]: 'canary' }
+
+      const answer = await post(provider, { ...sample, settings })
+
+      assert.deepEqual(
+        [answer.statusCode, answer.json().errors?.map((error) => error.path)],
+        [422, [path]],
+        answer.body,
+      )
+      assert.match(answer.json().detail, /give it under secrets/)
+      assert.equal(answer.body.includes('canary'), false)
+    }
+  })
+
+  it('are told apart by their names where the provider declares none', async (t) => {
+    const plain = await openFixture()
+    t.after(() => plain.app.close())
+    const { keys } = await plain.tenant('acme')
+    const statusWith = async (settings: object) => {
+      const body = { channel: 'sms', provider: 'sandbox', name: JSON.stringify(settings), settings }
+      return (await plain.call(keys.admin, 'POST', '/api/channel-accounts', body)).statusCode
+    }
+
+    for (const name of ['privateKey', 'Password', 'auth_token', 'apikey', 'x-api-key', 'credentials'])
+      assert.equal(await statusWith({ [name]: 'x' }), 422, name)
+    for (const name of ['tokenUrl', 'keyId', 'honoursKeys', 'monkey', 'passengerField', 'secretary'])
+      assert.equal(await statusWith({ [name]: 'x' }), 201, name)
+  })
+
+  it('are no token that can be guessed, if it is set by hand', async () => {
+    const withToken = (token: string) => sampleWith('msg91', '/secrets/webhookToken', token)
+
+    const short = await post('msg91', withToken('fifteen-letters'))
+    assert.equal(short.statusCode, 422)
+    assert.deepEqual(short.json().errors, [
+      {
+        path: '/secrets/webhookToken',
+        message: 'must be at least 16 characters that nobody can guess; leave it out to have one made',
+      },
+    ])
+    const made = await post('msg91', withToken('sixteen-letters!'))
+    assert.equal(made.statusCode, 201, made.body)
+    const changed = await f.call(key, 'PATCH', `/api/channel-accounts/${made.json().id}`, {
+      secrets: { webhookToken: 'short' },
+    })
+    assert.equal(changed.statusCode, 422)
+  })
+
+  it('show the paths of URLs to those only who may change them', async () => {
+    const { keys } = await f.tenant('hooks')
+    const url = 'https://hooks.example.com/services/T000/B000/canary?token=canary'
+    const { id } = (
+      await f.call(keys.admin, 'POST', '/api/channel-accounts', {
+        channel: 'webhook',
+        provider: 'webhook',
+        name: 'chat',
+        settings: { url, more: [{ address: 'HTTPS://user:canary@hooks.example.com/canary' }], note: 'ours' },
+        secrets: sampleOf('webhook').secrets,
+      })
+    ).json()
+    // As it could be saved before.
+    const { settings: stored } = (await f.store.accounts.find('hooks', id)) ?? assert.fail()
+    await f.store.accounts.update('hooks', id, { settings: { ...stored, bearerToken: 'canary' } })
+
+    for (const role of ['viewer', 'operator'] as const)
+      for (const path of ['/api/channel-accounts', `/api/channel-accounts/${id}`]) {
+        const answer = await f.call(keys[role], 'GET', path)
+        assert.equal(answer.statusCode, 200)
+        assert.ok(!answer.body.includes('canary'), answer.body)
+        assert.ok(answer.body.includes('"https://hooks.example.com/***"') && answer.body.includes('"ours"'))
+      }
+    const whole = (await f.call(keys.admin, 'GET', `/api/channel-accounts/${id}`)).json()
+    assert.equal((whole.settings as { url: string }).url, url)
+  })
+
   it('never come back in a refusal', async () => {
     for (const [provider, path, value] of [
       ['meta', '/secrets/accessToken', 'canary canary'],

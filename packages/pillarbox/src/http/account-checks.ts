@@ -1,5 +1,7 @@
 import { type AccountDraft, accountProblems, accountWarnings, dialledHosts } from '../channels/account-check.ts'
+import type { Field } from '../channels/channel.ts'
 import type { Channel } from '../model/channel.ts'
+import type { FieldError } from '../model/errors.ts'
 import type { StoredAccount } from '../store/store.ts'
 import type { Context } from './context.ts'
 import { invalidBody } from './schemas.ts'
@@ -24,6 +26,41 @@ interface AccountWarning {
   message: string
 }
 
+/** Names that say that what they name is secret. */
+const SECRET_NAME =
+  /(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|credentials?|signature|(?:api|auth|access|account|private|secret|signing|shared|master|encryption)[-_]?key)$/i
+
+/** Whether a setting's name says that it should be none. */
+export function soundsSecret(name: string): boolean {
+  return SECRET_NAME.test(name)
+}
+
+/** Settings are kept and shown as they are, so what nobody has declared to be one and sounds like a secret is refused. */
+function readableSecrets(
+  pointer: string,
+  settings: Record<string, unknown>,
+  known: Readonly<Record<string, Field>> = {},
+): FieldError[] {
+  return Object.entries(settings).flatMap(([name, value]) => {
+    const field = Object.hasOwn(known, name) ? known[name] : undefined
+    const path = `${pointer}/${name}`
+    if (field && !field.parts) return []
+    if (!field && soundsSecret(name) && value !== null)
+      return [{ path, message: 'sounds like a secret: give it under secrets, where nobody can read it' }]
+    const isObject = typeof value === 'object' && value !== null
+    return isObject ? readableSecrets(path, value as Record<string, unknown>, field?.parts) : []
+  })
+}
+
+const SHORTEST_TOKEN = 16
+
+/** Whoever guesses it can report what he likes. One that is made here is longer. */
+function guessableToken({ webhookToken }: AccountDraft['newSecrets']): FieldError[] {
+  if (webhookToken === undefined || webhookToken.length >= SHORTEST_TOKEN) return []
+  const message = `must be at least ${SHORTEST_TOKEN} characters that nobody can guess; leave it out to have one made`
+  return [{ path: '/secrets/webhookToken', message }]
+}
+
 export function createAccountChecks({ registry, reach }: Pick<Context, 'registry' | 'reach'>): AccountChecks {
   const providerOf = ({ channel, provider }: Pick<StoredAccount, 'channel' | 'provider'>) => registry(channel, provider)
 
@@ -39,6 +76,12 @@ export function createAccountChecks({ registry, reach }: Pick<Context, 'registry
     refuseWrongFields(account, draft) {
       const provider = providerOf(account)
       const problems = provider ? accountProblems(provider, draft) : []
+      const named = new Set(problems.map(({ path }) => path))
+      const more = [
+        ...readableSecrets('/settings', draft.settings, provider?.fields?.settings),
+        ...guessableToken(draft.newSecrets),
+      ]
+      problems.push(...more.filter(({ path }) => !named.has(path)))
       if (problems.length > 0) throw invalidBody(problems)
     },
     isTiered(account) {

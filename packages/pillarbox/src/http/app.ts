@@ -14,9 +14,10 @@ import { type Access, installAuthentication } from './auth.ts'
 import { automationScheduleRoutes } from './automation-schedules.ts'
 import { callbackRoutes } from './callbacks.ts'
 import { channelAccountRoutes } from './channel-accounts.ts'
+import { trustIn } from './client-address.ts'
 import { communicationLogRoutes } from './communication-logs.ts'
 import { contactRoutes } from './contacts.ts'
-import type { App, AppDeps, Context } from './context.ts'
+import type { App, AppDeps, Context, HttpConfig } from './context.ts'
 import { conversationRoutes } from './conversations.ts'
 import { allowOrigins } from './cors.ts'
 import { bindCursors } from './cursors.ts'
@@ -26,6 +27,7 @@ import { healthRoutes } from './health.ts'
 import { inboxRoutes } from './inbox.ts'
 import { parseJsonBody, textProblem } from './json-body.ts'
 import { keyRoutes } from './keys.ts'
+import { readListsInTurns } from './list-turns.ts'
 import { messageTemplateRoutes } from './message-templates.ts'
 import { notificationRoutes } from './notifications.ts'
 import { collectOpenApi, isDocsRoute, serveOpenApi } from './openapi.ts'
@@ -68,7 +70,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   const { store, ids, clock, logger, nudge, config, renderer, seal, payloadSeal } = deps
   const app = fastify({
     logger: false,
-    trustProxy: false,
+    trustProxy: trustIn(config.trustedProxies),
     bodyLimit: config.bodyLimitBytes,
     requestTimeout: config.requestTimeoutMs,
     connectionTimeout: config.connectionTimeoutMs,
@@ -93,7 +95,8 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setValidatorCompiler(validatorCompiler as never)
 
   keepRouteTable(app)
-  limitInFlight(app, config.maxInFlight)
+  limitInFlight(app, config)
+  readListsInTurns(app, clock, config.listTurns)
   await app.register(helmet, {
     global: true,
     contentSecurityPolicy: {
@@ -197,19 +200,31 @@ function keepRouteTable(app: FastifyInstance): void {
   })
 }
 
-/** More than `max` at once are turned away before anything is done for them; health is always answered, and streams have a limit of their own. */
-function limitInFlight(app: FastifyInstance, max: number): void {
+/**
+ * More than `maxInFlight` at once are turned away before anything is done for them; health is always answered, and
+ * streams have a limit of their own. Answers leave a connection in the order of the requests, so whoever sends many
+ * without waiting has them all under way at once: of those only some count, and the others are turned away.
+ */
+function limitInFlight(
+  app: FastifyInstance,
+  { maxInFlight, maxInFlightPerConnection }: Pick<HttpConfig, 'maxInFlight' | 'maxInFlightPerConnection'>,
+): void {
   let inFlight = 0
+  const perConnection = new WeakMap<object, number>()
   app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.url?.startsWith('/health') || request.routeOptions.config.isStream) return
-    if (inFlight >= max)
+    const { socket } = request.raw
+    const onSocket = perConnection.get(socket) ?? 0
+    if (inFlight >= maxInFlight || onSocket >= maxInFlightPerConnection)
       throw new PillarboxError('overloaded', 'Too many requests are being answered. Try again shortly.')
     inFlight += 1
+    perConnection.set(socket, onSocket + 1)
     let isOver = false
     const over = (): void => {
       if (isOver) return
       isOver = true
       inFlight -= 1
+      perConnection.set(socket, (perConnection.get(socket) ?? 1) - 1)
     }
     // A client that goes away ends the response without finishing it.
     reply.raw.once('finish', over).once('close', over)
@@ -224,9 +239,9 @@ const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?
  */
 function onlyStrictJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
-      done(null, parseJsonBody(body as Buffer))
+      done(null, parseJsonBody(body as Buffer, request.routeOptions.config.itemsIn))
     } catch (error) {
       done(error as Error)
     }

@@ -161,6 +161,29 @@ describe('keys', () => {
     assert.equal((await f.call('pbx_guess', 'GET', '/api/notifications')).statusCode, 401)
   })
 
+  it('that may not do something are told which may', async (t) => {
+    const f = await setup(t)
+    const { keys } = await f.tenant('acme')
+    const detail = async (key: string, method: string, url: string) => {
+      const answer = await f.call(key, method, url)
+      assert.equal(answer.statusCode, 403)
+      return answer.json().detail
+    }
+
+    assert.equal(
+      await detail(keys.viewer, 'POST', '/api/channel-accounts'),
+      'A key with the role viewer may not do this: use a key with the role admin or ops.',
+    )
+    assert.equal(
+      await detail(keys.publisher, 'GET', '/api/notifications'),
+      'A key with the role publisher may not do this: use a key with the role viewer, operator, admin, or ops.',
+    )
+    assert.equal(
+      await detail(keys.viewer, 'GET', '/api/inbox/ada/messages'),
+      'A key with the role viewer may not do this: use a key with the role publisher or a token of the user.',
+    )
+  })
+
   it('unknown, revoked and expired get the same answer', async (t) => {
     const f = await setup(t)
     await f.tenant('acme')

@@ -4,6 +4,7 @@ import type { Clock } from '../model/ports.ts'
 import { hashKey, parseBearer } from '../security/keys.ts'
 import type { UserToken, UserTokens } from '../security/user-token.ts'
 import type { ApiKey, KeyStore, Role, Store } from '../store/store.ts'
+import { clientOf } from './client-address.ts'
 import { createRateLimiter } from './rate.ts'
 
 /**
@@ -99,7 +100,7 @@ export function installAuthentication(
     if (token === null) throw new PillarboxError('unauthorized', 'Send an API key as "Authorization: Bearer <key>".')
     const hash = hashKey(token)
     // Guessing is hopeless; the limit keeps it from being work for the database. Keys in use are cached and unaffected.
-    const suspects = [`source ${request.ip}`, `key ${token.slice(0, KEY_BEGINNING)}`]
+    const suspects = [`source ${clientOf(request)}`, `key ${token.slice(0, KEY_BEGINNING)}`]
     if (!cache.has(hash))
       for (const suspect of suspects)
         refuseUnless(
@@ -124,7 +125,7 @@ export function installAuthentication(
     const isKey = given === null || (request.headers.authorization !== undefined && !userTokens.isOne(given))
     if (isKey) return null
     const user = userTokens.open(given, userId)
-    const suspect = `source ${request.ip}`
+    const suspect = `source ${clientOf(request)}`
     if (!user || user.expiresAt <= clock.now()) {
       const isFew = failures.take(suspect, config.failedKeysPerSecond, config.failedKeysBurst)
       refuseUnless(isFew, 'Too many requests with unknown tokens.')
@@ -150,7 +151,10 @@ export function installAuthentication(
     if (key.ratePerSecond !== null)
       refuseUnless(rates.take(key.id, key.ratePerSecond, key.ratePerSecond), 'The key’s rate is exceeded.')
     if (!access.includes(key.role))
-      throw new PillarboxError('forbidden', `A key with the role ${key.role} may not do this.`)
+      throw new PillarboxError(
+        'forbidden',
+        `A key with the role ${key.role} may not do this: use ${allowedIn(access)}.`,
+      )
     if (key.site !== null && !forSites)
       throw new PillarboxError('forbidden', 'A key bound to a site may only hand off for that site.')
     refuseTenantHeader(request)
@@ -174,6 +178,16 @@ export function installAuthentication(
         )
     },
   }
+}
+
+/** Who may, for whoever may not. */
+function allowedIn(access: readonly (Role | 'user')[]): string {
+  const roles = access.filter((role) => role !== 'user')
+  const either = new Intl.ListFormat('en', { type: 'disjunction' })
+  return either.format([
+    ...(roles.length > 0 ? [`a key with the role ${either.format(roles)}`] : []),
+    ...(access.includes('user') ? ['a token of the user'] : []),
+  ])
 }
 
 function refuseTenantHeader({ headers }: FastifyRequest): void {

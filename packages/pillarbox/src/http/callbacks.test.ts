@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { NewCallback } from '../store/store.ts'
-import { openFixture } from './fixture.ts'
+import { type FixtureOptions, openFixture } from './fixture.ts'
 
-async function setup(t: TestContext) {
-  const f = await openFixture()
+async function setup(t: TestContext, options: FixtureOptions = {}) {
+  const f = await openFixture(options)
   t.after(() => f.app.close())
   const keep = (given: Partial<NewCallback> & { body: Buffer }) =>
     f.store.receipts.keep({ source: 'meta', tenantId: 'acme', accountIds: ['account'], headers: {}, ...given })
@@ -47,6 +47,32 @@ describe('/ops/callbacks', () => {
       result,
       size: 7,
     })
+  })
+
+  it('reads no bodies that are not shown, and shows the beginnings of few at a time', async (t) => {
+    const { f, keep, list } = await setup(t, {
+      wrapStore: (store) => ({
+        ...store,
+        receipts: {
+          ...store.receipts,
+          callbacks: async (...given) => {
+            const page = await store.receipts.callbacks(...given)
+            read += page.items.reduce((sum, { body }) => sum + body.length, 0)
+            return page
+          },
+        },
+      }),
+    })
+    let read = 0
+    for (let i = 0; i < 25; i++) await keep({ body: Buffer.from(`${i} `.padEnd(100_000, 'x')) })
+
+    const all = await list('?limit=200')
+    assert.deepEqual([all.items.length, all.items[0]?.size, read], [25, 100_000, 0])
+    const shown = await list('?limit=200&withBody=true')
+    assert.deepEqual([shown.items.length, String(shown.items[0]?.body).length], [20, 65_536])
+    assert.equal(read, 20 * 65_536)
+    const rest = await f.call(f.opsKey, 'GET', `/ops/callbacks?limit=200&withBody=true&cursor=${shown.nextCursor}`)
+    assert.deepEqual([rest.json().items.length, rest.json().nextCursor], [5, null])
   })
 
   it('narrows by source, tenant and status', async (t) => {

@@ -1,12 +1,14 @@
 import { type Static, Type } from 'typebox'
 import { Nullable } from '../intake/body-fields.ts'
-import { CALLBACK_STATUSES, type CallbackFilter, type StoredCallback } from '../store/store.ts'
+import { CALLBACK_STATUSES, type CallbackFilter, type ListedCallback } from '../store/store.ts'
 import { callerOf, OPS_ONLY, scopeOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { ForOps, notFound, PageSchema, Paging, pageOf, Query } from './schemas.ts'
 
 /** As much of a body as is shown. */
 const SHOWN_BYTES = 65_536
+/** As many are shown with their bodies at once. */
+const MOST_WITH_BODY = 20
 
 const CallbackJson = Type.Object({
   id: Type.String(),
@@ -53,7 +55,7 @@ export function callbackRoutes(app: App, { store, refusals, nudge }: Context): v
       querystring: Query({
         source: Source,
         status: Type.Optional(Type.Enum([...CALLBACK_STATUSES])),
-        withBody: Type.Boolean({ default: false }),
+        withBody: Type.Boolean({ default: false, description: 'With their bodies, at most 20 at a time.' }),
         ...ForOps,
         ...Paging,
       }),
@@ -67,7 +69,11 @@ export function callbackRoutes(app: App, { store, refusals, nudge }: Context): v
         ...(status !== undefined && { status }),
         ...(tenantId !== null && { tenantId }),
       }
-      const page = await store.receipts.callbacks(filter, { limit, ...(cursor !== undefined && { cursor }) })
+      const page = await store.receipts.callbacks(
+        filter,
+        { limit: withBody ? Math.min(limit, MOST_WITH_BODY) : limit, ...(cursor !== undefined && { cursor }) },
+        withBody ? SHOWN_BYTES : 0,
+      )
       return { items: page.items.map((callback) => callbackJson(callback, withBody)), nextCursor: page.nextCursor }
     },
   })
@@ -121,8 +127,8 @@ export function callbackRoutes(app: App, { store, refusals, nudge }: Context): v
   })
 }
 
-function callbackJson(callback: StoredCallback, withBody: boolean): Static<typeof CallbackJson> {
-  const { id, source, tenantId, accountIds, status, attemptCount, receivedAt, result, body } = callback
+function callbackJson(callback: ListedCallback, withBody: boolean): Static<typeof CallbackJson> {
+  const { id, source, tenantId, accountIds, status, attemptCount, receivedAt, result, size, body } = callback
   return {
     id: String(id),
     source,
@@ -132,7 +138,7 @@ function callbackJson(callback: StoredCallback, withBody: boolean): Static<typeo
     attemptCount,
     receivedAt: new Date(receivedAt).toISOString(),
     result,
-    size: body.length,
-    ...(withBody && { body: body.subarray(0, SHOWN_BYTES).toString('utf8') }),
+    size,
+    ...(withBody && { body: body.toString('utf8') }),
   }
 }

@@ -14,12 +14,14 @@ import { createAccountChecks } from './account-checks.ts'
 import { PaceJson, paceOf, shownPace } from './account-pace.ts'
 import { type Caller, callerOf, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
+import { settingsSeenBy } from './masking.ts'
 import {
   ForOps,
   Id,
   idParameter,
   invalidBody,
   notFound,
+  PATTERNS,
   PageSchema,
   Paging,
   pageOf,
@@ -45,7 +47,7 @@ const RetryPolicyJson = Type.Unsafe<unknown>({
 
 const Secrets = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
-  propertyNames: { pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$' },
+  propertyNames: { pattern: PATTERNS.settingName },
   additionalProperties: { type: ['string', 'object', 'null'], maxLength: 16_384 },
   maxProperties: 20,
   description: 'Write-only. null removes one; a JSON object is kept as its text.',
@@ -70,7 +72,7 @@ const changeable = {
 const AccountBody = Type.Object(
   {
     channel: ChannelName,
-    provider: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,39}$' }),
+    provider: Type.String({ pattern: PATTERNS.provider }),
     ...changeable,
     status: Type.Optional(Type.Enum(['active', 'suspended'])),
   },
@@ -104,7 +106,10 @@ const AccountJson = Type.Object({
   channel: ChannelName,
   provider: Type.String(),
   name: Type.String(),
-  settings: JsonObject,
+  settings: Type.Unsafe<Record<string, unknown>>({
+    ...JsonObject,
+    description: 'Whoever cannot change them sees only the host of a URL in them.',
+  }),
   secrets: Type.Array(Type.String(), { description: 'The names of those that are set.' }),
   pace: Nullable(PaceJson),
   retry: Type.Unknown(),
@@ -401,11 +406,15 @@ export function channelAccountRoutes(app: App, context: Context): void {
     const { breaker = 'closed', heldForMs = 0, holdReason = null } = lanes.get(account.id) ?? {}
     const isHeld = heldForMs > 0
     const heldUntil = isHeld ? new Date(clock.now() + heldForMs).toISOString() : null
-    return accountJson(account, {
-      lane: { breaker, heldUntil, holdReason: isHeld ? holdReason : null },
-      warnings: checks.warnings(account),
-      webhookUrl: webhookUrl(account, caller),
-    })
+    const settings = settingsSeenBy(caller, account.settings)
+    return accountJson(
+      { ...account, settings },
+      {
+        lane: { breaker, heldUntil, holdReason: isHeld ? holdReason : null },
+        warnings: checks.warnings(account),
+        webhookUrl: webhookUrl(account, caller),
+      },
+    )
   }
 
   /** The answer to a save, with what whoever saves should know at once. */

@@ -20,7 +20,9 @@ import type { Seal } from '../security/seal.ts'
 import type { UserTokens } from '../security/user-token.ts'
 import type { Store, WakeTopic } from '../store/store.ts'
 import type { Authentication } from './auth.ts'
+import type { TrustedProxies } from './client-address.ts'
 import type { InboxFeed } from './inbox-feed.ts'
+import type { TurnLimits } from './list-turns.ts'
 
 /** A Fastify app whose handlers are typed by their routes' schemas. */
 export type App = FastifyInstance<
@@ -66,12 +68,18 @@ export type SandboxReader = (filter: MessageFilter & { limit: number; before?: s
 export interface HttpConfig {
   /** What vendors reach us at, for the addresses of webhooks. Default: null, where the server listens. */
   publicUrl: string | null
+  /** Whose word is taken on which address a request came from. Default: nobody’s. */
+  trustedProxies: TrustedProxies
   /** Largest body of most routes, in bytes. Default: 1 MiB. */
   bodyLimitBytes: number
   /** Largest body where a body is a list, or a catalogue, in bytes. Default: 4 MiB. */
   batchBodyLimitBytes: number
   /** Requests answered at the same time; more are turned away with 503. Default: 1,000. */
   maxInFlight: number
+  /** Of those, over one connection: a client that does not wait for answers gets 503 beyond it. Default: 32. */
+  maxInFlightPerConnection: number
+  /** How many lists are read at a time, and how many wait for it. Default: 4, 2 of one key; 256 wait, 32 of one key. */
+  listTurns: TurnLimits
   /** How long a client may take to send a request. Default: 30 s. */
   requestTimeoutMs: number
   /** How long a client may take to send the headers. Default: 10 s. */
@@ -84,7 +92,10 @@ export interface HttpConfig {
   handlerTimeoutMs: number
   /** Origins whose pages may call the inbox; `*`: any. Default: none. */
   inboxOrigins: readonly string[]
-  /** Streams of inboxes open at the same time; more are turned away with 503. Default: 1,000. */
+  /**
+   * Streams of inboxes open at the same time; more are turned away with 503. One tenant alone has four fifths of them,
+   * then it is turned away with 429. Default: 1,000.
+   */
   maxInboxStreams: number
   /** Of one user; more are turned away with 429. Default: 8. */
   maxInboxStreamsPerUser: number
@@ -98,6 +109,13 @@ export interface HttpConfig {
   failedKeysPerSecond: number
   /** How many of them at once. Default: 1,000. */
   failedKeysBurst: number
+  /**
+   * Callbacks kept for the same accounts, per second; more are put off with 429. Of a large one every 16 KiB count as one.
+   * Default: 500.
+   */
+  callbacksPerSecond: number
+  /** How many of them at once. Default: 10,000. */
+  callbacksBurst: number
   /** A waiting notification is shown as stuck after this. Default: 10 min. */
   stuckAfterMs: number
   /** A sent notification without a receipt is shown as stale after this. Default: 24 h. */
@@ -108,9 +126,12 @@ export interface HttpConfig {
 
 export const DEFAULT_HTTP_CONFIG: HttpConfig = {
   publicUrl: null,
+  trustedProxies: [],
   bodyLimitBytes: 1_048_576,
   batchBodyLimitBytes: 4_194_304,
   maxInFlight: 1_000,
+  maxInFlightPerConnection: 32,
+  listTurns: { most: 4, mostPerKey: 2, mostWaitingPerKey: 32, mostWaiting: 256 },
   requestTimeoutMs: 30_000,
   headersTimeoutMs: 10_000,
   connectionTimeoutMs: 60_000,
@@ -124,6 +145,8 @@ export const DEFAULT_HTTP_CONFIG: HttpConfig = {
   keyCacheMs: 2_000,
   failedKeysPerSecond: 100,
   failedKeysBurst: 1_000,
+  callbacksPerSecond: 500,
+  callbacksBurst: 10_000,
   stuckAfterMs: 600_000,
   staleAfterMs: 86_400_000,
   workerTtlMs: 30_000,

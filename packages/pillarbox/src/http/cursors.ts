@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import { PillarboxError } from '../model/errors.ts'
 
 /**
@@ -9,13 +9,13 @@ import { PillarboxError } from '../model/errors.ts'
 export function bindCursors(app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
     const query = request.query as { cursor?: unknown }
-    if (!takesCursor(request) || typeof query.cursor !== 'string') return
+    if (!takesCursor(request.routeOptions.schema) || typeof query.cursor !== 'string') return
     const mark = markOf(request)
     if (!query.cursor.startsWith(mark)) throw foreignCursor()
     query.cursor = query.cursor.slice(mark.length)
   })
   app.addHook('preSerialization', async (request, _reply, payload) => {
-    if (!takesCursor(request) || !isPage(payload)) return payload
+    if (!takesCursor(request.routeOptions.schema) || !isPage(payload)) return payload
     return { ...payload, nextCursor: `${markOf(request)}${payload.nextCursor}` }
   })
 }
@@ -25,8 +25,9 @@ export function foreignCursor(): PillarboxError {
   return new PillarboxError('invalid_query', `The cursor ${message}.`, { errors: [{ path: 'cursor', message }] })
 }
 
-function takesCursor({ routeOptions }: FastifyRequest): boolean {
-  const query = routeOptions.schema?.querystring as { properties?: Record<string, unknown> } | undefined
+/** Whether a route with this schema is a list. */
+export function takesCursor(schema: FastifySchema | undefined): boolean {
+  const query = schema?.querystring as { properties?: Record<string, unknown> } | undefined
   return query?.properties?.['cursor'] !== undefined
 }
 

@@ -139,6 +139,31 @@ describe('publishing events', () => {
     assert.equal((await f.call(f.opsKey, 'GET', '/ops/outbox')).json().items.length, 2)
   })
 
+  it('refuses events with text or levels that cannot be kept, and takes the others of the list', async (t) => {
+    const { publish } = await setup(t)
+    let deep: unknown = 1
+    for (let level = 0; level < 33; level++) deep = [deep]
+
+    const answer = await publish([
+      { ...EVENT, payload: { a: 'x\0' } },
+      { ...EVENT, payload: { a: '\ud800' } },
+      { ...EVENT, payload: { deep } },
+      EVENT,
+    ])
+
+    assert.equal(answer.statusCode, 200, answer.body)
+    assert.deepEqual(
+      answer.json().results.map(({ status, errors }) => [status, errors?.[0]?.path]),
+      [
+        [422, '/payload/a'],
+        [422, '/payload/a'],
+        [422, ''],
+        [202, undefined],
+      ],
+    )
+    assert.equal((await publish({ ...EVENT, id: 'e-2', payload: { a: 'x\0' } })).statusCode, 422)
+  })
+
   it('takes 1,000 events at once, and neither none nor more', async (t) => {
     const { publish } = await setup(t)
     const events = (count: number) => Array.from({ length: count }, (_, i) => ({ ...EVENT, id: `n-${i}` }))

@@ -4,23 +4,22 @@ import { PillarboxError } from '../model/errors.ts'
 import { TO_PUBLISH, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { type ItemAnswer, itemProblem } from './items.ts'
+import { MAX_ITEMS } from './json-body.ts'
 import { ForOps, ItemResult, Query } from './schemas.ts'
 import { bodyCheck, fieldErrors, withBodyCheck } from './validation.ts'
-
-const MAX_EVENTS = 1_000
 
 const PublishedJson = Type.Object({ id: Type.String(), duplicate: Type.Boolean() })
 
 const checkEvent = bodyCheck(EventBody)
 /** The items are looked at one by one later: one bad item spoils no other. */
-const checkList = bodyCheck(Type.Array(Type.Unknown(), { minItems: 1, maxItems: MAX_EVENTS }))
+const checkList = bodyCheck(Type.Array(Type.Unknown(), { minItems: 1, maxItems: MAX_ITEMS }))
 
 /** `/api/events`: facts in, durable when answered. */
 export function eventRoutes(app: App, { store, events, config }: Context): void {
   app.route({
     method: 'POST',
     url: '/api/events',
-    config: { access: TO_PUBLISH },
+    config: { access: TO_PUBLISH, itemsIn: 'body' },
     bodyLimit: config.batchBodyLimitBytes,
     validatorCompiler: withBodyCheck((body) => (Array.isArray(body) ? checkList(body) : checkEvent(body))),
     schema: {
@@ -29,7 +28,7 @@ export function eventRoutes(app: App, { store, events, config }: Context): void 
       description:
         'One event answers 202, or 200 where its id is known. A list answers 200 with a result for each: 202, 200 or 422.',
       querystring: Query(ForOps),
-      body: Type.Union([EventBody, Type.Array(EventBody, { minItems: 1, maxItems: MAX_EVENTS })]),
+      body: Type.Union([EventBody, Type.Array(EventBody, { minItems: 1, maxItems: MAX_ITEMS })]),
       response: {
         202: PublishedJson,
         200: Type.Union([PublishedJson, Type.Object({ results: Type.Array(ItemResult) })]),
@@ -46,10 +45,14 @@ export function eventRoutes(app: App, { store, events, config }: Context): void 
     },
   })
 
-  async function publishList(tenantId: string, bodies: readonly EventBody[]): Promise<ItemAnswer[]> {
+  async function publishList(tenantId: string, bodies: readonly (EventBody | PillarboxError)[]): Promise<ItemAnswer[]> {
     const results: ItemAnswer[] = []
     const good: { body: EventBody; index: number }[] = []
     for (const [index, body] of bodies.entries()) {
+      if (body instanceof PillarboxError) {
+        results[index] = itemProblem(index, body)
+        continue
+      }
       const wrong = checkEvent(body)
       if (wrong) results[index] = itemProblem(index, fieldErrors(wrong, 'body'))
       else good.push({ body, index })

@@ -130,6 +130,7 @@ export interface AnswerJson {
   openapi: unknown
   pace: unknown
   path: unknown
+  pausedAccounts: unknown
   payload: AnswerJson
   phone: unknown
   priority: unknown
@@ -152,6 +153,7 @@ export interface AnswerJson {
   secrets: unknown
   segments: unknown
   settings: unknown
+  size: unknown
   status: unknown
   statusReason: unknown
   stuck: unknown
@@ -170,6 +172,7 @@ export interface AnswerJson {
   updatedAt: unknown
   userId: unknown
   version: unknown
+  waitingFor: unknown
   warnings: AnswerJson[]
   workers: AnswerJson[]
 }

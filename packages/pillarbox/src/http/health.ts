@@ -18,6 +18,9 @@ const HealthJson = Type.Object({
   ),
   backlog: Type.Object({ oldestPendingAgeSeconds: Nullable(Type.Number()) }),
   openBreakers: Type.Array(Type.String({ description: 'An account’s id.' })),
+  pausedAccounts: Type.Array(
+    Type.String({ description: 'The id of an account whose credentials the vendor refused: it waits for others.' }),
+  ),
 })
 type HealthJson = Static<typeof HealthJson>
 
@@ -29,7 +32,8 @@ const MAX_AGE_MS = 500
 
 /**
  * `/health` tells people and monitors, `/health/ready` tells a load balancer, `/health/live` tells a supervisor.
- * `down` (503) means the database cannot be reached; `degraded` means that no worker is alive or a breaker is open.
+ * `down` (503) means the database cannot be reached; `degraded` means that no worker is alive, a breaker is open or an
+ * account is paused.
  */
 export function healthRoutes(app: App, context: Context): void {
   const { store, clock, logger, config, version, oldestPendingAgeSeconds } = context
@@ -78,13 +82,15 @@ export function healthRoutes(app: App, context: Context): void {
         oldestPendingAgeSeconds?.() ?? null,
       ])
       const openBreakers = lanes.filter((lane) => lane.breaker !== 'closed').map((lane) => lane.laneId)
+      const pausedAccounts = lanes.filter((lane) => lane.status === 'paused').map((lane) => lane.laneId)
       const seen = workers.map(({ id, silentForMs, inFlight }) => ({
         id,
         status: silentForMs > config.workerTtlMs ? ('silent' as const) : ('alive' as const),
         silentForSeconds: silentForMs / 1_000,
         inFlight,
       }))
-      const isWell = openBreakers.length === 0 && seen.some((worker) => worker.status === 'alive')
+      const isWell =
+        openBreakers.length + pausedAccounts.length === 0 && seen.some((worker) => worker.status === 'alive')
       return {
         status: isWell ? 'ok' : 'degraded',
         version,
@@ -92,6 +98,7 @@ export function healthRoutes(app: App, context: Context): void {
         workers: seen,
         backlog: { oldestPendingAgeSeconds: oldest },
         openBreakers,
+        pausedAccounts,
       }
     } catch (error) {
       note(error)
@@ -102,6 +109,7 @@ export function healthRoutes(app: App, context: Context): void {
         workers: [],
         backlog: { oldestPendingAgeSeconds: null },
         openBreakers: [],
+        pausedAccounts: [],
       }
     }
   }

@@ -10,7 +10,7 @@ import type { InboxFeed, InboxOwner } from './inbox-feed.ts'
  * hint that is lost costs a second and nothing else, and a stream that breaks goes on where it was (`Last-Event-ID`).
  */
 export interface InboxStreams {
-  /** Takes a place for one more, or refuses: 429 for too many of one user, 503 for too many in all. */
+  /** Takes a place for one more, or refuses: 429 for too many of one user or tenant, 503 for too many in all. */
   reserve(owner: InboxOwner): StreamPlace
   /** Ends all streams; resolves when they are gone. */
   close(): Promise<void>
@@ -49,6 +49,8 @@ export interface StreamLimits {
   slowReaderMs: number
 }
 
+/** A tenant has at most so many times the places that are still free, so that there are always some for others. */
+const SHARE_OF_FREE = 4
 /** Messages read from the store, and held for a client, at once. */
 const BATCH = 20
 /** How long a client waits before it comes again. */
@@ -60,7 +62,8 @@ const GOODBYE_MS = 500
 
 export function createInboxStreams(deps: StreamDeps): InboxStreams {
   const { clock, limits } = deps
-  const perUser = new Map<string, number>()
+  const perUser = createTally()
+  const perTenant = createTally()
   const running = new Set<Promise<void>>()
   const closing = new AbortController()
   let count = 0
@@ -68,7 +71,8 @@ export function createInboxStreams(deps: StreamDeps): InboxStreams {
   return {
     reserve({ tenantId, userId }) {
       const key = `${tenantId} ${userId}`
-      const ofUser = perUser.get(key) ?? 0
+      const ofUser = perUser.of(key)
+      const ofTenant = perTenant.of(tenantId)
       if (ofUser >= limits.mostPerUser)
         throw new PillarboxError('rate_limited', `This user has ${ofUser} streams open; close one first.`, {
           retryAfterSeconds: 10,
@@ -77,16 +81,24 @@ export function createInboxStreams(deps: StreamDeps): InboxStreams {
         throw new PillarboxError('overloaded', 'Too many streams are open. Try again shortly.', {
           retryAfterSeconds: 10,
         })
-      perUser.set(key, ofUser + 1)
+      if (ofTenant >= SHARE_OF_FREE * (limits.most - count))
+        throw new PillarboxError(
+          'rate_limited',
+          `This tenant has ${ofTenant} streams open, and others need some too.`,
+          {
+            retryAfterSeconds: 10,
+          },
+        )
+      perUser.add(key, 1)
+      perTenant.add(tenantId, 1)
       count += 1
       let isHeld = true
       const release = (): void => {
         if (!isHeld) return
         isHeld = false
         count -= 1
-        const left = (perUser.get(key) ?? 1) - 1
-        if (left > 0) perUser.set(key, left)
-        else perUser.delete(key)
+        perUser.add(key, -1)
+        perTenant.add(tenantId, -1)
       }
       return {
         release,
@@ -108,6 +120,20 @@ export function createInboxStreams(deps: StreamDeps): InboxStreams {
       const over = new AbortController()
       await Promise.race([Promise.all(running), clock.sleep(GOODBYE_MS, over.signal)])
       over.abort()
+    },
+  }
+}
+
+/** Counts by key; those at none are forgotten. */
+function createTally() {
+  const counts = new Map<string, number>()
+  const of = (key: string): number => counts.get(key) ?? 0
+  return {
+    of,
+    add(key: string, change: number): void {
+      const count = of(key) + change
+      if (count > 0) counts.set(key, count)
+      else counts.delete(key)
     },
   }
 }

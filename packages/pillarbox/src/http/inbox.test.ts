@@ -52,6 +52,21 @@ describe('user tokens over HTTP', () => {
     assert.equal((await issue({ userId: 'bob' })).statusCode, 422)
   })
 
+  it('are made for an hour without a body, too', async (t) => {
+    const { f, tenant } = await setup(t)
+    const headers = { authorization: `Bearer ${tenant.keys.publisher}` }
+
+    for (const more of [{}, { 'content-type': 'application/json' }]) {
+      const answer = await f.inject({
+        method: 'POST',
+        url: '/api/inbox/ada/tokens',
+        headers: { ...headers, ...more },
+      })
+      assert.equal(answer.statusCode, 201, answer.body)
+      assert.ok(Math.abs(Date.parse(String(answer.json().expiresAt)) - Date.now() - 3_600_000) < 10_000)
+    }
+  })
+
   it('open the inbox of their user, as bearer or in the query', async (t) => {
     const { f, tokenFor, put } = await setup(t)
     const token = tokenFor('ada')

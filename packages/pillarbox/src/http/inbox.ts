@@ -12,6 +12,7 @@ import type { App, Context } from './context.ts'
 import type { InboxOwner } from './inbox-feed.ts'
 import { createInboxStreams } from './inbox-stream.ts'
 import { ForOps, idParameter, invalidBody, isoOrNull, notFound, PageSchema, Paging, Query } from './schemas.ts'
+import { bodyCheck, withBodyCheck } from './validation.ts'
 
 /**
  * The user, with a token, or the application that writes to him and shows him what he gets. Nobody else: the words may be
@@ -49,6 +50,8 @@ const NewToken = Type.Object(
   },
   { additionalProperties: false },
 )
+
+const checkNewToken = bodyCheck(NewToken)
 
 const MINUTE_MS = 60_000
 const DEFAULT_TOKEN_MS = 60 * MINUTE_MS
@@ -241,6 +244,8 @@ export function inboxRoutes(app: App, context: Context): void {
     method: 'POST',
     url: '/api/inbox/:userId/tokens',
     config: { access: TO_PUBLISH },
+    // The body may be left out: that is null here.
+    validatorCompiler: withBodyCheck((body) => (body === null ? null : checkNewToken(body))),
     schema: {
       tags: ['Inbox'],
       summary: 'Make a token for a user’s own browser',
@@ -258,7 +263,8 @@ export function inboxRoutes(app: App, context: Context): void {
     },
     async handler(request, reply) {
       const { tenantId, userId } = await ownerOf(request)
-      const lifeMs = tokenLife(request.body.expiresIn)
+      const { expiresIn } = (request.body as Static<typeof NewToken> | null | undefined) ?? {}
+      const lifeMs = tokenLife(expiresIn)
       const expiresAt = clock.now() + lifeMs
       const token = userTokens.issue({ tenantId, userId, expiresAt })
       return reply.status(201).send({ token, userId, expiresAt: new Date(expiresAt).toISOString() })

@@ -113,11 +113,39 @@ describe('strict JSON', () => {
       )
   })
 
+  it('puts what is wrong with an item of a list in its place', () => {
+    const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`
+    const paths = (list: unknown): unknown[] =>
+      (list as unknown[]).map((item) => (isPillarboxError(item) ? item.details.errors?.[0]?.path : 'good'))
+    const items = `["\\u0000", {"a":[1,2,{"b":"\\ud800"}]}, ${nested(32)}, ${nested(33)}, 9007199254740993, {"a":1}]`
+
+    const expected = ['', '/a/2/b', 'good', '', '', 'good']
+    assert.deepEqual(paths(parseJsonBody(Buffer.from(items), 'body')), expected)
+    const { items: list } = parseJsonBody(Buffer.from(`{"x":[[1],2],"items":${items}}`), 'items') as { items: unknown }
+    assert.deepEqual(paths(list), expected)
+  })
+
+  for (const [what, itemsIn, text] of [
+    ['beside the list', 'items', '{"items":[1],"x":"\\u0000"}'],
+    ['beside the list, too deep', 'items', `{"items":[1],"x":${'['.repeat(40)}${']'.repeat(40)}}`],
+    ['in a field of another name', 'items', '{"x":["\\u0000"]}'],
+    ['in what is no list', 'body', '{"x":["\\u0000"]}'],
+    ['in an items deeper down', 'items', '{"x":{"items":["\\u0000"]}}'],
+    ['one item too many', 'items', `{"items":[${'1,'.repeat(1_000)}"\\u0000"]}`],
+    ['in an item of absurd depth', 'body', `[${'['.repeat(5_000)}${']'.repeat(5_000)}]`],
+  ] as const)
+    it(`refuses the whole body for what is ${what}`, () => {
+      assert.throws(
+        () => parseJsonBody(Buffer.from(text), itemsIn),
+        (error) => isPillarboxError(error, 'invalid_body'),
+      )
+    })
+
   it('reads or refuses a hostile megabyte in time linear in its length', () => {
     const largest = 1_048_576
-    const attempt = (text: string): void => {
+    const attempt = (text: string, itemsIn: 'body' | null = null): void => {
       try {
-        parse(text)
+        parseJsonBody(Buffer.from(text), itemsIn)
       } catch {
         // Refused is fine; only the time counts.
       }
@@ -126,6 +154,8 @@ describe('strict JSON', () => {
       assertLinear((size) => attempt(piece.repeat(size / piece.length)), largest, piece)
     assertLinear((size) => attempt(`"${'\\'.repeat(size - 2)}"`), largest, 'escapes')
     assertLinear((size) => attempt(`[${'[],'.repeat(size / 3 - 4)}[]]`), largest, 'empty arrays')
+    for (const bad of ['"\\u0000"', '9007199254740993', `${'['.repeat(500)}${']'.repeat(500)}`])
+      assertLinear((size) => attempt(`[${`${bad},`.repeat(size / (bad.length + 1))}0]`, 'body'), largest, bad)
   })
 
   it('leaves Object.prototype alone', () => {

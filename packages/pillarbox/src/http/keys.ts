@@ -6,7 +6,7 @@ import { issueKey } from '../operate/provision.ts'
 import type { ApiKey, Role } from '../store/store.ts'
 import { type Access, OPS_ONLY, TO_ADMINISTER, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { ForOps, Id, idParameter, isoOrNull, notFound, PageSchema, Paging, pageOf, Query } from './schemas.ts'
+import { ForOps, Id, idParameter, isoOrNull, notFound, PATTERNS, PageSchema, Paging, pageOf, Query } from './schemas.ts'
 import { tenantParameter } from './tenants.ts'
 
 const TENANT_ROLES = ['publisher', 'viewer', 'operator', 'admin'] as const
@@ -19,7 +19,7 @@ const NewKey = Type.Object(
       'Stands in audit rows as key:<name>. Keys of a tenant that share a name count as one publisher.',
     ),
     role: Type.Enum([...TENANT_ROLES]),
-    site: Type.Optional(Nullable(Type.String({ pattern: '^[A-Za-z0-9][\\w.-]{0,99}$' }))),
+    site: Type.Optional(Nullable(Type.String({ pattern: PATTERNS.site }))),
     expiresAt: Type.Optional(Nullable(Instant())),
     ratePerSecond: Type.Optional(
       Nullable(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Requests per second, per API process.' })),

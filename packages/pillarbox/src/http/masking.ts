@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { Channel } from '../model/channel.ts'
 import { type Address, addressField, maskAddress } from '../model/recipient.ts'
-import { callerOf } from './auth.ts'
+import { soundsSecret } from './account-checks.ts'
+import { type Caller, callerOf, TO_ADMINISTER } from './auth.ts'
 
 interface Person {
   name: string | null
@@ -50,6 +51,24 @@ export function addressSeenBy<T extends { channel: Channel; address: string; err
   // Vendors leave the plus of a telephone number out.
   const words = one.error && covered(covered(one.error, one.address, cover), one.address.replace(/^\+/, ''), cover)
   return { ...one, address: cover, error: words }
+}
+
+/**
+ * An account's settings as somebody may see them who cannot change them: of URLs only the host, because many carry their
+ * secret in the path, and nothing of what should have been a secret and was saved before that was refused.
+ */
+export function settingsSeenBy({ key }: Caller, settings: Record<string, unknown>): Record<string, unknown> {
+  if (TO_ADMINISTER.some((role) => role === key.role)) return settings
+  return withoutPaths(settings) as Record<string, unknown>
+}
+
+function withoutPaths(value: unknown): unknown {
+  if (typeof value === 'string') return /^https?:/i.test(value) ? maskAddress({ url: value }).url : value
+  if (Array.isArray(value)) return value.map(withoutPaths)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, soundsSecret(name) ? '***' : withoutPaths(inner)]),
+  )
 }
 
 function covered(text: string, written: string, cover: string): string {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { ChannelName, JsonObject, Line, LocaleTag, Nullable } from '../intake/body-fields.ts'
+import { ChannelName, EntityType, JsonObject, Line, LocaleTag, Nullable } from '../intake/body-fields.ts'
 import { EVENT_TYPE_NAME, type EventType } from '../model/catalogue.ts'
 import { PillarboxError } from '../model/errors.ts'
 import {
@@ -49,7 +49,7 @@ const place = {
   eventType: EventTypeName,
   channel: ChannelName,
   locale: Type.Optional({ ...LocaleTag, description: 'Absent: the tenant’s default.' }),
-  scopeType: Type.Optional(Nullable(Type.String({ pattern: '^[A-Za-z][\\w-]{0,62}$' }))),
+  scopeType: Type.Optional(Nullable(EntityType)),
   scopeId: Type.Optional(Nullable(Line(1, 200))),
 }
 

@@ -5,7 +5,15 @@ import { isLive, NOTIFICATION_STATUSES } from '../model/notification.ts'
 import { RECEIPT_KINDS } from '../model/receipt.ts'
 import { type Address, maskAddress } from '../model/recipient.ts'
 import { withoutSealedTexts } from '../security/payload-seal.ts'
-import type { AttemptView, AuditView, NotificationView, ReceiptView, StoredSchedule } from '../store/store.ts'
+import type {
+  AttemptView,
+  AuditView,
+  LaneView,
+  NotificationView,
+  ReceiptView,
+  StoredAccount,
+  StoredSchedule,
+} from '../store/store.ts'
 import type { HttpConfig } from './context.ts'
 import { Id, isoOrNull, WarningSchema } from './schemas.ts'
 
@@ -161,6 +169,22 @@ export const ScheduleJson = Type.Object({
 /** All there is to know about a notification. */
 export const NotificationDetailJson = Type.Object({
   ...fields,
+  waitingFor: Nullable(
+    Type.Object(
+      {
+        accountId: Id,
+        why: Type.Enum(['paused', 'held'], {
+          description:
+            'paused: the vendor refused its credentials; held: it failed in a row, or the vendor asked us to wait.',
+        }),
+        detail: text,
+        until: Nullable(
+          Type.String({ format: 'date-time', description: 'When it goes on by itself; null: when somebody mends it.' }),
+        ),
+      },
+      { description: 'Why a queued or retrying notification is not sent yet, where that is for its account to say.' },
+    ),
+  ),
   content: Nullable(
     Type.Object({
       subject: text,
@@ -235,6 +259,20 @@ export function notificationJson(
     deliveredAt: isoOrNull(view.deliveredAt),
     readAt: isoOrNull(view.readAt),
   }
+}
+
+/** What the account that a waiting notification is to go through does about it; null where nothing. */
+export function waitingForJson(
+  account: StoredAccount | null,
+  lane: LaneView | undefined,
+  now: number,
+): Static<typeof NotificationDetailJson>['waitingFor'] {
+  if (!account) return null
+  if (account.status === 'paused')
+    return { accountId: account.id, why: 'paused', detail: account.statusReason, until: null }
+  if (!lane || lane.heldForMs <= 0) return null
+  const until = new Date(now + lane.heldForMs).toISOString()
+  return { accountId: account.id, why: 'held', detail: lane.holdReason, until }
 }
 
 /** A member of a list is reached by email, or by telephone. One that a vendor did not name has nothing to hide. */

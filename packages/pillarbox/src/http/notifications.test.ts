@@ -55,6 +55,25 @@ async function view(f: Fixture, id: string): Promise<NotificationView> {
   return found
 }
 
+describe('a notification that waits', () => {
+  it('says so where its account is paused or held, and only then', async (t) => {
+    const { f, tenant, send } = await setup(t)
+    const accountId = await account(f, tenant)
+    const { id } = (await send(EMAIL)).json()
+    const waitingFor = async () => (await f.call(tenant.keys.viewer, 'GET', `${URL}/${id}`)).json().waitingFor
+
+    assert.equal(await waitingFor(), null)
+    await f.store.lanes.hold(accountId, 60_000, 'throttled: 429')
+    const until = new Date(f.now() + 60_000).toISOString()
+    assert.deepEqual(await waitingFor(), { accountId, why: 'held', detail: 'throttled: 429', until })
+    await f.store.accounts.setStatus(accountId, 'paused', 'The access token has expired.', 'system')
+    const detail = 'The access token has expired.'
+    assert.deepEqual(await waitingFor(), { accountId, why: 'paused', detail, until: null })
+    await f.call(tenant.keys.operator, 'POST', `${URL}/${id}/cancel`)
+    assert.equal(await waitingFor(), null)
+  })
+})
+
 describe('sending a notification', () => {
   it('goes to the webhook account’s own URL where it names none', async (t) => {
     const { f, tenant, send } = await setup(t)
@@ -137,6 +156,37 @@ describe('sending a notification', () => {
     assert.equal((await send(EMAIL, { 'idempotency-key': '' })).statusCode, 422)
     assert.equal((await send({ ...EMAIL, idempotencyKey: 'k'.repeat(256) })).statusCode, 422)
   })
+
+  it('names the header whose key is too long', async (t) => {
+    const { send } = await setup(t)
+
+    const problem = (await send(EMAIL, { 'idempotency-key': 'k'.repeat(256) })).json()
+
+    assert.equal(problem.code, 'invalid_body')
+    assert.equal(problem.detail, 'The Idempotency-Key header must not have more than 255 characters.')
+    assert.equal(problem.errors[0]?.path, 'Idempotency-Key')
+  })
+
+  for (const [what, fields, error] of [
+    [
+      'a time',
+      { dueAt: 'tomorrow' },
+      {
+        path: '/dueAt',
+        message: 'must be an ISO 8601 time with zone of the years 1971 to 9998, such as 2026-03-15T09:30:00Z',
+      },
+    ],
+    [
+      'a name of one line',
+      { to: { ...EMAIL.to, name: 'a\nb' } },
+      { path: '/to/name', message: 'must be one line without control characters' },
+    ],
+  ] as const)
+    it(`says in words what ${what} must be`, async (t) => {
+      const { send } = await setup(t)
+
+      assert.deepEqual((await send({ ...EMAIL, ...fields })).json().errors, [error])
+    })
 
   it('uses its own id as the key where none is given', async (t) => {
     const { f, send } = await setup(t)
@@ -319,6 +369,40 @@ describe('a batch', () => {
     assert.equal(results[1]?.errors[0]?.path, '/to/email')
     assert.equal((await f.call(tenant.keys.viewer, 'GET', URL)).json().items.length, 3)
   })
+
+  for (const [what, bad, path] of [
+    ['NUL', '{"channel":"email","body":"a\\u0000b"}', '/body'],
+    ['half a surrogate pair', '{"data":{"x":["\\ud800"]}}', '/data/x/0'],
+    ['__proto__', '{"data":{"__proto__":{}}}', '/data/__proto__'],
+    ['1e400', '{"data":{"a":1e400}}', '/data/a'],
+    ['a whole number beyond 2^53', '{"data":{"a":12345678901234567890}}', ''],
+    ['33 levels', `{"data":${'['.repeat(32)}${']'.repeat(32)}}`, ''],
+    ['500 levels', `{"data":${'{"a":'.repeat(500)}1${'}'.repeat(500)}}`, ''],
+  ] as const)
+    it(`refuses an item with ${what} and takes the others`, async (t) => {
+      const { f, tenant } = await setup(t)
+      const good = JSON.stringify(EMAIL)
+
+      const answer = await f.inject({
+        method: 'POST',
+        url: `${URL}/batch`,
+        headers: { authorization: `Bearer ${tenant.keys.publisher}`, 'content-type': 'application/json' },
+        payload: `{"items":[${good},${bad},${good}]}`,
+      })
+
+      assert.equal(answer.statusCode, 200, answer.body)
+      const { results } = answer.json()
+      assert.deepEqual(
+        results.map(({ index, status, code }) => [index, status, code]),
+        [
+          [0, 202, undefined],
+          [1, 422, 'invalid_body'],
+          [2, 202, undefined],
+        ],
+      )
+      assert.equal(results[1]?.errors[0]?.path, path)
+      assert.equal((await f.call(tenant.keys.viewer, 'GET', URL)).json().items.length, 2)
+    })
 
   it('refuses a form that is no batch, and a key for all of it', async (t) => {
     const { f, tenant } = await setup(t)

@@ -3,13 +3,13 @@ import { ChannelName, instantMs } from '../intake/body-fields.ts'
 import { isPushBody, MAX_IDEMPOTENCY_KEY, NotificationBody, PushBody } from '../intake/notifications.ts'
 import { ERRORS, PillarboxError } from '../model/errors.ts'
 import { ACTIONS, type Action, NOTIFICATION_STATUSES } from '../model/notification.ts'
-import { REASONS } from '../model/reason.ts'
 import { actOnNotification } from '../operate/act.ts'
 import type { NotificationFilter, NotificationView, Store } from '../store/store.ts'
 import { callerOf, scopeOf, TO_OPERATE, TO_PUBLISH, TO_READ, TO_READ_STATUS, tenantOf } from './auth.ts'
 import type { App, Context, HttpConfig } from './context.ts'
 import { entityQuery } from './entity-query.ts'
 import { type ItemAnswer, itemProblem } from './items.ts'
+import { MAX_ITEMS } from './json-body.ts'
 import { keySeenBy } from './masking.ts'
 import {
   attemptJson,
@@ -22,11 +22,10 @@ import {
   receiptJson,
   scheduleJson,
   statusJson,
+  waitingForJson,
 } from './notification-json.ts'
-import { ForOps, Id, ItemResult, idParameter, notFound, PageSchema, Paging, Query } from './schemas.ts'
+import { ForOps, Id, ItemResult, idParameter, notFound, PATTERNS, PageSchema, Paging, Query } from './schemas.ts'
 import { bodyCheck, fieldErrors, withBodyCheck } from './validation.ts'
-
-const MAX_BATCH = 1_000
 
 const SubmittedJson = Type.Object({
   id: Id,
@@ -47,13 +46,13 @@ const checkPush = bodyCheck(PushBody)
 const checkBody = (body: unknown) => (isPushBody(body) ? checkPush(body) : checkNotification(body))
 
 const Batch = Type.Object(
-  { items: Type.Array(Type.Union([NotificationBody, PushBody]), { minItems: 1, maxItems: MAX_BATCH }) },
+  { items: Type.Array(Type.Union([NotificationBody, PushBody]), { minItems: 1, maxItems: MAX_ITEMS }) },
   { additionalProperties: false },
 )
 /** The items are looked at one by one later: one bad item spoils no other. */
 const checkBatch = bodyCheck(
   Type.Object(
-    { items: Type.Array(Type.Unknown(), { minItems: 1, maxItems: MAX_BATCH }) },
+    { items: Type.Array(Type.Unknown(), { minItems: 1, maxItems: MAX_ITEMS }) },
     { additionalProperties: false },
   ),
 )
@@ -98,7 +97,7 @@ export function notificationRoutes(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: '/api/notifications/batch',
-    config: { access: TO_PUBLISH },
+    config: { access: TO_PUBLISH, itemsIn: 'items' },
     bodyLimit: config.batchBodyLimitBytes,
     validatorCompiler: withBodyCheck(checkBatch),
     schema: {
@@ -118,7 +117,12 @@ export function notificationRoutes(app: App, context: Context): void {
       const tenantId = await tenantOf(request, store)
       const results: ItemAnswer[] = []
       const good: { body: NotificationBody | PushBody; index: number }[] = []
-      for (const [index, body] of request.body.items.entries()) {
+      const items: readonly (NotificationBody | PushBody | PillarboxError)[] = request.body.items
+      for (const [index, body] of items.entries()) {
+        if (body instanceof PillarboxError) {
+          results[index] = itemProblem(index, body)
+          continue
+        }
         const wrong = checkBody(body)
         if (wrong) results[index] = itemProblem(index, fieldErrors(wrong, 'body'))
         else good.push({ body, index })
@@ -184,16 +188,21 @@ export function notificationRoutes(app: App, context: Context): void {
     async handler(request) {
       const view = await find(request)
       const reveal = callerOf(request).key.role !== 'viewer'
-      const [attempts, receipts, audit, event, schedule] = await Promise.all([
+      const waitsFor = view.status === 'queued' || view.status === 'retrying' ? view.accountId : null
+      const [attempts, receipts, audit, event, schedule, account, lanes] = await Promise.all([
         store.notifications.attempts(view.id),
         store.receipts.list(view.id),
         store.notifications.audit(view.id),
         view.eventId === null ? null : store.events.find(view.tenantId, view.eventId),
         view.scheduleId === null ? null : store.schedules.find(view.tenantId, view.scheduleId),
+        waitsFor === null ? null : store.accounts.find(view.tenantId, waitsFor),
+        waitsFor === null ? [] : store.lanes.list(view.tenantId),
       ])
+      const lane = lanes.find(({ laneId }) => laneId === waitsFor)
       return {
         ...notificationJson(view, { now: clock.now(), config, reveal }),
         idempotencyKey: keySeenBy(request, view),
+        waitingFor: waitingForJson(account, lane, clock.now()),
         content: view.content === null || 'sealed' in view.content ? null : view.content,
         attempts: attempts.map(attemptJson),
         receipts: receipts.map((receipt) => receiptJson(receipt, reveal)),
@@ -299,9 +308,7 @@ const listQuery = entityQuery(
     conversationId: Type.Optional(Type.String({ maxLength: 36 })),
     site: Type.Optional(Type.String({ maxLength: 100 })),
     accountId: Type.Optional(Type.String({ maxLength: 36 })),
-    reason: Type.Optional(
-      Type.String({ pattern: `^(?:${Object.keys(REASONS).join('|')}|fallback_triggered:[a-z_]{1,20})$` }),
-    ),
+    reason: Type.Optional(Type.String({ pattern: PATTERNS.reason })),
     possibleDuplicate: Type.Optional(Type.Boolean()),
     stuck: Type.Optional(OnlyTrue('Live, and due for longer than the server’s stuckAfter.')),
     stale: Type.Optional(

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as ajvFormats from 'ajv-formats'
 import { CATALOGUE, type Fixture, openFixture } from './fixture.ts'
+import { PATTERN_WORDS } from './schemas.ts'
 
 interface Document {
   openapi: string
@@ -33,6 +34,17 @@ describe('the OpenAPI document', () => {
     assert.equal(document.openapi, '3.1.0')
     assert.equal(document.info['title'], 'Pillarbox')
     assert.equal(document.info['version'], '0.0.0-test')
+  })
+
+  it('has no pattern without words for those who do not meet it', () => {
+    const patterns = new Set<string>()
+    JSON.stringify(document, (key, value: unknown) => {
+      if (key === 'pattern' && typeof value === 'string') patterns.add(value)
+      return value
+    })
+
+    assert.ok(patterns.size > 5)
+    for (const pattern of patterns) assert.ok(PATTERN_WORDS[pattern], pattern)
   })
 
   it('has every route and nothing else', () => {

@@ -89,6 +89,7 @@ function knownError(error: FastifyError | Error, request: FastifyRequest): Pilla
     if (validationContext === 'body' && request.body === undefined)
       return new PillarboxError('malformed_json', 'The request has no body; this path needs one.')
     const errors = fieldErrors(validation, validationContext ?? 'body')
+    if (validationContext === 'headers') return headerError(errors)
     return validationContext === 'body'
       ? new PillarboxError('invalid_body', sentence('The body', errors), { errors })
       : new PillarboxError('invalid_query', sentence('The query', errors), { errors })
@@ -96,6 +97,17 @@ function knownError(error: FastifyError | Error, request: FastifyRequest): Pilla
   const framework = FRAMEWORK_ERRORS[code ?? '']
   if (framework) return new PillarboxError(framework[0], framework[1])
   return new PillarboxError('internal', 'unexpected', { cause: error })
+}
+
+/** Schemas have headers in lower case; they are named as people write them. */
+function headerError(found: readonly FieldError[]): PillarboxError {
+  const errors = found.map(({ path, message }) => ({
+    path: path.replace(/(?<![^-])[a-z]/g, (letter) => letter.toUpperCase()),
+    message,
+  }))
+  const [first] = errors
+  const detail = first ? `The ${first.path} header ${first.message}.` : 'A header does not have the expected form.'
+  return new PillarboxError('invalid_body', detail, { errors })
 }
 
 /** The first fault in words, so that the detail alone is of use. */

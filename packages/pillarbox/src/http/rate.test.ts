@@ -28,6 +28,17 @@ describe('a rate', () => {
     assert.equal(Array.from({ length: 10 }, () => take()).filter(Boolean).length, 5)
   })
 
+  it('makes one that counts for several wait no longer, and the next as long as it should', () => {
+    const { limiter, take, advance } = setup()
+
+    assert.ok(limiter.take('a', 10, 5, 8).allowed)
+    assert.equal(take(), false)
+    advance(399)
+    assert.equal(take(), false)
+    advance(1)
+    assert.equal(take(), true)
+  })
+
   it('says exactly how long to wait', () => {
     const { limiter, take, advance } = setup()
     while (take());

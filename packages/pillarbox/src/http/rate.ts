@@ -1,10 +1,15 @@
 import type { Clock } from '../model/ports.ts'
 
-/** Answers whether one more is allowed now, and if not, after how many milliseconds it will be. */
+export type RateAnswer = { allowed: true } | { allowed: false; retryAfterMs: number }
+
+/**
+ * Answers whether one more is allowed now, and if not, after how many milliseconds it will be. One that counts for several
+ * is allowed as one is, and makes the next wait for as many.
+ */
 export interface RateLimiter {
-  take(id: string, perSecond: number, burst: number): { allowed: true } | { allowed: false; retryAfterMs: number }
+  take(id: string, perSecond: number, burst: number, count?: number): RateAnswer
   /** The same question without counting. */
-  peek(id: string, perSecond: number, burst: number): { allowed: true } | { allowed: false; retryAfterMs: number }
+  peek(id: string, perSecond: number, burst: number): RateAnswer
 }
 
 /**
@@ -15,16 +20,16 @@ export interface RateLimiter {
 export function createRateLimiter(clock: Clock, maxIds = 10_000): RateLimiter {
   const wholeAt = new Map<string, number>()
 
-  function judge(id: string, perSecond: number, burst: number, count: boolean): ReturnType<RateLimiter['take']> {
+  function judge(id: string, perSecond: number, burst: number, count: number): RateAnswer {
     const now = clock.monotonic()
     const intervalMs = 1_000 / perSecond
     const start = Math.max(wholeAt.get(id) ?? now, now)
     const wait = start - now - intervalMs * (burst - 1)
     // The sums of fractions drift by less than a nanosecond; that much early is on time.
     if (wait > 1e-6) return { allowed: false, retryAfterMs: wait }
-    if (count) {
+    if (count > 0) {
       if (wholeAt.size >= maxIds && !wholeAt.has(id)) forget(now)
-      wholeAt.set(id, start + intervalMs)
+      wholeAt.set(id, start + intervalMs * count)
     }
     return { allowed: true }
   }
@@ -39,7 +44,7 @@ export function createRateLimiter(clock: Clock, maxIds = 10_000): RateLimiter {
   }
 
   return {
-    take: (id, perSecond, burst) => judge(id, perSecond, burst, true),
-    peek: (id, perSecond, burst) => judge(id, perSecond, burst, false),
+    take: (id, perSecond, burst, count = 1) => judge(id, perSecond, burst, count),
+    peek: (id, perSecond, burst) => judge(id, perSecond, burst, 0),
   }
 }

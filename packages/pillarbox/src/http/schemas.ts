@@ -1,9 +1,31 @@
 import { type TSchema, Type } from 'typebox'
-import { Nullable } from '../intake/body-fields.ts'
+import { PATTERN_WORDS as BODY_PATTERN_WORDS, Nullable } from '../intake/body-fields.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
+import { REASONS } from '../model/reason.ts'
 import type { PageOf } from '../store/store.ts'
 
 /** What routes' schemas share. They validate, type and document alike. */
+
+/** The forms of names. Each has its words below: what is refused is told in those, not as a pattern. */
+export const PATTERNS = {
+  tenantSlug: '^[a-z0-9-]{1,63}$',
+  site: '^[A-Za-z0-9][\\w.-]{0,99}$',
+  provider: '^[a-z0-9][a-z0-9-]{0,39}$',
+  settingName: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
+  headerName: '^[A-Za-z0-9-]{1,64}$',
+  reason: `^(?:${Object.keys(REASONS).join('|')}|fallback_triggered:[a-z_]{1,20})$`,
+} as const
+
+/** What text of each pattern must be, for people. */
+export const PATTERN_WORDS: Record<string, string> = {
+  ...BODY_PATTERN_WORDS,
+  [PATTERNS.tenantSlug]: 'must be 1 to 63 lower-case letters, digits or -',
+  [PATTERNS.site]: 'must be 1 to 100 letters, digits, dots, _ or -, and begin with a letter or digit',
+  [PATTERNS.provider]: 'must be 1 to 40 lower-case letters, digits or -, and begin with a letter or digit',
+  [PATTERNS.settingName]: 'has a name that is not 1 to 64 letters, digits or _, beginning with a letter',
+  [PATTERNS.headerName]: 'must be the name of a header: 1 to 64 letters, digits or -',
+  [PATTERNS.reason]: `must be one of ${Object.keys(REASONS).join(', ')}, or fallback_triggered:<channel>`,
+}
 
 export const Id = Type.String({ description: 'A UUIDv7.' })
 

@@ -5,7 +5,7 @@ import { settingProblems } from '../operate/tenant-settings.ts'
 import type { Tenant } from '../store/store.ts'
 import { callerOf, OPS_ONLY, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { ForOps, notFound, PageSchema, Paging, Query } from './schemas.ts'
+import { ForOps, notFound, PATTERNS, PageSchema, Paging, Query } from './schemas.ts'
 import { bodyCheck, withBodyCheck } from './validation.ts'
 
 const settings = {
@@ -21,7 +21,7 @@ const settings = {
   currency: Type.String({ maxLength: 3, description: 'ISO 4217. What amounts without a currency are in.' }),
   missingPlaceholder: Type.Enum(['empty', 'keep'], { description: 'What a placeholder without a value becomes.' }),
   retention: Type.String({ maxLength: 40, description: 'An ISO 8601 duration, such as P365D.' }),
-  hasuraSecretHeader: Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
+  hasuraSecretHeader: Type.String({ pattern: PATTERNS.headerName }),
 }
 
 const SETTINGS = Object.keys(settings) as (keyof typeof settings)[]
@@ -55,7 +55,7 @@ const changes = {
 const NewTenant = Type.Object(
   {
     ...changes,
-    id: Type.String({ pattern: '^[a-z0-9-]{1,63}$', description: 'The tenant’s slug, chosen by you.' }),
+    id: Type.String({ pattern: PATTERNS.tenantSlug, description: 'The tenant’s slug, chosen by you.' }),
     name: Line(1, 200),
     catalogue: Type.Optional(
       Type.Unsafe<unknown>({

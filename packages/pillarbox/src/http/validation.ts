@@ -2,8 +2,10 @@ import { Ajv, type ValidateFunction } from 'ajv'
 import * as ajvFormats from 'ajv-formats'
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
 import type { TSchema } from 'typebox'
+import { INSTANT_WORDS } from '../intake/body-fields.ts'
 import type { FieldError } from '../model/errors.ts'
 import { schemaErrors } from '../model/schema-errors.ts'
+import { PATTERN_WORDS } from './schemas.ts'
 
 // At run time the default export is the plugin; under nodenext its types say it is a namespace.
 const addFormats = ajvFormats.default as unknown as (ajv: Ajv) => Ajv
@@ -35,8 +37,16 @@ function isInstant(text: string): boolean {
   return Number.isFinite(ms) && new Date(Date.parse(`${text.slice(0, 10)}T00:00:00Z`)).getUTCDate() === Number(day)
 }
 
-export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) =>
-  (httpPart === 'body' ? bodies : parameters).compile(schema)
+const compiled = new Map<string, ValidateFunction>()
+
+/** Schemas of the same words are compiled once: many routes share theirs, and an app that is built again has the same. */
+export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+  const isBody = httpPart === 'body'
+  const words = `${isBody ? 'body' : 'parameters'} ${JSON.stringify(schema)}`
+  const known = compiled.get(words) ?? (isBody ? bodies : parameters).compile(schema)
+  compiled.set(words, known)
+  return known
+}
 
 /**
  * A validator compiler for a route whose documented body is validated item by item in the handler, or by a choice of
@@ -68,11 +78,9 @@ export function bodyCheck(schema: TSchema): BodyCheck {
 
 /** What is wrong, field by field, in words that never repeat the value. */
 export function fieldErrors(validation: readonly FastifySchemaValidationError[], context: string): FieldError[] {
-  const errors = schemaErrors(validation, FORMATS)
+  const errors = schemaErrors(validation, WORDS)
   if (context === 'body') return errors
   return errors.map(({ path, message }) => ({ path: path.replace(/^\//, '').replaceAll('/', '.'), message }))
 }
 
-const FORMATS: Record<string, string> = {
-  'date-time': 'must be an ISO 8601 time with zone, such as 2026-03-15T09:30:00Z',
-}
+const WORDS = { formats: { 'date-time': INSTANT_WORDS }, patterns: PATTERN_WORDS }

@@ -532,6 +532,42 @@ describe('a flood of callbacks that are not believed', () => {
   })
 })
 
+describe('more genuine callbacks than an account may keep', () => {
+  it('are put off, counted, and taken once there is room, while other accounts go on', async (t) => {
+    const { f, account, kept, refused } = await setup(t, { config: { callbacksPerSecond: 1, callbacksBurst: 3 } })
+    await account('sms', 'msg91', { secrets: { webhookToken: TOKEN } })
+    await account('email', 'acs', { secrets: { webhookToken: TOKEN } })
+    const send = (name: string, body: string) =>
+      f.inject({ method: 'POST', url: `/api/webhooks/${name}/acme?token=${encodeURIComponent(TOKEN)}`, payload: body })
+    const statuses = []
+    for (let i = 0; i < 5; i++) statuses.push((await send('msg91', `[${i}]`)).statusCode)
+
+    assert.deepEqual(statuses, [200, 200, 200, 429, 429])
+    const late = await send('msg91', '[3]')
+    assert.deepEqual([late.json().code, late.headers['retry-after']], ['rate_limited', '1'])
+    assert.equal((await send('acs', '[]')).statusCode, 200)
+    f.advance(1_000)
+    assert.equal((await send('msg91', '[3]')).statusCode, 200)
+    assert.equal((await kept()).length, 5)
+    assert.deepEqual(await refused(), [{ source: 'msg91', tenantId: 'acme', why: 'too_many', count: 3 }])
+  })
+
+  it('may be few that are large', async (t) => {
+    const { f, account } = await setup(t, { config: { callbacksPerSecond: 1, callbacksBurst: 3 } })
+    await account('sms', 'msg91', { secrets: { webhookToken: TOKEN } })
+    const send = async (body: string) => {
+      const url = `/api/webhooks/msg91/acme?token=${encodeURIComponent(TOKEN)}`
+      return (await f.inject({ method: 'POST', url, payload: body })).statusCode
+    }
+
+    assert.deepEqual([await send('x'.repeat(10 * 16_384)), await send('small')], [200, 429])
+    f.advance(7_000)
+    assert.equal(await send('small'), 429)
+    f.advance(1_000)
+    assert.equal(await send('small'), 200)
+  })
+})
+
 describe('large callbacks', () => {
   it('are held in memory only so many at a time, while small ones go on', async (t) => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { PillarboxError } from '../model/errors.ts'
 import type { Distrust, ReceiptSource } from '../receipts/receipt-source.ts'
 import type { Receivers } from '../receipts/receiving-accounts.ts'
+import { clientOf } from './client-address.ts'
 import type { App, Context } from './context.ts'
 import { createRateLimiter } from './rate.ts'
 
@@ -20,6 +21,8 @@ declare module 'fastify' {
 /** Larger callbacks are rare, and anybody may send one: only so many are in memory at a time. */
 const LARGE_BYTES = 65_536
 const MOST_LARGE = 16
+/** A callback counts once for each that it begins, against what its accounts may keep. */
+const COUNTED_BYTES = 16_384
 
 /**
  * `/api/webhooks`: what vendors call back with. There is no key: a callback proves itself by the vendor's own scheme, on
@@ -73,14 +76,15 @@ export function webhookPath({ name, isShared }: ReceiptSource, tenantId: string)
 
 function createDesk({ store, clock, logger, nudge, config, receivers, refusals }: Context) {
   const failures = createRateLimiter(clock)
+  const genuine = createRateLimiter(clock)
   let largeInFlight = 0
 
   /** Before a byte of the body is read. */
   async function admit(source: ReceiptSource, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const tenantId = tenantIn(request)
-    const isFlood = !failures.peek(request.ip, config.failedKeysPerSecond, config.failedKeysBurst).allowed
-    // Behind a proxy everybody has one address. Who floods it must cost neither the database nor the vendor anything,
-    // and must not keep genuine callbacks away: those of known tenants can be told from memory alone.
+    const isFlood = !failures.peek(clientOf(request), config.failedKeysPerSecond, config.failedKeysBurst).allowed
+    // Behind a proxy that is not trusted everybody has one address. Who floods it must cost neither the database nor the
+    // vendor anything, and must not keep genuine callbacks away: those of known tenants can be told from memory alone.
     const found = isFlood
       ? source.isShared
         ? null
@@ -120,10 +124,12 @@ function createDesk({ store, clock, logger, nudge, config, receivers, refusals }
       if (verified.status === 503) reply.header('retry-after', '5')
       return reply.status(verified.status).headers(verified.headers).type(verified.contentType).send(verified.body)
     }
+    const accountIds = verified.accounts.map(({ id }) => id)
+    limitKept(source, request, { accountIds, bytes: rawBody.length })
     const isNew = await store.receipts.keep({
       source: source.name,
       tenantId: tenantIn(request),
-      accountIds: verified.accounts.map(({ id }) => id),
+      accountIds,
       headers: Object.fromEntries((source.keptHeaders ?? []).flatMap((name) => entry(name, headers[name]))),
       body: rawBody,
     })
@@ -132,11 +138,27 @@ function createDesk({ store, clock, logger, nudge, config, receivers, refusals }
     return reply.type('text/plain; charset=utf-8').send('')
   }
 
+  /** Whoever knows an account's secret may not fill the disk with it, nor keep the workers from the callbacks of others. */
+  function limitKept(
+    source: ReceiptSource,
+    request: FastifyRequest,
+    { accountIds, bytes }: { accountIds: readonly string[]; bytes: number },
+  ): void {
+    const id = `${source.name} ${accountIds.join(' ')}`
+    const count = Math.max(1, Math.ceil(bytes / COUNTED_BYTES))
+    const answer = genuine.take(id, config.callbacksPerSecond, config.callbacksBurst, count)
+    if (answer.allowed) return
+    note(source, request, 'too_many')
+    throw new PillarboxError('rate_limited', 'Too many callbacks for this account. Send it again later.', {
+      retryAfterSeconds: Math.max(1, Math.ceil(answer.retryAfterMs / 1_000)),
+    })
+  }
+
   /** The same answer whatever was wrong, so that a forger learns nothing, not even which tenants there are. */
   function refuse(source: ReceiptSource, request: FastifyRequest, why: Distrust): PillarboxError {
     note(source, request, why)
     if (request.callback?.isFlood) return tooMany()
-    failures.take(request.ip, config.failedKeysPerSecond, config.failedKeysBurst)
+    failures.take(clientOf(request), config.failedKeysPerSecond, config.failedKeysBurst)
     return new PillarboxError('callback_refused', 'This does not prove that it comes from the vendor.')
   }
 

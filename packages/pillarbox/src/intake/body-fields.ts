@@ -1,4 +1,5 @@
 import { type Static, type TSchema, type TUnsafe, Type } from 'typebox'
+import { EVENT_TYPE_NAME } from '../model/catalogue.ts'
 import { CHANNELS } from '../model/channel.ts'
 
 /** The pieces that bodies are made of. A schema validates, types and documents alike. */
@@ -11,12 +12,14 @@ export function Nullable<T extends TSchema>(schema: T): TUnsafe<Static<T> | null
   return Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }] })
 }
 
+const LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$'
+
 /** Text that may come to stand in a header: no control characters, no line breaks of any kind. */
 export const Line = (minLength: number, maxLength: number, description?: string) =>
   Type.String({
     minLength,
     maxLength,
-    pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$',
+    pattern: LINE,
     ...(description !== undefined && { description }),
   })
 
@@ -28,14 +31,31 @@ export const Instant = (description = 'An ISO 8601 time of the years 1971 to 999
 
 export const ChannelName = Type.Enum([...CHANNELS])
 
-export const EntityRef = Type.Object(
-  { type: Type.String({ pattern: '^[A-Za-z][\\w-]{0,62}$' }), id: Line(1, 200) },
-  { additionalProperties: false },
-)
+const ENTITY_TYPE = '^[A-Za-z][\\w-]{0,62}$'
+
+/** The name of a kind of entity, such as `booking`. */
+export const EntityType = Type.String({ pattern: ENTITY_TYPE })
+
+export const EntityRef = Type.Object({ type: EntityType, id: Line(1, 200) }, { additionalProperties: false })
 
 export const JsonObject = Type.Record(Type.String(), Type.Unknown())
 
-export const LocaleTag = Type.String({ pattern: '^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$', maxLength: 35 })
+const LOCALE = '^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$'
+
+export const LocaleTag = Type.String({ pattern: LOCALE, maxLength: 35 })
+
+/** Of an instant that is none, and of one whose year cannot be kept: the same words, so that they are said once. */
+export const INSTANT_WORDS =
+  'must be an ISO 8601 time with zone of the years 1971 to 9998, such as 2026-03-15T09:30:00Z'
+
+/** What text of each pattern must be, for people. */
+export const PATTERN_WORDS: Record<string, string> = {
+  [LINE]: 'must be one line without control characters',
+  [YEARS]: INSTANT_WORDS,
+  [ENTITY_TYPE]: 'must be 1 to 63 letters, digits, _ or -, and begin with a letter',
+  [LOCALE]: 'must be a locale such as en or de-CH',
+  [EVENT_TYPE_NAME.source]: 'must be 1 to 100 letters, digits, dots, _ or -, and begin with a letter or digit',
+}
 
 /** Milliseconds of a time that has passed validation. */
 export function instantMs(instant: string | null | undefined): number | null {

@@ -8,13 +8,19 @@ export interface SchemaError {
   message?: string | undefined
 }
 
-/** What is wrong, field by field, in words that never repeat the value. `formats`: what a value of each must be. */
-export function schemaErrors(errors: readonly SchemaError[], formats: Record<string, string> = {}): FieldError[] {
+/** What a value of each format or pattern must be, in words. */
+export interface SchemaWords {
+  formats: Record<string, string>
+  patterns?: Record<string, string>
+}
+
+/** What is wrong, field by field, in words that never repeat the value. */
+export function schemaErrors(errors: readonly SchemaError[], words: SchemaWords): FieldError[] {
   const found: FieldError[] = []
   const seen = new Set<string>()
   for (const error of errors) {
     if (error.keyword === 'anyOf' || error.keyword === 'oneOf' || error.keyword === 'if') continue
-    const field = fieldError(error, formats)
+    const field = fieldError(error, words)
     const key = `${field.path} ${field.message}`
     if (!seen.has(key)) found.push(field)
     seen.add(key)
@@ -22,7 +28,7 @@ export function schemaErrors(errors: readonly SchemaError[], formats: Record<str
   return found
 }
 
-function fieldError({ keyword, instancePath: path, params, message }: SchemaError, formats: Record<string, string>) {
+function fieldError({ keyword, instancePath: path, params, message }: SchemaError, words: SchemaWords) {
   const said = message ?? 'is not as expected'
   switch (keyword) {
     case 'additionalProperties':
@@ -36,9 +42,9 @@ function fieldError({ keyword, instancePath: path, params, message }: SchemaErro
     case 'const':
       return { path, message: `must be ${JSON.stringify(params['allowedValue'])}` }
     case 'pattern':
-      return { path, message: `must match ${String(params['pattern'])}` }
+      return { path, message: words.patterns?.[String(params['pattern'])] ?? `must match ${String(params['pattern'])}` }
     case 'format':
-      return { path, message: formats[String(params['format'])] ?? said }
+      return { path, message: words.formats[String(params['format'])] ?? said }
     case 'type':
       return { path, message: `must be ${[params['type']].flat().join(' or ')}` }
     default:

@@ -73,6 +73,8 @@ export type Distrust =
   | 'replayed'
   /** The very same bytes came before. That is the vendor's right: it is answered as if it were new, and changes nothing. */
   | 'repeated'
+  /** Genuine, but more than its account may keep in so short a time: the vendor is asked to send it again later. */
+  | 'too_many'
   /** Of a topic that no account names. */
   | 'unknown_topic'
   /** The certificate is on a host that is not the vendor's. */

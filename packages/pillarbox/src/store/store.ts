@@ -528,8 +528,8 @@ export interface ReceiptStore {
   settle(id: number, result: CallbackResult): Promise<void>
   /** applied or unmatched → pending, to be read again. False when it is unknown. Audited. */
   replay(id: number, actor: string): Promise<boolean>
-  /** Newest first. */
-  callbacks(filter: CallbackFilter, page: Page): Promise<PageOf<StoredCallback>>
+  /** Newest first, each with the first `bodyBytes` of its body. Default: all of it. */
+  callbacks(filter: CallbackFilter, page: Page, bodyBytes?: number): Promise<PageOf<ListedCallback>>
   /** Adds to the counts of callbacks that were not believed. */
   countRefused(counts: readonly RefusedCount[]): Promise<void>
   /** By source, tenant and cause. */
@@ -574,6 +574,12 @@ export interface StoredCallback extends NewCallback {
   receivedAt: number
   /** Null until it was read for the first time. */
   result: Pick<CallbackResult, 'reports' | 'matched' | 'moved' | 'unreadable'> | null
+}
+
+/** Its `body` may be only the beginning. */
+export interface ListedCallback extends StoredCallback {
+  /** Of the whole body, in bytes. */
+  size: number
 }
 
 export interface CallbackResult {
@@ -744,6 +750,8 @@ export interface LaneView {
   laneId: string
   tenantId: string
   channel: Channel
+  /** Of its account. */
+  status: AccountStatus
   breaker: BreakerState
   heldForMs: number
   holdReason: string | null

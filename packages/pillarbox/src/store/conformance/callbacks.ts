@@ -173,6 +173,21 @@ export function callbackRules(rule: Rule): void {
     await assert.rejects(store.receipts.callbacks({}, { limit: 2, cursor: 'nonsense' }), { code: 'invalid_query' })
   })
 
+  rule('lists as much of the bodies as is asked for, and how long they are', async (bench) => {
+    const { store } = bench
+    const lengths = [0, 1, 2, 3, 4, 100]
+    for (const length of lengths) await store.receipts.keep(callback(bench, { body: Buffer.alloc(length, 'é') }))
+
+    for (const bodyBytes of [0, 1, 2, 3, 50, undefined]) {
+      const { items } = await store.receipts.callbacks({}, { limit: 10 }, bodyBytes)
+      const expected = lengths.toReversed().map((size) => [size, Buffer.alloc(size, 'é').subarray(0, bodyBytes)])
+      assert.deepEqual(
+        items.map(({ size, body }) => [size, body]),
+        expected,
+      )
+    }
+  })
+
   rule('counts what was not believed, by source, tenant and cause', async (bench) => {
     const { store } = bench
     const before = await store.now()

@@ -189,6 +189,7 @@ function breakerRules(rule: Rule): void {
       laneId: lane.id,
       tenantId: lane.tenantId,
       channel: 'sms',
+      status: 'active',
       breaker: 'closed',
       heldForMs: 0,
       holdReason: null,
@@ -283,6 +284,15 @@ function breakerRules(rule: Rule): void {
 
     assert.equal((await laneView(bench, sound)).breaker, 'closed')
     assert.equal((await claim(await worker(), sound)).length, 1)
+  })
+
+  rule('lists a lane with the status of its account', async (bench) => {
+    const lane = await bench.lane()
+
+    for (const status of ['paused', 'suspended', 'active'] as const) {
+      await bench.store.accounts.setStatus(lane.id, status, null, 'key:ada')
+      assert.equal((await laneView(bench, lane)).status, status)
+    }
   })
 
   rule('lists the lanes of one tenant, or of all', async ({ store, lane }) => {

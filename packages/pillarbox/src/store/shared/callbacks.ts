@@ -3,6 +3,7 @@ import type {
   CallbackFilter,
   CallbackResult,
   CallbackStatus,
+  ListedCallback,
   NewCallback,
   Page,
   PageOf,
@@ -44,7 +45,7 @@ export function sharedCallbacks(
       (await applying.read(() => isAnyDue(dialect))) ? applying.write(() => take(dialect, limit, leaseMs)) : [],
     settle: async (id, result) => only(await settle([{ id, result }])),
     replay: (id, actor) => write(() => replay(dialect, id, actor)),
-    callbacks: (filter, page) => read(() => listCallbacks(filter, page)),
+    callbacks: (filter, page, bodyBytes) => read(() => listCallbacks(filter, page, bodyBytes)),
     countRefused: async (counts) => {
       if (counts.length > 0) await applying.write(() => countRefused(dialect, counts))
     },
@@ -52,8 +53,9 @@ export function sharedCallbacks(
   }
 }
 
-const COLUMNS = `id, source, tenant_id, account_ids, headers, body, status, attempt_count, reports, matched, moved, unreadable,
+const WITHOUT_BODY = `id, source, tenant_id, account_ids, headers, status, attempt_count, reports, matched, moved, unreadable,
   received_at`
+const COLUMNS = `${WITHOUT_BODY}, body`
 
 function callbackOf(found: Row): StoredCallback {
   return {
@@ -212,7 +214,7 @@ function* replay(dialect: Dialect, id: number, actor: string): Script<boolean> {
   return true
 }
 
-function* listCallbacks(filter: CallbackFilter, page: Page): Script<PageOf<StoredCallback>> {
+function* listCallbacks(filter: CallbackFilter, page: Page, bodyBytes?: number): Script<PageOf<ListedCallback>> {
   const { add, values } = parameters()
   const where: string[] = []
   if (filter.source !== undefined) where.push(`source = ${add(filter.source)}`)
@@ -223,12 +225,20 @@ function* listCallbacks(filter: CallbackFilter, page: Page): Script<PageOf<Store
     if (!Number.isSafeInteger(before)) throw invalidCursor()
     where.push(`id < ${add(before)}`)
   }
+  // Whole groups of base64, so that what is cut off can be read.
+  const body = bodyBytes === undefined ? 'body' : `substr(body, 1, ${add(Math.ceil(bodyBytes / 3) * 4)})`
   const found = yield* rows(
-    `select ${COLUMNS} from pillarbox.callbacks ${where.length > 0 ? `where ${where.join(' and ')}` : ''}
+    `select ${WITHOUT_BODY}, ${body} as body, octet_length(body) / 4 * 3 - octet_length(body) +
+        octet_length(rtrim(body, '=')) as size
+      from pillarbox.callbacks ${where.length > 0 ? `where ${where.join(' and ')}` : ''}
       order by id desc limit ${add(page.limit + 1)}`,
     values,
   )
-  return pageOf(found.map(callbackOf), page.limit, ({ id }) => [String(id)])
+  const listed = found.map((each) => {
+    const callback = callbackOf(each)
+    return { ...callback, body: callback.body.subarray(0, bodyBytes), size: Number(each['size']) }
+  })
+  return pageOf(listed, page.limit, ({ id }) => [String(id)])
 }
 
 /** In the order of their keys, so that two processes wait for each other instead of deadlocking. */

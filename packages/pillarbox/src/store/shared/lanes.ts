@@ -1,3 +1,4 @@
+import type { AccountStatus } from '../../model/account.ts'
 import type { Channel } from '../../model/channel.ts'
 import type { BreakerState, LaneStore, LaneView } from '../store.ts'
 import { textOrNull } from './fields.ts'
@@ -10,7 +11,7 @@ export function sharedLanes({ dialect, read }: ScriptRunner): Pick<LaneStore, 'l
 
 function* listLanes(dialect: Dialect, tenantId: string | null): Script<LaneView[]> {
   const found = yield* rows(
-    `select l.account_id, a.tenant_id, a.channel, l.breaker, l.hold_until, l.hold_reason, ${dialect.now} as now
+    `select l.account_id, a.tenant_id, a.channel, a.status, l.breaker, l.hold_until, l.hold_reason, ${dialect.now} as now
       from pillarbox.lanes l join pillarbox.accounts a on a.id = l.account_id and a.removed_at is null
       ${tenantId === null ? '' : 'where a.tenant_id = $1'} order by l.account_id`,
     tenantId === null ? [] : [tenantId],
@@ -21,6 +22,7 @@ function* listLanes(dialect: Dialect, tenantId: string | null): Script<LaneView[
       laneId: String(lane['account_id']),
       tenantId: String(lane['tenant_id']),
       channel: String(lane['channel']) as Channel,
+      status: String(lane['status']) as AccountStatus,
       breaker: String(lane['breaker']) as BreakerState,
       heldForMs,
       // A hold that is over leaves its reason behind until the lane is next used.
