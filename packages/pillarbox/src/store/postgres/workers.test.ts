@@ -40,6 +40,20 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T | 'still waiti
 }
 
 describe('workers on PostgreSQL', () => {
+  it('leave something to look for only if they hold something', async (t) => {
+    const { store, bench, other } = await setup(t)
+    const [lane, idle, holding] = [await bench.lane(), await bench.worker(), await bench.worker()]
+    await bench.enqueue(lane)
+    await bench.claim(holding, lane)
+
+    await store.workers.remove(idle)
+    const afterIdle = await other.query('select worker_id from pillarbox.departed')
+    await store.workers.remove(holding)
+    const afterBoth = await other.query('select worker_id from pillarbox.departed')
+
+    assert.deepEqual([afterIdle.rows, afterBoth.rows], [[], [{ worker_id: holding }]])
+  })
+
   it('beat while a take-over waits for a row that somebody holds', async (t) => {
     const { store, bench, other } = await setup(t)
     const [lane, dead, living] = [await bench.lane(), await bench.worker(), await bench.worker()]

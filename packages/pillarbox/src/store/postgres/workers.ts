@@ -16,6 +16,7 @@ export interface WorkerSessions {
  * Workers and what they leave behind.
  *
  *   registered ──beat──▶ registered      registered ──removed, or silent too long──▶ departed ──nothing left──▶ forgotten
+ *                                        registered ──removed, and holds nothing──▶ forgotten
  *
  * A departed worker has no row in `workers`, so it can claim nothing more, and one in `departed` until its claims have
  * been taken over. Whoever does that and dies half-way holds those rows itself, and is found in turn.
@@ -25,9 +26,7 @@ export function openWorkers({ beats, control }: WorkerSessions): WorkerStore {
     register: (worker) => beats.transaction((inTransaction) => register(inTransaction, worker)),
     beat: async (id, inFlight = 0) =>
       (await beats.run({ name: 'beat', text: BEAT, values: [id, inFlight] })).length === 1,
-    remove: async (id) => {
-      await beats.run({ name: 'remove_worker', text: REMOVE, values: [id] })
-    },
+    remove: (id) => control.transaction((inTransaction) => remove(inTransaction, id)),
     takeOver: (workerId, ttlMs, limit) => takeOver(control, workerId, ttlMs, limit),
     list: () => list(control.run),
   }
@@ -39,11 +38,8 @@ const REGISTER = `
     channels = excluded.channels, started_at = now(), beat_at = now()`
 
 /** What an id left behind in an earlier life is not known to be unsent: `orphans` will answer it as in doubt. */
-const INHERIT = `
-  with revived as (delete from pillarbox.departed where worker_id = $1 returning worker_id)
-  update pillarbox.dispatch d set in_doubt = true
-  from revived
-  where d.worker_id = revived.worker_id and d.token is not null`
+const REVIVE = 'delete from pillarbox.departed where worker_id = $1 returning worker_id'
+const INHERIT = 'update pillarbox.dispatch set in_doubt = true where worker_id = $1 and token is not null'
 
 async function register(
   run: Run,
@@ -51,14 +47,27 @@ async function register(
 ): Promise<void> {
   const values = [id, storable(host), pid, version, channels === null ? null : JSON.stringify(channels)]
   await run({ name: 'register_worker', text: REGISTER, values })
-  await run({ name: 'inherit_claims', text: INHERIT, values: [id] })
+  const revived = await run({ name: 'revive_worker', text: REVIVE, values: [id] })
+  // No index knows the worker, so this reads the whole table: only where there may be something to find.
+  if (revived.length > 0) await run({ name: 'inherit_claims', text: INHERIT, values: [id] })
 }
 
 const BEAT = 'update pillarbox.workers set beat_at = now(), in_flight = $2 where id = $1 returning id'
 
-const REMOVE = `
-  with gone as (delete from pillarbox.workers where id = $1 returning id)
-  insert into pillarbox.departed (worker_id) select id from gone on conflict do nothing`
+const REMOVE = 'delete from pillarbox.workers where id = $1 returning id'
+const DEPART_HOLDING = `
+  insert into pillarbox.departed (worker_id)
+  select $1::uuid where exists (select from pillarbox.dispatch where worker_id = $1 and token is not null)
+  on conflict do nothing`
+
+/**
+ * Once the row is deleted, every claim of the worker is visible to the next statement. That reads the whole table, which
+ * costs the one that leaves some time and nobody else: the others need not look for what it left.
+ */
+async function remove(run: Run, id: string): Promise<void> {
+  const gone = await run({ name: 'remove_worker', text: REMOVE, values: [id] })
+  if (gone.length > 0) await run({ name: 'depart_holding', text: DEPART_HOLDING, values: [id] })
+}
 
 /** The question asked every few seconds by every worker; the answer is nearly always no. */
 const IS_NEEDED = `

@@ -17,7 +17,8 @@ export function sqliteWorkers({ connection, reader, writer, clock }: Connections
     beat: (id, inFlight = 0) => writer.write((now) => connection.prepare(BEAT).run(id, now, inFlight).changes === 1),
     remove: (id) =>
       writer.write(() => {
-        if (connection.prepare(REMOVE).run(id).changes > 0) connection.prepare(DEPART).run(id)
+        // Looking whether it holds anything reads the whole table: better the one that leaves does it than the others.
+        if (connection.prepare(REMOVE).run(id).changes > 0) connection.prepare(DEPART_HOLDING).run(id)
       }),
     takeOver: (workerId, ttlMs, limit) =>
       writer.write((now) => {
@@ -60,6 +61,9 @@ const REMOVE = 'delete from pillarbox.workers where id = $1'
 const BURY = 'delete from pillarbox.workers where beat_at < $1 and id <> $2 returning id'
 
 const DEPART = 'insert into pillarbox.departed (worker_id) values ($1) on conflict do nothing'
+const DEPART_HOLDING = `insert into pillarbox.departed (worker_id)
+  select $1 where exists (select 1 from pillarbox.dispatch where worker_id = $1 and token is not null)
+  on conflict do nothing`
 const HAS_DEPARTED = 'select 1 from pillarbox.departed limit 1'
 const FORGET = 'delete from pillarbox.departed'
 
