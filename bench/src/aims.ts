@@ -1,4 +1,4 @@
-import { BARE, REFERENCE, SQLITE_REFERENCE } from './entries.ts'
+import { BARE, PLANNED_REFERENCE, REFERENCE, SQLITE_REFERENCE } from './entries.ts'
 import { type Pick, ratios, type Samples, type Taken, values } from './samples.ts'
 import { median } from './statistics.ts'
 import { PROVIDERS } from './vendor.ts'
@@ -32,6 +32,13 @@ export const AIMS: readonly Aim[] = [
   aim('drain, 2 processes / raw', 0.7, ['e2x2', 'pillarbox'], ['e2x2', REFERENCE]),
   atMost('latency call→handler p50 / raw', 1.3, ['e3', 'pillarbox'], ['e3', REFERENCE], callP50),
   atMost('latency call→handler p50 / raw begin-insert-commit', 1.3, ['e3', 'pillarbox'], ['e3', 'raw-pg-tx'], callP50),
+  atMost(
+    'latency call→handler p50 / least with our promises',
+    1.3,
+    ['e3', 'pillarbox'],
+    ['e3', PLANNED_REFERENCE],
+    callP50,
+  ),
   aim('drain on grown tables / empty', 0.95, ['e4-grown', 'pillarbox'], ['e4-used', 'pillarbox']),
   atMost(
     'latency on grown tables / empty',

@@ -260,6 +260,7 @@ export async function latency(
   const entry = await forLatency(given)
   const peer = await loadPeer(entry.peer)
   if (!isGrown) await peer.create(store, entry.settings)
+  if (entry.settings.isKnown) await peer.acquaint?.(store, count)
   await peer.settle(store, entry.settings)
   const { sent, acked, times, others } =
     peer.inProcess === true

@@ -21,6 +21,8 @@ export interface Peer {
   producer(store: string, connections: number, settings: Settings): Promise<Producer>
   /** Puts rows that are ready to be sent into the store. Default: the producer's `bulk`, 1,000 at a time. */
   preload?(store: string, count: number, settings: Settings): Promise<void>
+  /** Makes contacts of the recipients of the first `count` payloads. */
+  acquaint?(store: string, count: number): Promise<void>
   consumer(store: string, handler: Handler, settings: Settings, finished: (count: number) => void): Promise<Consumer>
   /** What turns events into messages, by itself. */
   planning?: Planning
@@ -118,6 +120,8 @@ export interface Settings {
   /** Pillarbox: what stands around the publish. */
   publish?: 'transaction' | 'prepared' | 'autocommit'
   nudge?: boolean
+  /** Pillarbox, latency: the recipients are contacts already. */
+  isKnown?: boolean
   engine?: Partial<EngineSettings>
   /** On top of everything for the low-latency cases. */
   latency?: Settings

@@ -2,6 +2,7 @@ import type { Peer } from './peer.ts'
 
 export const PEERS = [
   'raw-pg',
+  'raw-pg-planned',
   'sqlite',
   'pillarbox',
   'pillarbox-sqlite',
@@ -18,6 +19,8 @@ export async function loadPeer(name: PeerName): Promise<Peer> {
   switch (name) {
     case 'raw-pg':
       return (await import('./peers/raw-pg.ts')).rawPg
+    case 'raw-pg-planned':
+      return (await import('./peers/raw-pg-planned.ts')).rawPgPlanned
     case 'sqlite':
       return (await import('./peers/sqlite.ts')).sqlite
     case 'pillarbox':

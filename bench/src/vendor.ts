@@ -1,5 +1,3 @@
-import { startFcmServer, startMetaServer, startSesServer, startSmtpServer } from '@pillarbox/vendors'
-
 /** The providers that are measured, one for each kind of client. */
 export const PROVIDERS = ['smtp', 'ses', 'meta', 'fcm'] as const
 export type ProviderName = (typeof PROVIDERS)[number]
@@ -32,6 +30,8 @@ interface Vendor {
 }
 
 export async function startVendor(name: ProviderName): Promise<Vendor> {
+  // Loaded here, so that a measured worker does not hold its vendors too.
+  const { startFcmServer, startMetaServer, startSesServer, startSmtpServer } = await import('@pillarbox/vendors')
   switch (name) {
     case 'smtp': {
       const { port, mails, close } = await startSmtpServer()

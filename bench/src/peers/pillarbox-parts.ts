@@ -145,6 +145,15 @@ export async function preloadNotifications(
   }
 }
 
+/** The recipients of the first `count` payloads as planning would have met them. */
+export async function acquaint(store: Store, count: number): Promise<void> {
+  const people = range(0, count).map((i) => {
+    const { to, vars } = payload(i)
+    return { tenantId: TENANT, email: to, name: vars.name, conversation: null }
+  })
+  await store.people.resolve(people, newId)
+}
+
 /** The configuration's defaults, as `pillarbox.ts` hands them to the engine. */
 export const DEFAULTS: EngineSettings = {
   host: 'bench',

@@ -8,7 +8,7 @@ import { createDial } from '../../../packages/pillarbox/src/security/dial.ts'
 import { createOutbound } from '../../../packages/pillarbox/src/security/outbound.ts'
 import type { NewNotification, Store } from '../../../packages/pillarbox/src/store/store.ts'
 import { systemClock } from '../../../packages/pillarbox/src/system.ts'
-import { preloadSdk, recipientOf } from '../clients.ts'
+import { CALLS, preloadSdk, recipientOf } from '../clients.ts'
 import type { Consumer, Destination, Sending, Settings } from '../peer.ts'
 import { ACCESS, FROM, PHONE_NUMBER_ID, PROJECT, PROVIDERS, type ProviderName } from '../vendor.ts'
 import { insertAccount, newId, preloadNotifications, workerWith } from './pillarbox-parts.ts'
@@ -68,7 +68,7 @@ async function senderOf(
 function settingsOf({ provider, address: { host, port, url } }: Destination): Record<string, unknown> {
   switch (provider) {
     case 'smtp':
-      return { host, port, tls: 'none', fromAddress: FROM }
+      return { host, port, tls: 'none', fromAddress: FROM, maxConnections: CALLS }
     case 'ses':
       return { region: ACCESS.region, fromAddress: FROM, endpoint: url }
     case 'meta':

@@ -7,6 +7,7 @@ import { type Payload, payload } from '../payload.ts'
 import type { Peer } from '../peer.ts'
 import {
   ACCOUNT,
+  acquaint,
   EVENT_TYPE,
   furnish,
   logger,
@@ -17,13 +18,14 @@ import {
   TENANT,
 } from './pillarbox-parts.ts'
 import { planningOn } from './pillarbox-planning.ts'
-import { sendingOn } from './pillarbox-sending.ts'
+import { sendingOn } from './sending-when-needed.ts'
 import { fileOf, removeFile } from './sqlite.ts'
 
 /** Pillarbox on a SQLite file: synchronous FULL, group commit once per turn of the event loop, as the server opens it. */
 export const pillarboxSqlite: Peer = {
   reportsFinished: true,
   inProcess: true,
+  latency: { isKnown: true },
   create: async (name) => {
     removeFile(name)
     await withStore(name, furnish)
@@ -42,6 +44,7 @@ export const pillarboxSqlite: Peer = {
     }
   },
   preload: (name, count) => withStore(name, (store) => preloadNotifications(store, count)),
+  acquaint: (name, count) => withStore(name, (store) => acquaint(store, count)),
   producer: async (name, _connections, { shared }) => {
     const store = shared?.insert ? null : await openStore(name)
     const insert =

@@ -9,6 +9,7 @@ import type { Peer } from '../peer.ts'
 import { freshDatabase, openClients, probePostgres, settlePostgres, withPostgres } from '../postgres-admin.ts'
 import {
   ACCOUNT,
+  acquaint,
   EVENT_TYPE,
   furnish,
   logger,
@@ -18,12 +19,12 @@ import {
   TENANT,
 } from './pillarbox-parts.ts'
 import { planningOn } from './pillarbox-planning.ts'
-import { sendingOn } from './pillarbox-sending.ts'
+import { sendingOn } from './sending-when-needed.ts'
 
 /** Pillarbox on PostgreSQL, as a host and a worker use it. */
 export const pillarbox: Peer = {
   reportsFinished: true,
-  latency: { nudge: true },
+  latency: { nudge: true, isKnown: true },
   create: async (name) => {
     await freshDatabase(name)
     await withStore(name, furnish)
@@ -32,6 +33,7 @@ export const pillarbox: Peer = {
   settle: settlePostgres,
   probe: (name) => probePostgres(name, PENDING),
   preload: (name, count) => withStore(name, (store) => preloadNotifications(store, count)),
+  acquaint: (name, count) => withStore(name, (store) => acquaint(store, count)),
   producer: async (name, connections, settings) => {
     const clients = await openClients(name, connections)
     // What a host has beside its transactions: a pool. Never the connection that runs one.
