@@ -4,7 +4,7 @@
  *   run.ts [--cases e1,e2,…] [--only id,id] [--rounds 3] [--out results/run.jsonl] [--quick] [--patience seconds] [--max-minutes n]
  */
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
+import { enableCompileCache, flushCompileCache } from 'node:module'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -71,6 +71,9 @@ mkdirSync(path.dirname(out), { recursive: true })
 rmSync(out, { force: true })
 
 enableCompileCache(COMPILE_CACHE)
+// Whoever runs changed sources first would compile them too, which its processor time and memory would show.
+for (const { peer } of ENTRIES) await loadPeer(peer)
+flushCompileCache()
 const servers = await startServers()
 try {
   await findServers()

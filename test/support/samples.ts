@@ -173,6 +173,7 @@ export function sampleTemplate(changes: Partial<Template> = {}): Template {
 
 /** Of a tenant that has none and learns of none. */
 export const noSuppressions: SuppressionBook = {
+  hasNone: () => true,
   sift: async (_claim, targets) => ({ targets: targets && [...targets] }),
   remember: async () => {},
 }

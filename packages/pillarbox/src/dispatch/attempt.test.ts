@@ -103,7 +103,11 @@ function setup(given: Given = {}) {
     seen,
     wantedStandIn,
     fellBack,
-    run: () => attempt(deps, claim, account, { signal: calls.signal, givenUp }),
+    run: () =>
+      attempt(deps, claim, account, {
+        signal: calls.signal,
+        orGivenUp: (call, instead) => Promise.race([call, givenUp.then((timeout) => instead ?? timeout)]),
+      }),
     settleLost: () => settleLost(deps, claim, account),
     calls,
   }

@@ -30,7 +30,7 @@ export interface AttemptDeps {
   /** How long a throttled call holds its lane. */
   holdMs(laneId: string, outcome: Outcome): number
   /** Tells breaker, hold and pause what happened. */
-  saw(account: Account, outcome: Outcome): Promise<void>
+  saw(account: Account, outcome: Outcome): Promise<void> | undefined
   /** Whether the account's breaker is open, as far as this process has seen. */
   isBreakerOpen(laneId: string): boolean
   /** Another account of the channel that takes over from this one; null where there is none. */
@@ -51,8 +51,11 @@ export interface AttemptDeps {
 export interface CallDeadline {
   /** Aborts at the deadline. */
   signal: AbortSignal
-  /** Resolves a little later, for a provider that ignores the signal: the call is then given up. */
-  givenUp: Promise<Outcome>
+  /**
+   * The call's answer. Of a provider that ignores the signal it is given up a little later: then `instead`, or where that
+   * is not given, that nobody knows what became of it.
+   */
+  orGivenUp<T>(call: Promise<T>, instead?: Outcome): Promise<T | Outcome>
 }
 
 export async function attempt(
@@ -69,7 +72,7 @@ export async function attempt(
 
   const opened = open(deps, claim)
   if ('error' in opened) return refused(deps, claim, account, { to: 'parked', ...opened })
-  const listed = await recipients(deps, claim)
+  const listed = isSimple(deps, claim) ? TO_ONE : await recipients(deps, claim)
   const startedAt = deps.clock.monotonic()
   // The store failed, not the provider: breaker and hold stay as they are.
   if ('outcome' in listed) return settle(quiet(deps), { claim, account, provider }, listed.outcome, startedAt)
@@ -80,8 +83,9 @@ export async function attempt(
   const call: Call = { claim, account, provider, secrets: opened.secrets, targets: listed.targets }
   const request = requestOf(call, opened.content, deadline.signal)
   const found = claim.possibleDuplicate ? await lookUp(provider, request, deadline) : null
-  const outcome = found ?? (await Promise.race([send(provider, request), deadline.givenUp]))
-  const completion = await settle(deps, call, outcome, startedAt)
+  const outcome = found ?? (await deadline.orGivenUp(send(provider, request)))
+  const settled = settle(deps, call, outcome, startedAt)
+  const completion = settled instanceof Promise ? await settled : settled
   // Found by asking after a single call: there is only the one message.
   return found?.kind === 'accepted' && claim.attempt === 2 ? { ...completion, possibleDuplicate: false } : completion
 }
@@ -176,6 +180,13 @@ function open(deps: AttemptDeps, claim: Claim): Exclude<OpenedContent, { error: 
   return 'error' in opened ? { reason: 'content_unreadable', error: opened.error } : opened
 }
 
+const TO_ONE = { targets: null }
+
+/** Addressed to somebody by name, where nobody is suppressed: nearly always, so it costs neither a question nor a wait. */
+function isSimple({ suppressions }: AttemptDeps, { to, tenantId, channel }: Claim): boolean {
+  return to.list === undefined && suppressions.hasNone(tenantId, channel)
+}
+
 /** Everybody it may go to. Null targets: the notification is not addressed to a list. */
 async function recipients(
   deps: AttemptDeps,
@@ -241,7 +252,7 @@ async function lookUp(provider: Provider, request: SendRequest, deadline: CallDe
     error: 'the provider could not be asked about an earlier call',
   }
   try {
-    const answer = await Promise.race([provider.lookup(request), deadline.givenUp.then(() => failed)])
+    const answer = await deadline.orGivenUp(provider.lookup(request), failed)
     // Never seen, but the answer came too late to make the call.
     if (answer === null) return deadline.signal.aborted ? failed : null
     return checked(answer)
@@ -250,13 +261,18 @@ async function lookUp(provider: Provider, request: SendRequest, deadline: CallDe
   }
 }
 
-/** One provider call as data. A provider that throws has a bug; what it did before is unknown. */
-async function send(provider: Provider, request: SendRequest): Promise<Outcome> {
+/** One provider call as data. */
+function send(provider: Provider, request: SendRequest): Promise<Outcome> {
   try {
-    return checked(await provider.send(request))
+    return Promise.resolve(provider.send(request)).then(checked, threw)
   } catch (error) {
-    return { kind: 'unknown', code: 'provider_threw', error: String(error) }
+    return Promise.resolve(threw(error))
   }
+}
+
+/** A provider that throws has a bug; what it did before is unknown. */
+function threw(error: unknown): Outcome {
+  return { kind: 'unknown', code: 'provider_threw', error: String(error) }
 }
 
 /** An answer that is no outcome says nothing about the call. */
@@ -298,16 +314,57 @@ interface Call {
   targets?: readonly string[] | null
 }
 
-async function settle(deps: AttemptDeps, call: Call, answer: Outcome, startedAt: number): Promise<Completion> {
-  const { claim, account, provider } = call
+/** How a call went: its outcome, when it began on the monotonic clock, and how long it took. */
+interface Course {
+  outcome: Outcome
+  startedAt: number
+  durationMs: number
+}
+
+/** What is to be written of a call. A promise only where something has to be waited for, which it rarely has. */
+function settle(deps: AttemptDeps, call: Call, answer: Outcome, startedAt: number): Completion | Promise<Completion> {
   const outcome = scrubbed(deps, call, answer)
-  const durationMs = deps.clock.monotonic() - startedAt
+  const course = { outcome, startedAt, durationMs: Math.round(deps.clock.monotonic() - startedAt) }
   // Before the guard hears of it, whose next hold is a longer one.
-  const holdMs = deps.holdMs(claim.laneId, outcome)
-  await deps.saw(account, outcome)
-  const verdict = decide({
+  const holdMs = deps.holdMs(call.claim.laneId, outcome)
+  const writing = deps.saw(call.account, outcome)
+  if (outcome.kind === 'accepted' && !writing)
+    return resultOf(deps, call, course, verdictOn(deps, call, outcome, holdMs))
+  return settleInTime(deps, call, course, holdMs, writing)
+}
+
+/** Once the guard has written what it saw, and whoever takes over is found. */
+async function settleInTime(
+  deps: AttemptDeps,
+  call: Call,
+  course: Course,
+  holdMs: number,
+  writing: Promise<void> | undefined,
+): Promise<Completion> {
+  const { claim, account } = call
+  const { outcome } = course
+  await writing
+  const verdict = verdictOn(deps, call, outcome, holdMs)
+  // Before the result is on record: whoever looks at that finds the address suppressed.
+  if (outcome.kind === 'permanent' && outcome.isDead) await deps.suppressions.remember(claim, outcome.error)
+  const { standIn: wanted } = verdict
+  const standIn = wanted === 'none' ? null : await orNobody(deps, () => deps.standIn(account, wanted))
+  const next = !standIn && nextChannel(verdict, claim.fallback) ? await fallBack(deps, claim) : null
+  return {
+    ...resultOf(deps, call, course, verdict),
+    ...(next && { to: 'failed', reason: `fallback_triggered:${next.channel}`, next }),
+    // Due at once, and with all its attempts: the other account has not failed yet.
+    ...(standIn && { to: 'retrying', reason: null, delayMs: 0, moveTo: laneOf(standIn), spent: 0 }),
+  }
+}
+
+function verdictOn(deps: AttemptDeps, { claim, account, provider }: Call, outcome: Outcome, holdMs: number): Verdict {
+  const { retry, onUnknown, onUndeliverable } = policyOf(claim, account)
+  return decide({
     outcome,
-    ...policyOf(claim, account),
+    retry,
+    onUnknown,
+    onUndeliverable,
     capability: capabilityOf(provider, account),
     spent: claim.spent,
     possibleDuplicate: claim.possibleDuplicate,
@@ -316,29 +373,36 @@ async function settle(deps: AttemptDeps, call: Call, answer: Outcome, startedAt:
     random: deps.random(),
     holdMs,
   })
-  // Before the result is on record: whoever looks at that finds the address suppressed.
-  if (outcome.kind === 'permanent' && outcome.isDead) await deps.suppressions.remember(claim, outcome.error)
-  const { standIn: wanted } = verdict
-  const standIn = wanted === 'none' ? null : await orNobody(deps, () => deps.standIn(account, wanted))
-  const next = !standIn && nextChannel(verdict, claim.fallback) ? await fallBack(deps, claim) : null
+}
+
+/** As long as nobody takes over. */
+function resultOf(
+  { clock }: AttemptDeps,
+  { claim, account, targets }: Call,
+  { outcome, startedAt, durationMs }: Course,
+  verdict: Verdict,
+): Completion {
+  const isAccepted = outcome.kind === 'accepted'
   return {
-    ...identity(claim, account),
+    notificationId: claim.notificationId,
+    laneId: claim.laneId,
+    token: claim.token,
+    attempt: claim.attempt,
+    provider: account.provider,
     outcome: outcome.kind,
-    code: outcome.kind === 'accepted' ? null : outcome.code,
-    error: outcome.kind === 'accepted' ? null : outcome.error,
-    providerMessageId: outcome.kind === 'accepted' ? outcome.providerMessageId : null,
-    resolvedTargets: call.targets ? [...call.targets] : null,
-    ageMs: deps.clock.monotonic() - startedAt,
-    durationMs: Math.round(durationMs),
-    to: next ? 'failed' : verdict.to,
-    reason: next ? `fallback_triggered:${next.channel}` : reasonOf(verdict),
+    code: isAccepted ? null : outcome.code,
+    error: isAccepted ? null : outcome.error,
+    providerMessageId: isAccepted ? outcome.providerMessageId : null,
+    resolvedTargets: targets ? [...targets] : null,
+    ageMs: clock.monotonic() - startedAt,
+    durationMs,
+    to: verdict.to,
+    reason: reasonOf(verdict),
     delayMs: verdict.to === 'retrying' ? verdict.delayMs : 0,
     moveTo: null,
     spent: verdict.spent,
     possibleDuplicate: verdict.possibleDuplicate,
-    next,
-    // Due at once, and with all its attempts: the other account has not failed yet.
-    ...(standIn && { to: 'retrying', reason: null, delayMs: 0, moveTo: laneOf(standIn), spent: 0 }),
+    next: null,
   }
 }
 
@@ -366,7 +430,7 @@ function reasonOf(verdict: Verdict): Reason | null {
 
 /** Tells nobody what happened, and leaves the notification with its account: that one has done nothing wrong. */
 function quiet(deps: AttemptDeps): AttemptDeps {
-  return { ...deps, saw: async () => {}, isBreakerOpen: () => false, standIn: async () => null }
+  return { ...deps, saw: () => undefined, isBreakerOpen: () => false, standIn: async () => null }
 }
 
 function identity(claim: Claim, account: Account | null) {

@@ -258,17 +258,42 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     const abort = () => calls.abort()
     if (abortCalls.aborted) abort()
     else abortCalls.addEventListener('abort', abort, { once: true })
-    const givenUp = (async (): Promise<Outcome> => {
+    const timeout: Outcome = {
+      kind: 'unknown',
+      code: 'timeout',
+      error: `no answer within ${settings.callTimeoutMs} ms`,
+    }
+    // Told one by one, and forgotten once they have an answer: a promise would keep something of every call until the last.
+    const waiting = new Set<() => void>()
+    let isOver = false
+    void (async () => {
       await clock.sleep(settings.callTimeoutMs, allEnded.signal)
       abort()
       await clock.sleep(settings.callGraceMs, allEnded.signal)
-      return { kind: 'unknown', code: 'timeout', error: `no answer within ${settings.callTimeoutMs} ms` }
+      isOver = true
+      for (const giveUp of waiting) giveUp()
     })()
+    const orGivenUp: CallDeadline['orGivenUp'] = (call, instead = timeout) =>
+      new Promise((resolve, reject) => {
+        const giveUp = (): void => resolve(instead)
+        if (isOver) giveUp()
+        else waiting.add(giveUp)
+        call.then(
+          (answer) => {
+            waiting.delete(giveUp)
+            resolve(answer)
+          },
+          (error: unknown) => {
+            waiting.delete(giveUp)
+            reject(error)
+          },
+        )
+      })
     const ended = () => {
       allEnded.abort()
       abortCalls.removeEventListener('abort', abort)
     }
-    return { deadline: { signal: calls.signal, givenUp }, ended }
+    return { deadline: { signal: calls.signal, orGivenUp }, ended }
   }
 
   async function one(

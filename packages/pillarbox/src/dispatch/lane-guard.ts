@@ -18,8 +18,11 @@ import { askedMs } from './decide.ts'
 export interface LaneGuard {
   /** How long a throttled call holds the lane. */
   holdMs(laneId: string, outcome: Outcome): number
-  /** Takes note of an outcome. Store trouble is logged, never thrown: the guard only slows things down. */
-  saw(account: Account, outcome: Outcome): Promise<void>
+  /**
+   * Takes note of an outcome; a promise only where that has to be written. Store trouble is logged, never thrown: the guard
+   * only slows things down.
+   */
+  saw(account: Account, outcome: Outcome): Promise<void> | undefined
   /** The lane is being probed by this process. */
   probing(laneId: string): void
   /** Whether the breaker is open, as far as this process has seen. */
@@ -135,11 +138,12 @@ export function createLaneGuard(deps: {
       of(laneId).open = true
     },
     isOpen: (laneId) => seen.get(laneId)?.open ?? false,
-    async saw(account, outcome) {
+    saw(account, outcome) {
       const state = seen.get(account.id)
       // The common case costs nothing: a good answer on a lane that is well.
-      if (outcome.kind === 'accepted' && (!state || (state.failures === 0 && !state.open && state.holdMs === 0))) return
-      await written(account, react(account, outcome))
+      if (outcome.kind === 'accepted' && (!state || (state.failures === 0 && !state.open && state.holdMs === 0)))
+        return undefined
+      return written(account, react(account, outcome))
     },
     stillPaused: (account) => written(account, holdPaused(account)),
   }

@@ -6,8 +6,8 @@ import type { Claim, Completion } from '../store/store.ts'
  * What waits for an operator is a warning; what goes on by itself is there for whoever looks closely.
  */
 export function report(logger: Logger, claim: Claim, completion: Completion): void {
+  if (completion.to === 'sent') return
   const { to, outcome, code, reason, error, attempt, provider } = completion
-  if (to === 'sent') return
   const { tenantId, notificationId, correlationId, channel, laneId: accountId } = claim
   const level = to === 'retrying' ? 'debug' : to === 'parked' || to === 'uncertain' ? 'warn' : 'info'
   logger[level](

@@ -295,7 +295,7 @@ describe('an attempt at a suppressed address', () => {
         },
         sampleClaim(changes),
         sampleAccount({ settings }),
-        { signal: new AbortController().signal, givenUp: new Promise(() => {}) },
+        { signal: new AbortController().signal, orGivenUp: (call) => call },
       )
     return { ...given, run, sent, seen }
   }

@@ -13,6 +13,8 @@ export type Sifted = { targets: string[] | null } | { reason: 'suppressed'; erro
  * everywhere within `maxAgeMs`; from then on every call is preceded by a look, so a ban and its lifting act at once.
  */
 export interface SuppressionBook {
+  /** Whether it is known, and was a moment ago, that the tenant has no suppression on the channel: `sift` would leave out nobody. */
+  hasNone(tenantId: string, channel: Channel): boolean
   /**
    * Leaves out whoever is suppressed. `targets` are the members of the list it is addressed to, null where it has an
    * address of its own. What is asked in one turn, as by rows claimed together, is one question to the store, and none
@@ -111,6 +113,10 @@ export function createSuppressionBook(deps: {
   }
 
   return {
+    hasNone(tenantId, channel) {
+      const { hasAny, readAt } = pageOf(tenantId, channel)
+      return !hasAny && clock.monotonic() - readAt < maxAgeMs
+    },
     async sift({ tenantId, channel, to }, targets) {
       const address = addressOf(channel, to)
       const asked = targets ?? (address === null ? [] : [address])

@@ -41,7 +41,8 @@ async function writeResults(
   )
   const unmet = new Set<string>()
   for (const [id, token, laneId] of rows) if (laneId === null) unmet.add(`${id} ${token}`)
-  const late = given.filter(({ notificationId, token }) => unmet.has(`${notificationId} ${token}`))
+  const late =
+    unmet.size === 0 ? [] : given.filter(({ notificationId, token }) => unmet.has(`${notificationId} ${token}`))
   const stale = new Set(late)
   const lanes = new Set<string>()
   for (const [id, , laneId] of rows) {
