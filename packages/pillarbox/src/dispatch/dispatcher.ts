@@ -274,7 +274,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       for (const giveUp of waiting) giveUp()
     })()
     const orGivenUp: CallDeadline['orGivenUp'] = (call, instead = timeout) =>
-      new Promise((resolve, reject) => {
+      new Promise((resolve) => {
         const giveUp = (): void => resolve(instead)
         if (isOver) giveUp()
         else waiting.add(giveUp)
@@ -283,9 +283,10 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
             waiting.delete(giveUp)
             resolve(answer)
           },
-          (error: unknown) => {
+          () => {
             waiting.delete(giveUp)
-            reject(error)
+            // As it failed.
+            resolve(call)
           },
         )
       })
