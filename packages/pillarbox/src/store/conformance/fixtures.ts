@@ -177,7 +177,8 @@ export async function createBench({ store, advance, another }: OpenStore): Promi
     async claim(workerId, lane, limit = 1) {
       const answer = await store.dispatch.claim(workerId, [{ laneId: lane.id, limit }])
       assert.ok(!answer.fenced, 'the worker is fenced')
-      return answer.claims
+      // Which rows come first is promised; in what order they are named, the server's plan decides.
+      return answer.claims.toSorted((a, b) => (a.notificationId < b.notificationId ? -1 : 1))
     },
     async view(id) {
       const view = await store.notifications.find(null, id)
