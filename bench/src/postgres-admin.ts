@@ -3,9 +3,14 @@ import { sleep } from './clock.ts'
 import { postgresAddress } from './environment.ts'
 import type { Probe } from './peer.ts'
 
-export async function withPostgres<T>(database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+export async function connect(database: string): Promise<pg.Client> {
   const client = new pg.Client({ ...postgresAddress(), database })
   await client.connect()
+  return client
+}
+
+export async function withPostgres<T>(database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = await connect(database)
   try {
     return await work(client)
   } finally {
@@ -44,8 +49,7 @@ export async function settlePostgres(database: string): Promise<void> {
 
 /** `sql` answers one boolean column `pending`. */
 export async function probePostgres(database: string, sql: string): Promise<Probe> {
-  const client = new pg.Client({ ...postgresAddress(), database })
-  await client.connect()
+  const client = await connect(database)
   return {
     pending: async () =>
       (await client.query<{ pending: boolean }>({ name: 'probe', text: sql })).rows[0]?.pending === true,
@@ -58,13 +62,7 @@ export async function openClients(
   database: string,
   count: number,
 ): Promise<{ use<T>(work: (client: pg.Client) => Promise<T>): Promise<T>; close(): Promise<void> }> {
-  const clients = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const client = new pg.Client({ ...postgresAddress(), database })
-      await client.connect()
-      return client
-    }),
-  )
+  const clients = await Promise.all(Array.from({ length: count }, () => connect(database)))
   const free = [...clients]
   const waiting: ((client: pg.Client) => void)[] = []
   return {

@@ -3,7 +3,7 @@ import { sleep } from '../clock.ts'
 import { postgresAddress } from '../environment.ts'
 import type { Payload } from '../payload.ts'
 import type { Consumer, Handler, Peer } from '../peer.ts'
-import { freshDatabase, openClients, probePostgres, settlePostgres, withPostgres } from '../postgres-admin.ts'
+import { connect, freshDatabase, openClients, probePostgres, settlePostgres, withPostgres } from '../postgres-admin.ts'
 
 /**
  * The least that keeps our promises, by hand: the host's transaction holds an event and no NOTIFY; the hint follows on another
@@ -73,12 +73,7 @@ async function consumer(
   _settings: unknown,
   finished: (count: number) => void,
 ): Promise<Consumer> {
-  const open = async (): Promise<pg.Client> => {
-    const client = new pg.Client({ ...postgresAddress(), database: store })
-    await client.connect()
-    return client
-  }
-  const [planning, completing, listener] = await Promise.all([open(), open(), open()])
+  const [planning, completing, listener] = await Promise.all([connect(store), connect(store), connect(store)])
   let isStopping = false
   let isPinged = false
   let wake: (() => void) | null = null

@@ -1,9 +1,8 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { sleep } from '../clock.ts'
-import { postgresAddress } from '../environment.ts'
 import { type Payload, payload } from '../payload.ts'
 import type { Consumer, Handler, Peer, Settings } from '../peer.ts'
-import { freshDatabase, openClients, probePostgres, settlePostgres, withPostgres } from '../postgres-admin.ts'
+import { connect, freshDatabase, openClients, probePostgres, settlePostgres, withPostgres } from '../postgres-admin.ts'
 import {
   CLAIM,
   COMPLETE,
@@ -64,16 +63,11 @@ async function consumer(
   { connections = 2, batch = 500, listen = false }: Settings,
   finished: (count: number) => void,
 ): Promise<Consumer> {
-  const open = async (): Promise<pg.Client> => {
-    const client = new pg.Client({ ...postgresAddress(), database: store })
-    await client.connect()
-    return client
-  }
-  const clients = await Promise.all(Array.from({ length: connections }, open))
+  const clients = await Promise.all(Array.from({ length: connections }, () => connect(store)))
   let isStopping = false
   let isPinged = false
   let wake: (() => void) | null = null
-  const listener = listen ? await open() : null
+  const listener = listen ? await connect(store) : null
   await listener?.query('listen jobs')
   listener?.on('notification', () => {
     isPinged = true

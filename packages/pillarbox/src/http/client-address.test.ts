@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { sesEvent, snsMessage, startSnsCertificateServer } from '@pillarbox/vendors'
-import { testOutbound } from '../../../../test/support/providers.ts'
-import { createReceiptSources } from '../receipts/sources.ts'
+import { sesEvent } from '@pillarbox/vendors'
+import { storedAccount } from '../../../../test/support/samples.ts'
+import { withSns } from '../../../../test/support/sns.ts'
 import { clientOf, type TrustedProxies, trustIn } from './client-address.ts'
 import { openFixture } from './fixture.ts'
 
@@ -13,37 +13,16 @@ const [FORGER, VENDOR] = ['198.51.100.7', '203.0.113.9']
 
 /** One account of SES, and a limit of three callbacks that are not believed. */
 async function setup(t: TestContext, trustedProxies: TrustedProxies) {
-  const server = await startSnsCertificateServer()
-  t.after(server.close)
-  const { outbound, clock } = testOutbound(t)
-  const receiptSources = createReceiptSources({
-    outbound,
-    clock: { ...clock, now: () => NOW },
-    certHosts: ['127.0.0.1'],
-  })
+  const { message, receiptSources } = await withSns(t, { now: NOW, topicArn: TOPIC })
   const f = await openFixture({
     deps: { receiptSources },
     config: { trustedProxies, failedKeysPerSecond: 1, failedKeysBurst: 3 },
   })
   t.after(() => f.app.close())
   const { keys } = await f.tenant('acme')
-  await f.store.accounts.insert({
-    id: f.deps.ids(),
-    tenantId: 'acme',
-    channel: 'email',
-    provider: 'ses',
-    name: 'mail',
-    settings: { topicArn: TOPIC },
-    sealedSecrets: null,
-    secretNames: [],
-    pace: null,
-    retry: null,
-    onUnknown: 'resend',
-    breaker: { failures: 5, resetAfterMs: 30_000 },
-    priority: 0,
-    status: 'active',
-    statusReason: null,
-  })
+  await f.store.accounts.insert(
+    storedAccount({ id: f.deps.ids(), channel: 'email', provider: 'ses', settings: { topicArn: TOPIC } }),
+  )
   const from = (forwardedFor: string, remoteAddress = PROXY) => ({
     remoteAddress,
     headers: { 'x-forwarded-for': forwardedFor },
@@ -51,11 +30,7 @@ async function setup(t: TestContext, trustedProxies: TrustedProxies) {
   const forge = async (where: ReturnType<typeof from>) =>
     (await f.inject({ method: 'POST', url: '/api/webhooks/ses', payload: '{}', ...where })).statusCode
   const genuine = async (where: ReturnType<typeof from>) => {
-    const { method, headers, body } = snsMessage({
-      certificateUrl: server.certificateUrl,
-      subscribeUrl: server.subscribeUrl,
-      topicArn: TOPIC,
-      at: NOW,
+    const { method, headers, body } = message({
       message: sesEvent('Delivery', { messageId: 'ses-1', recipients: ['guest@example.com'], at: NOW }),
     })
     const answer = await f.inject({

@@ -10,14 +10,13 @@ import {
   msg91Report,
   sesEvent,
   snsMessage,
-  startSnsCertificateServer,
   type VendorCallback,
 } from '@pillarbox/vendors'
-import { testOutbound } from '../../../../test/support/providers.ts'
+import { storedAccount } from '../../../../test/support/samples.ts'
+import { withSns } from '../../../../test/support/sns.ts'
 import type { Channel } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { ReceiptSource } from '../receipts/receipt-source.ts'
-import { createReceiptSources } from '../receipts/sources.ts'
 import { sealAccountSecrets } from '../security/account-secrets.ts'
 import type { RefusedCount, Store } from '../store/store.ts'
 import { type Fixture, openFixture } from './fixture.ts'
@@ -69,39 +68,9 @@ async function insertAccount(
   },
 ): Promise<string> {
   const id = f.deps.ids()
-  await f.store.accounts.insert({
-    id,
-    tenantId,
-    channel,
-    provider,
-    name: id,
-    settings,
-    ...sealAccountSecrets(f.deps.seal, { tenantId, id }, secrets),
-    pace: null,
-    retry: null,
-    onUnknown: 'resend',
-    breaker: { failures: 5, resetAfterMs: 30_000 },
-    priority: 0,
-    status: 'active',
-    statusReason: null,
-  })
+  const sealed = sealAccountSecrets(f.deps.seal, { tenantId, id }, secrets)
+  await f.store.accounts.insert(storedAccount({ id, tenantId, channel, provider, name: id, settings, ...sealed }))
   return id
-}
-
-/** Sources that fetch certificates for real, from the loopback interface. */
-async function withSns(t: TestContext) {
-  const server = await startSnsCertificateServer()
-  t.after(server.close)
-  const { outbound, clock } = testOutbound(t)
-  const receiptSources = createReceiptSources({
-    outbound,
-    clock: { ...clock, now: () => NOW },
-    certHosts: ['127.0.0.1'],
-  })
-  const { certificateUrl, subscribeUrl } = server
-  const message = (given: Partial<Parameters<typeof snsMessage>[0]> = {}) =>
-    snsMessage({ certificateUrl, subscribeUrl, topicArn: TOPIC, at: NOW, ...given })
-  return { server, message, options: { deps: { receiptSources } } }
 }
 
 describe('a genuine callback', () => {
@@ -202,8 +171,8 @@ describe('a genuine callback', () => {
   })
 
   it('of SNS is for everybody whose topic it is, whichever tenant', async (t) => {
-    const { message, options } = await withSns(t)
-    const { f, account, post, kept } = await setup(t, options)
+    const { message, receiptSources } = await withSns(t, { now: NOW, topicArn: TOPIC })
+    const { f, account, post, kept } = await setup(t, { deps: { receiptSources } })
     await f.tenant('other')
     const mine = await account('email', 'ses', { settings: { topicArn: TOPIC } })
     const theirs = await account('email', 'ses', { tenantId: 'other', settings: { topicArn: TOPIC } })
@@ -274,8 +243,8 @@ describe('a handshake', () => {
   })
 
   it('of SNS is confirmed at SNS, or asked for again', async (t) => {
-    const { server, message, options } = await withSns(t)
-    const { account, post, kept } = await setup(t, options)
+    const { server, message, receiptSources } = await withSns(t, { now: NOW, topicArn: TOPIC })
+    const { account, post, kept } = await setup(t, { deps: { receiptSources } })
     await account('email', 'ses', { settings: { topicArn: TOPIC } })
     const subscription = message({ type: 'SubscriptionConfirmation' })
     await post('/api/webhooks/ses', message())
