@@ -8,8 +8,9 @@ import { CHANNELS } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { Outcome } from '../model/outcome.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
-import type { Claim, Content, NewNotification } from '../store/store.ts'
+import type { Claim, Completion, Content, NewNotification } from '../store/store.ts'
 import { type AttemptDeps, attempt, settleLost } from './attempt.ts'
+import { createDeadline } from './deadline.ts'
 import type { ListTargets } from './list-targets.ts'
 
 const ACCEPTED: Outcome = { kind: 'accepted', providerMessageId: 'm1' }
@@ -91,10 +92,7 @@ function setup(given: Given = {}) {
   const claim = sampleClaim(given.claim)
   const account = given.account === null ? null : sampleAccount(given.account)
   const calls = new AbortController()
-  const givenUp = clock.sleep(CALL_MS).then((): Outcome => {
-    calls.abort()
-    return { kind: 'unknown', code: 'timeout', error: 'no answer' }
-  })
+  const deadline = createDeadline(clock, { callTimeoutMs: CALL_MS, callGraceMs: 0 }, calls.signal)
   return {
     clock,
     claim,
@@ -104,10 +102,9 @@ function setup(given: Given = {}) {
     wantedStandIn,
     fellBack,
     run: () =>
-      attempt(deps, claim, account, {
-        signal: calls.signal,
-        orGivenUp: (call, instead) => Promise.race([call, givenUp.then((timeout) => instead ?? timeout)]),
-      }),
+      new Promise<Completion | null>((resolve) =>
+        attempt(deps, claim, account, deadline, (_claim, completion) => resolve(completion)),
+      ),
     settleLost: () => settleLost(deps, claim, account),
     calls,
   }

@@ -7,6 +7,7 @@ import type { Reason } from '../model/reason.ts'
 import { storedRetry } from '../model/retry.ts'
 import { isSealedContent, type OpenedContent, type PayloadSeal } from '../security/payload-seal.ts'
 import type { Claim, Completion, Content, NewNotification } from '../store/store.ts'
+import type { CallDeadline, Waiting } from './deadline.ts'
 import { decide, nextChannel, type Question, type Verdict } from './decide.ts'
 import type { ListTargets } from './list-targets.ts'
 import type { SuppressionBook } from './suppressions.ts'
@@ -19,7 +20,6 @@ import { whenStoreAnswers } from './when-store-answers.ts'
  *     ─▶ ask about a call in doubt ─▶ call the provider ─▶ decide
  *     ─▶ move to another account, or fall back to another channel
  *
- * Answers null when the claim must go back unsent: nothing has left this process.
  */
 export interface AttemptDeps {
   registry: ProviderRegistry
@@ -47,23 +47,54 @@ export interface AttemptDeps {
   suppressions: SuppressionBook
 }
 
-/** When a call must end. Calls that start together share one. */
-export interface CallDeadline {
-  /** Aborts at the deadline. */
-  signal: AbortSignal
-  /**
-   * The call's answer. Of a provider that ignores the signal it is given up a little later: then `instead`, or where that
-   * is not given, that nobody knows what became of it.
-   */
-  orGivenUp<T>(call: Promise<T>, instead?: Outcome): Promise<T | Outcome>
-}
+/** Hears what is to be written of a claim; null: it goes back unsent, nothing has left this process. */
+export type Landed = (claim: Claim, completion: Completion | null) => void
 
-export async function attempt(
+/** Tells `landed` once. */
+export function attempt(
   deps: AttemptDeps,
   claim: Claim,
   account: Account | null,
   deadline: CallDeadline,
-): Promise<Completion | null> {
+  landed: Landed,
+): void {
+  const call = simpleCall(deps, claim, account)
+  if (!call) void attemptInSteps(deps, claim, account, deadline, landed)
+  else if (deps.mayStart()) make({ deps, call, deadline, landed }, requestOf(call, call.content, deadline.signal))
+  else landed(claim, null)
+}
+
+/**
+ * The call, where nothing has to be asked or waited for before it: nearly always, so that a message which is simply sent
+ * costs the fewest promises. Null where a step of `attemptInSteps` has something to say.
+ */
+function simpleCall(deps: AttemptDeps, claim: Claim, account: Account | null): (Call & { content: Content }) | null {
+  const { content, to, tenantId, channel, possibleDuplicate } = claim
+  if (account?.status !== 'active' || possibleDuplicate || isExpired(claim)) return null
+  if (!content || isSealedContent(content) || to.list !== undefined) return null
+  const provider = deps.registry(channel, account.provider)
+  return provider && deps.suppressions.hasNone(tenantId, channel) ? { claim, account, provider, content } : null
+}
+
+async function attemptInSteps(
+  deps: AttemptDeps,
+  claim: Claim,
+  account: Account | null,
+  deadline: CallDeadline,
+  landed: Landed,
+): Promise<void> {
+  const ready = await getReady(deps, claim, account, deadline)
+  if (ready && 'request' in ready) make({ deps, call: ready.call, deadline, landed }, ready.request)
+  else landed(claim, ready)
+}
+
+/** Everything that comes before the call; a result where there is none to make, null where the claim goes back. */
+async function getReady(
+  deps: AttemptDeps,
+  claim: Claim,
+  account: Account | null,
+  deadline: CallDeadline,
+): Promise<{ call: Call; request: SendRequest } | Completion | null> {
   const refusal = refuse(deps, claim, account)
   if (refusal) return (await movedUnsent(deps, claim, account, refusal)) ?? refused(deps, claim, account, refusal)
   const provider = deps.registry(claim.channel, account?.provider ?? '')
@@ -72,22 +103,53 @@ export async function attempt(
 
   const opened = open(deps, claim)
   if ('error' in opened) return refused(deps, claim, account, { to: 'parked', ...opened })
-  const listed = isSimple(deps, claim) ? TO_ONE : await recipients(deps, claim)
-  const startedAt = deps.clock.monotonic()
+  const listed = await recipients(deps, claim)
   // The store failed, not the provider: breaker and hold stay as they are.
-  if ('outcome' in listed) return settle(quiet(deps), { claim, account, provider }, listed.outcome, startedAt)
+  if ('outcome' in listed)
+    return settle(quiet(deps), { claim, account, provider }, listed.outcome, deps.clock.monotonic())
   if ('error' in listed)
     return refused(deps, claim, account, { to: stoppedAs(listed.reason, claim, account), ...listed })
   if (!deps.mayStart()) return null
 
   const call: Call = { claim, account, provider, secrets: opened.secrets, targets: listed.targets }
   const request = requestOf(call, opened.content, deadline.signal)
+  const startedAt = deps.clock.monotonic()
   const found = claim.possibleDuplicate ? await lookUp(provider, request, deadline) : null
-  const outcome = found ?? (await deadline.orGivenUp(send(provider, request)))
-  const settled = settle(deps, call, outcome, startedAt)
-  const completion = settled instanceof Promise ? await settled : settled
+  if (!found) return { call, request }
+  const completion = await settle(deps, call, found, startedAt)
   // Found by asking after a single call: there is only the one message.
-  return found?.kind === 'accepted' && claim.attempt === 2 ? { ...completion, possibleDuplicate: false } : completion
+  return found.kind === 'accepted' && claim.attempt === 2 ? { ...completion, possibleDuplicate: false } : completion
+}
+
+/** A provider call under way. */
+interface Flight extends Waiting {
+  deps: AttemptDeps
+  call: Call
+  deadline: CallDeadline
+  landed: Landed
+  startedAt: number
+}
+
+/** Calls the provider. Callbacks, because this is done for every message: promises would be a fifth of its garbage. */
+function make(given: Omit<Flight, 'startedAt' | 'giveUp'>, request: SendRequest): void {
+  const { deps, call, deadline, landed } = given
+  const flight: Flight = { deps, call, deadline, landed, startedAt: deps.clock.monotonic(), giveUp: land }
+  const calling = send(call.provider, request)
+  deadline.watch(flight)
+  calling.then(
+    (answer) => answered(flight, checked(answer)),
+    (error: unknown) => answered(flight, threw(error)),
+  )
+}
+
+function answered(flight: Flight, outcome: Outcome): void {
+  if (flight.deadline.forget(flight)) land(flight, outcome)
+}
+
+function land({ deps, call, startedAt, landed }: Flight, outcome: Outcome): void {
+  const settled = settle(deps, call, outcome, startedAt)
+  if (settled instanceof Promise) void settled.then((completion) => landed(call.claim, completion))
+  else landed(call.claim, settled)
 }
 
 /** A claim whose worker died: whether the call was made is unknown. */
@@ -160,9 +222,12 @@ function laneOf({ id, provider }: Account): Completion['moveTo'] {
   return { accountId: id, provider }
 }
 
+function isExpired({ expiresAt, claimedAt }: Claim): boolean {
+  return expiresAt !== null && expiresAt <= claimedAt
+}
+
 function refuse(deps: AttemptDeps, claim: Claim, account: Account | null): Refusal | null {
-  if (claim.expiresAt !== null && claim.expiresAt <= claim.claimedAt)
-    return { to: 'cancelled', reason: 'expired', error: 'not sent before its expiry' }
+  if (isExpired(claim)) return { to: 'cancelled', reason: 'expired', error: 'not sent before its expiry' }
   if (!account) return { to: 'parked', reason: 'no_active_channels', error: 'the account no longer exists' }
   if (account.status === 'suspended')
     return { to: 'parked', reason: 'channel_suspended', error: `account ${account.name} is suspended` }
@@ -178,13 +243,6 @@ function open(deps: AttemptDeps, claim: Claim): Exclude<OpenedContent, { error: 
   if (!isSealedContent(content)) return { content, secrets: [] }
   const opened = deps.openContent(content, { tenantId, notificationId })
   return 'error' in opened ? { reason: 'content_unreadable', error: opened.error } : opened
-}
-
-const TO_ONE = { targets: null }
-
-/** Addressed to somebody by name, where nobody is suppressed: nearly always, so it costs neither a question nor a wait. */
-function isSimple({ suppressions }: AttemptDeps, { to, tenantId, channel }: Claim): boolean {
-  return to.list === undefined && suppressions.hasNone(tenantId, channel)
 }
 
 /** Everybody it may go to. Null targets: the notification is not addressed to a list. */
@@ -252,7 +310,7 @@ async function lookUp(provider: Provider, request: SendRequest, deadline: CallDe
     error: 'the provider could not be asked about an earlier call',
   }
   try {
-    const answer = await deadline.orGivenUp(provider.lookup(request), failed)
+    const answer = await orGivenUp(deadline, provider.lookup(request), failed)
     // Never seen, but the answer came too late to make the call.
     if (answer === null) return deadline.signal.aborted ? failed : null
     return checked(answer)
@@ -261,10 +319,24 @@ async function lookUp(provider: Provider, request: SendRequest, deadline: CallDe
   }
 }
 
-/** One provider call as data. */
+/** The answer, or `instead` where the deadline passes without one. */
+function orGivenUp<T>(deadline: CallDeadline, call: Promise<T>, instead: Outcome): Promise<T | Outcome> {
+  return new Promise((resolve) => {
+    const waiting: Waiting = { giveUp: () => resolve(instead) }
+    deadline.watch(waiting)
+    const end = (): void => {
+      deadline.forget(waiting)
+      // As it answered, or failed.
+      resolve(call)
+    }
+    call.then(end, end)
+  })
+}
+
+/** A provider that throws at once is no different from one that throws later. */
 function send(provider: Provider, request: SendRequest): Promise<Outcome> {
   try {
-    return Promise.resolve(provider.send(request)).then(checked, threw)
+    return Promise.resolve(provider.send(request))
   } catch (error) {
     return Promise.resolve(threw(error))
   }

@@ -39,7 +39,7 @@ function setup({
   })
   const written: string[] = []
   const add = (id: string, changed: Partial<Completion> = {}): void => {
-    void completer.add(sampleCompletion({ notificationId: id, ...changed })).then(() => written.push(id))
+    completer.add(sampleCompletion({ notificationId: id, ...changed }), () => written.push(id))
   }
   const ids = () => batches.map((batch) => batch.map(({ notificationId }) => notificationId))
   return { clock, logger, completer, add, written, batches, ids, due, fenced }

@@ -7,8 +7,8 @@ import type { Completion, DispatchStore } from '../store/store.ts'
  * the store is away it is tried again and again, and if the claim has meanwhile been taken over, the token fences it.
  */
 export interface Completer {
-  /** Resolves once the result is committed or was found to be fenced. */
-  add(completion: Completion): Promise<void>
+  /** Calls `written` once the result is committed or was found to be fenced. */
+  add(completion: Completion, written: (completion: Completion) => void): void
   /** Results not yet committed: the dispatcher claims no more while this is high. */
   backlog(): number
   /** Resolves when nothing is left, or when `giveUp` aborts. */
@@ -56,7 +56,7 @@ interface Waiting {
   completion: Completion
   /** When the call began, on the monotonic clock: its age counts on while the result waits to be written. */
   startedAt: number
-  done: () => void
+  written: (completion: Completion) => void
 }
 
 export function createCompleter(deps: CompleterDeps): Completer {
@@ -87,7 +87,7 @@ export function createCompleter(deps: CompleterDeps): Completer {
     await write(batch)
     flushing--
     unwritten -= batch.length
-    for (const waiting of batch) waiting.done()
+    for (const { completion, written } of batch) written(completion)
     pump()
     if (unwritten === 0) for (const resolve of idle.splice(0)) resolve()
   }
@@ -124,12 +124,10 @@ export function createCompleter(deps: CompleterDeps): Completer {
   }
 
   return {
-    add(completion) {
+    add(completion, written) {
       unwritten++
-      return new Promise((done) => {
-        queue.push({ completion, startedAt: clock.monotonic() - completion.ageMs, done })
-        pump()
-      })
+      queue.push({ completion, startedAt: clock.monotonic() - completion.ageMs, written })
+      pump()
     },
     backlog: () => unwritten,
     async drain(giveUp) {

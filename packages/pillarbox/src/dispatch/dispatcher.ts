@@ -1,14 +1,14 @@
 import type { Account, Pace } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
-import type { Outcome } from '../model/outcome.ts'
 import type { Clock, Logger, Random } from '../model/ports.ts'
 import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
-import type { Claim, DueLane, Store } from '../store/store.ts'
+import type { Claim, Completion, DueLane, Store } from '../store/store.ts'
 import type { AccountBook } from './account-book.ts'
-import { type AttemptDeps, attempt, type CallDeadline } from './attempt.ts'
+import { type AttemptDeps, attempt, type Landed } from './attempt.ts'
 import type { Completer } from './completer.ts'
 import type { Custody } from './custody.ts'
+import { type CallTimes, createDeadline } from './deadline.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { LaneGuard } from './lane-guard.ts'
 import { report } from './report.ts'
@@ -35,17 +35,13 @@ export interface DispatcherDeps {
   settings: DispatchSettings
 }
 
-export interface DispatchSettings {
+export interface DispatchSettings extends CallTimes {
   /** Only these channels; null: all. */
   channels: readonly Channel[] | null
   /** Provider calls under way at once, per channel. */
   slotsPerChannel: number
   /** The most rows one claim takes. */
   claimRows: number
-  /** A provider call ends by then. */
-  callTimeoutMs: number
-  /** A call that ignores its deadline is given up this much later. */
-  callGraceMs: number
   pollMaxMs: number
   /** Lanes are looked up at most this often while the known ones keep giving. */
   discoverEveryMs: number
@@ -116,9 +112,10 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       notBefore.delete(laneId)
       void giveBack(account, unused, pace)
     }
-    if (stop.aborted) await giveBackUnsent(answer.claims)
-    else if (answer.claims.length > 0) start(answer.claims, asks, abortCalls)
-    return answer.claims.length
+    if (answer.claims.length === 0) return 0
+    if (!stop.aborted) return start(answer.claims, asks, abortCalls)
+    await giveBackUnsent(answer.claims)
+    return 0
   }
 
   async function discover(): Promise<void> {
@@ -223,21 +220,49 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       .catch((error: unknown) => logger.debug({ error: String(error) }, 'unused tokens were lost'))
   }
 
-  /** Starts one call per claim. They share a deadline, because they start together. */
-  function start(claims: readonly Claim[], asks: readonly Ask[], abortCalls: AbortSignal): void {
-    const { deadline, ended } = createDeadline(abortCalls)
+  /** Starts one call per claim. They share a deadline, because they start together. Answers how many were not given back. */
+  function start(claims: readonly Claim[], asks: readonly Ask[], abortCalls: AbortSignal): number {
+    const deadline = createDeadline(clock, settings, abortCalls)
     // What was claimed only to move or stop has no token for a call, whatever becomes of its account meanwhile.
     const halted = asks.flatMap(({ account }) => (account && account.status !== 'active' ? [account] : []))
     const accountOf = (laneId: string): Account | null =>
       halted.find(({ id }) => id === laneId) ?? accounts.peek(laneId)
     const unsent: Claim[] = []
-    const calls = claims.map((claim) => one(claim, accountOf(claim.laneId), deadline, unsent))
-    const all = Promise.all(calls).then(async () => {
-      ended()
+    const { promise: all, resolve: allOver } = Promise.withResolvers<void>()
+    running.add(all)
+    let left = claims.length
+    const over = (token: Pick<Claim, 'token'>): void => {
+      custody.ended(token)
+      if (starved) hub.dispatch.ring()
+      left--
+      if (left === 0) void end()
+    }
+    const end = async (): Promise<void> => {
+      deadline.end()
       for (const account of halted) if (account.status === 'paused') await lookPast(account, claims, unsent)
       running.delete(all)
-    })
-    running.add(all)
+      allOver()
+    }
+    const landed: Landed = (claim, completion) => {
+      inFlight.remove(claim)
+      if (starved) hub.dispatch.ring()
+      if (completion) completer.add(completion, completion.to === 'sent' ? over : () => stopped(claim, completion))
+      else {
+        unsent.push(claim)
+        void release([claim]).then(() => over(claim))
+      }
+    }
+    const stopped = (claim: Claim, completion: Completion): void => {
+      report(logger, claim, completion)
+      // Its account was paused by this: what else waits there need not wait for the hold to end.
+      if (completion.moveTo && completion.outcome === 'unauthorized') revisit(claim)
+      over(claim)
+    }
+    for (const claim of claims) {
+      inFlight.add(claim)
+      attempt(deps.attempt, claim, accountOf(claim.laneId), deadline, landed)
+    }
+    return claims.length - unsent.length
   }
 
   /** Rows in doubt stay with a paused account. Once there are no others left, its lane is left alone for a while. */
@@ -250,72 +275,6 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     if (count === 0 || count < countOf(claims)) return
     lanes.delete(account.id)
     await guard.stillPaused(account)
-  }
-
-  function createDeadline(abortCalls: AbortSignal): { deadline: CallDeadline; ended: () => void } {
-    const calls = new AbortController()
-    const allEnded = new AbortController()
-    const abort = () => calls.abort()
-    if (abortCalls.aborted) abort()
-    else abortCalls.addEventListener('abort', abort, { once: true })
-    const timeout: Outcome = {
-      kind: 'unknown',
-      code: 'timeout',
-      error: `no answer within ${settings.callTimeoutMs} ms`,
-    }
-    // Told one by one, and forgotten once they have an answer: a promise would keep something of every call until the last.
-    const waiting = new Set<() => void>()
-    let isOver = false
-    void (async () => {
-      await clock.sleep(settings.callTimeoutMs, allEnded.signal)
-      abort()
-      await clock.sleep(settings.callGraceMs, allEnded.signal)
-      isOver = true
-      for (const giveUp of waiting) giveUp()
-    })()
-    const orGivenUp: CallDeadline['orGivenUp'] = (call, instead = timeout) =>
-      new Promise((resolve) => {
-        const giveUp = (): void => resolve(instead)
-        if (isOver) giveUp()
-        else waiting.add(giveUp)
-        call.then(
-          (answer) => {
-            waiting.delete(giveUp)
-            resolve(answer)
-          },
-          () => {
-            waiting.delete(giveUp)
-            // As it failed.
-            resolve(call)
-          },
-        )
-      })
-    const ended = () => {
-      allEnded.abort()
-      abortCalls.removeEventListener('abort', abort)
-    }
-    return { deadline: { signal: calls.signal, orGivenUp }, ended }
-  }
-
-  async function one(
-    claim: Claim,
-    account: Account | null,
-    deadline: CallDeadline,
-    /** Claims that went back. */
-    unsent: Claim[],
-  ): Promise<void> {
-    inFlight.add(claim)
-    const completion = await attempt(deps.attempt, claim, account, deadline)
-    inFlight.remove(claim)
-    if (!completion) unsent.push(claim)
-    const written = completion ? completer.add(completion) : release([claim])
-    if (starved) hub.dispatch.ring()
-    await written
-    custody.ended(claim)
-    if (completion) report(logger, claim, completion)
-    // Its account was paused by this: what else waits there need not wait for the hold to end.
-    if (completion?.moveTo && completion.outcome === 'unauthorized') revisit(claim)
-    if (starved) hub.dispatch.ring()
   }
 
   function revisit({ laneId, channel }: Claim): void {

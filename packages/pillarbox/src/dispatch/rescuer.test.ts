@@ -87,9 +87,10 @@ function setup() {
       suppressions: noSuppressions,
     },
     completer: {
-      add: async (completion) => {
+      add: (completion, written) => {
         completed.push(completion)
         world.inDoubt.delete(completion.notificationId)
+        written(completion)
       },
       backlog: () => 0,
       drain: async () => {},

@@ -72,7 +72,7 @@ async function settleAll(deps: RescuerDeps, claims: readonly Claim[]): Promise<v
   await Promise.all(
     claims.map(async (claim) => {
       const completion = await settleLost(attempt, claim, accounts.peek(claim.laneId))
-      await completer.add(completion)
+      await new Promise((written) => completer.add(completion, written))
       custody.ended(claim)
       report(logger, claim, completion)
     }),

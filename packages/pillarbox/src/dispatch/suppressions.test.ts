@@ -14,8 +14,9 @@ import { PillarboxError } from '../model/errors.ts'
 import type { Outcome } from '../model/outcome.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
-import type { Claim, Suppression, SuppressionStore } from '../store/store.ts'
+import type { Claim, Completion, Suppression, SuppressionStore } from '../store/store.ts'
 import { attempt } from './attempt.ts'
+import { createDeadline } from './deadline.ts'
 import type { ListTargets } from './list-targets.ts'
 import { createSuppressionBook } from './suppressions.ts'
 
@@ -269,33 +270,36 @@ describe('an attempt at a suppressed address', () => {
       changes: Partial<Claim> = {},
       { settings = {}, list }: { settings?: Record<string, unknown>; list?: ListTargets } = {},
     ) =>
-      attempt(
-        {
-          registry: () => ({
-            name: 'vendor',
-            channels: CHANNELS,
-            capability: () => 'none',
-            send: async (request) => {
-              sent.push(request)
-              return answer
-            },
-          }),
-          clock,
-          random: () => 0.5,
-          mayStart: () => true,
-          holdMs: () => 1_000,
-          saw: async (_account, outcome) => void seen.push(outcome),
-          isBreakerOpen: () => false,
-          standIn: () => assert.fail('no other account is looked for'),
-          fallBack: async (claim) => (claim.fallback.length > 0 ? NEXT : null),
-          scrub: (text) => text.replaceAll('hush', '…'),
-          openContent: () => assert.fail('nothing is sealed here'),
-          listTargets: async () => list ?? assert.fail('no list is addressed'),
-          suppressions: book,
-        },
-        sampleClaim(changes),
-        sampleAccount({ settings }),
-        { signal: new AbortController().signal, orGivenUp: (call) => call },
+      new Promise<Completion | null>((resolve) =>
+        attempt(
+          {
+            registry: () => ({
+              name: 'vendor',
+              channels: CHANNELS,
+              capability: () => 'none',
+              send: async (request) => {
+                sent.push(request)
+                return answer
+              },
+            }),
+            clock,
+            random: () => 0.5,
+            mayStart: () => true,
+            holdMs: () => 1_000,
+            saw: async (_account, outcome) => void seen.push(outcome),
+            isBreakerOpen: () => false,
+            standIn: () => assert.fail('no other account is looked for'),
+            fallBack: async (claim) => (claim.fallback.length > 0 ? NEXT : null),
+            scrub: (text) => text.replaceAll('hush', '…'),
+            openContent: () => assert.fail('nothing is sealed here'),
+            listTargets: async () => list ?? assert.fail('no list is addressed'),
+            suppressions: book,
+          },
+          sampleClaim(changes),
+          sampleAccount({ settings }),
+          createDeadline(clock, { callTimeoutMs: 1_000, callGraceMs: 0 }, new AbortController().signal),
+          (_claim, completion) => resolve(completion),
+        ),
       )
     return { ...given, run, sent, seen }
   }

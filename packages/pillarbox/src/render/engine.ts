@@ -39,6 +39,8 @@ export function createEngine({ isHtml }: { isHtml: boolean }): Engine {
     relativeReference: false,
     ownPropertyOnly: true,
     strictFilters: true,
+    // Nothing here asks for it, and left to itself the engine would load the whole of ICU to find one.
+    locale: 'en',
     // Of `cycle`; placeholders see to it themselves.
     ...(isHtml && { outputEscape: (value: unknown) => escapeHtml(String(value)) }),
   })

@@ -1,4 +1,5 @@
 import { moveReason } from '../shared/audit.ts'
+import { isSent } from '../shared/completions.ts'
 import type { Completion, NewNotification } from '../store.ts'
 import { jsonArray, plainArray, textArray, wholeArray } from './arrays.ts'
 import { insertNotifications } from './notifications.ts'
@@ -55,12 +56,6 @@ async function writeResults(
 
 /** A result whose token is no longer the row's, or one that is due again, and the lane it was on. */
 type ResultRow = [id: string, token: number, laneId: null] | [id: string, token: null, laneId: string]
-
-/** Accepted, and nothing else to say of it. */
-function isSent({ to, outcome, code, error, reason, resolvedTargets }: Completion): boolean {
-  const isAccepted = to === 'sent' && outcome === 'accepted'
-  return isAccepted && code === null && error === null && reason === null && resolvedTargets === null
-}
 
 /** Accepted messages: most of all results, so they get the fewest parameters and plan nodes. */
 const SENT = `

@@ -1,6 +1,7 @@
 import type { Channel } from '../../model/channel.ts'
 import type { Address } from '../../model/recipient.ts'
 import { moveReason } from '../shared/audit.ts'
+import { isSent } from '../shared/completions.ts'
 import { entityOrNull, jsonText } from '../shared/fields.ts'
 import { IS_RETRYING } from '../shared/notification-view.ts'
 import type { Row } from '../shared/script.ts'
@@ -236,6 +237,11 @@ const ATTEMPT_COLUMNS = `(notification_id, number, late, outcome, to_status, pos
   worker_id, provider, provider_message_id, code, error, reason, resolved_targets)`
 const ATTEMPT = `insert into pillarbox.attempts ${ATTEMPT_COLUMNS}
   values ($1, $2, 0, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+/** An accepted message of which there is nothing else to say: most of all attempts, so they bind the fewest values. */
+const SENT_ATTEMPT = `insert into pillarbox.attempts
+  (notification_id, number, late, outcome, to_status, possible_duplicate, duration_ms, started_at, token, worker_id,
+   provider, provider_message_id)
+  values ($1, $2, 0, 'accepted', 'sent', $3, $4, $5, $6, $7, $8, $9)`
 /** Never flagged, and once is enough: it changes nothing about the notification. */
 const LATE_ATTEMPT = `insert into pillarbox.attempts ${ATTEMPT_COLUMNS}
   values ($1, $2, 1, $3, $4, 0, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) on conflict do nothing`
@@ -304,6 +310,25 @@ function insertAttempt(
   when: 'timely' | 'late',
 ): void {
   if (c.outcome === null) return
+  const duplicate = Number(c.possibleDuplicate)
+  const durationMs = Math.round(c.durationMs)
+  const startedAt = now - Math.round(c.ageMs)
+  if (when === 'timely' && isSent(c)) {
+    connection
+      .prepare(SENT_ATTEMPT)
+      .run(
+        c.notificationId,
+        c.attempt,
+        duplicate,
+        durationMs,
+        startedAt,
+        c.token,
+        workerId,
+        c.provider,
+        c.providerMessageId,
+      )
+    return
+  }
   connection
     .prepare(when === 'late' ? LATE_ATTEMPT : ATTEMPT)
     .run(
@@ -311,9 +336,9 @@ function insertAttempt(
       c.attempt,
       c.outcome,
       c.to,
-      Number(c.possibleDuplicate),
-      Math.round(c.durationMs),
-      now - Math.round(c.ageMs),
+      duplicate,
+      durationMs,
+      startedAt,
       c.token,
       workerId,
       c.provider,
