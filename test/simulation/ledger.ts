@@ -65,15 +65,14 @@ export class Ledger {
       case 'plan.events':
       case 'plan.schedules':
         this.#inserted += (answer as Planned).inserted
+        this.#answered((answer as Planned).claimed)
         return
       case 'notifications.insert':
         this.#inserted += (answer as { duplicate: boolean }[]).filter(({ duplicate }) => !duplicate).length
         return
-      case 'dispatch.claim': {
-        const given = answer as ClaimAnswer
-        if (!given.fenced) for (const claim of given.claims) this.#claimed(claim, true)
+      case 'dispatch.claim':
+        this.#answered(answer as ClaimAnswer)
         return
-      }
       case 'workers.takeOver':
       case 'dispatch.orphans':
         for (const claim of answer as Claim[]) this.#claimed(claim, false)
@@ -110,6 +109,10 @@ export class Ledger {
     const heard = this.#heardOf(notificationId)
     const isGivenUp = (['failed', 'bounced', 'complained'] as const).some((kind) => heard.has(kind))
     return isGivenUp && this.#touchedByHand.has(notificationId)
+  }
+
+  #answered(answer: ClaimAnswer | null): void {
+    if (answer && !answer.fenced) for (const claim of answer.claims) this.#claimed(claim, true)
   }
 
   #claimed(claim: Claim, isIntent: boolean): void {

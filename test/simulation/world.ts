@@ -7,7 +7,13 @@ import type { ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
 import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
-import type { Completion, NewNotification, Store } from '../../packages/pillarbox/src/store/store.ts'
+import type {
+  ClaimAnswer,
+  Completion,
+  NewNotification,
+  Planned,
+  Store,
+} from '../../packages/pillarbox/src/store/store.ts'
 import { sampleNotification } from '../support/samples.ts'
 import type { PlantedBug } from './bugs.ts'
 import { Ledger } from './ledger.ts'
@@ -199,14 +205,18 @@ function storyteller(tell: (line: string) => void, name: string): Logger {
   return { debug() {}, info() {}, warn: log, error: log }
 }
 
+function claimed(answer: ClaimAnswer): string {
+  if (answer.fenced) return 'claim refused: declared dead'
+  const rows = answer.claims.map((claim) => `${claim.notificationId.slice(-6)}#${claim.attempt}@${claim.token}`)
+  return rows.length ? `claims ${rows.join(' ')}` : 'claims nothing'
+}
+
 function brief(operation: string, args: readonly unknown[], answer: unknown): string {
-  if (operation === 'dispatch.claim') {
-    const given = answer as { fenced: boolean; claims?: { notificationId: string; token: number; attempt: number }[] }
-    if (given.fenced) return 'claim refused: declared dead'
-    const rows = (given.claims ?? []).map(
-      (claim) => `${claim.notificationId.slice(-6)}#${claim.attempt}@${claim.token}`,
-    )
-    return rows.length ? `claims ${rows.join(' ')}` : 'claims nothing'
+  if (operation === 'dispatch.claim') return claimed(answer as ClaimAnswer)
+  if (operation === 'plan.events' || operation === 'plan.schedules') {
+    const { claimed: inPassing, ...planned } = answer as Planned
+    const rest = inPassing ? `, ${claimed(inPassing)}` : ''
+    return `${operation} → ${JSON.stringify(planned).slice(0, 100)}${rest}`
   }
   if (operation !== 'dispatch.complete')
     return `${operation} ${JSON.stringify(args.slice(1))} → ${JSON.stringify(answer)?.slice(0, 100)}`

@@ -161,6 +161,7 @@ export function createEngine(deps: EngineDeps): Engine {
     renderer,
     sealing,
     resolve,
+    handover: dispatcher.handover,
     hub,
     clock,
     random,

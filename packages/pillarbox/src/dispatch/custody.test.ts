@@ -261,3 +261,44 @@ it('holds a token until everybody who took it has ended', async () => {
     [[5], []],
   )
 })
+
+describe('a turn', () => {
+  it('is given only while nothing else is under way, and keeps the others waiting', async () => {
+    const { custody } = setup()
+    const first = held()
+    const taking = custody.take(first.statement, (claims) => claims)
+    assert.equal(custody.turn(), null)
+    first.end()
+    await taking
+
+    const turn = custody.turn()
+    assert.ok(turn)
+    assert.equal(custody.turn(), null)
+    const second = held()
+    const waiting = custody.take(second.statement, (claims) => claims)
+    await Promise.resolve()
+    assert.equal(second.begun(), false)
+    turn.received([sampleClaim({ token: 1 })])
+    second.end()
+    await waiting
+
+    assert.equal(second.begun(), true)
+    assert.ok(custody.turn())
+  })
+
+  it('notes what was received in it, and looks for orphans where its answer was lost', async () => {
+    const { custody, asked, clock } = setup()
+    custody.turn()?.received([sampleClaim({ token: 4 })])
+    await clock.settle()
+    await custody.recover()
+    assert.deepEqual(asked, [])
+
+    custody.turn()?.lost()
+    await custody.recover()
+
+    assert.deepEqual(
+      asked.map(({ held: tokens }) => tokens),
+      [[4]],
+    )
+  })
+})

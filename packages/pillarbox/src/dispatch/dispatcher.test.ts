@@ -12,10 +12,18 @@ import type { Provider, SendRequest } from '../channels/channel.ts'
 import { CHANNELS, type Channel } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { Outcome } from '../model/outcome.ts'
+import type { Offer } from '../runtime/handover.ts'
 import { createHub } from '../runtime/hub.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
-import type { DispatchStore, NotificationView, Store, StoredAccount } from '../store/store.ts'
+import type {
+  ClaimAnswer,
+  DispatchStore,
+  NewNotification,
+  NotificationView,
+  Store,
+  StoredAccount,
+} from '../store/store.ts'
 import { createAccountBook, type OpenSecrets } from './account-book.ts'
 import type { AttemptDeps } from './attempt.ts'
 import { createCompleter } from './completer.ts'
@@ -156,10 +164,12 @@ async function setup(
 
   return {
     clock,
+    ids,
     store: base,
     logger,
     hub,
     heartbeat,
+    custody,
     lease,
     dispatcher,
     calls,
@@ -850,5 +860,169 @@ describe('stopping (P12)', () => {
     await clock.advance(5)
 
     assert.equal(hasEnded(), true)
+  })
+})
+
+describe('a handover', () => {
+  /** A dispatcher that waits, with an account it has read just now. */
+  async function waiting(
+    t: TestContext,
+    changes: Partial<StoredAccount> = {},
+    settings: Partial<DispatchSettings> = {},
+  ) {
+    let rounds = 0
+    const bench = await setup(t, settings, (base) => ({
+      claim: (...args) => {
+        rounds++
+        return base.dispatch.claim(...args)
+      },
+    }))
+    const { store, clock, ids, dispatcher } = bench
+    const accountId = await bench.account(changes)
+    await bench.start()
+    await clock.advance(ROUND_MS)
+    await bench.accounts.get([accountId])
+    const plan = (count = 1, to = accountId): NewNotification[] =>
+      Array.from({ length: count }, () => {
+        const id = ids()
+        return sampleNotification({ id, idempotencyKey: id, accountId: to })
+      })
+    return {
+      ...bench,
+      accountId,
+      plan,
+      rounds: () => rounds,
+      offer: (planned: NewNotification[] = plan()) => dispatcher.handover.offer(planned),
+      /** What the store does in the planning transaction. */
+      commit: async (planned: NewNotification[], { request }: Offer): Promise<ClaimAnswer> => {
+        await store.notifications.insert(planned)
+        return store.dispatch.claim(request.workerId, request.lanes)
+      },
+    }
+  }
+
+  it('begins the calls at once, and no round looks for them', async (t) => {
+    const { plan, offer, commit, calls, rounds, clock, view, heartbeat, accountId } = await waiting(t)
+    const planned = plan(2)
+    const offered = offer(planned)
+    assert.ok(offered)
+    assert.deepEqual(offered.request, { workerId: heartbeat.id(), lanes: [{ laneId: accountId, limit: 2 }] })
+
+    await offered.taken(await commit(planned, offered))
+
+    assert.deepEqual(calls.map(({ notificationId }) => notificationId).sort(), planned.map(({ id }) => id).sort())
+    await clock.advance(ROUND_MS)
+    for (const { id } of planned) assert.equal((await view(id)).status, 'sent')
+    assert.equal(rounds(), 0)
+  })
+
+  it('asks for no more than there are slots for', async (t) => {
+    const { plan, offer, commit, clock, underWay, scripts, accountId } = await waiting(t)
+    scripts.set(accountId, hang)
+    const planned = plan(20)
+    const offered = offer(planned)
+    assert.ok(offered)
+
+    await offered.taken(await commit(planned, offered))
+    await clock.advance(2 * ROUND_MS)
+
+    assert.ok(underWay.most > 0 && underWay.most <= SETTINGS.slotsPerChannel, String(underWay.most))
+  })
+
+  const refused: Record<string, (bench: Awaited<ReturnType<typeof waiting>>) => void | Promise<void>> = {
+    'its account was not read for a while': ({ clock }) => clock.advance(1_000),
+    'the lease runs out': ({ heartbeat }) => {
+      heartbeat.mayStart = () => false
+    },
+    'it has been told to stop': async ({ stop, clock }) => {
+      stop.abort()
+      await clock.advance(1)
+    },
+    'another one is under way': ({ offer }) => {
+      assert.ok(offer())
+    },
+    'a statement is under way that claims': ({ custody }) => {
+      assert.ok(custody.turn())
+    },
+  }
+  for (const [when, arrange] of Object.entries(refused))
+    it(`is declined when ${when}`, async (t) => {
+      const bench = await waiting(t)
+
+      await arrange(bench)
+
+      assert.equal(bench.offer(), null)
+    })
+
+  it('is declined for accounts of which something has to be asked, and for bulk', async (t) => {
+    const pace = { perSecond: 5, burst: 5 }
+    for (const changes of [{ pace }, { status: 'suspended' }, { status: 'paused' }] as const)
+      assert.equal((await waiting(t, changes)).offer(), null, JSON.stringify(changes))
+    assert.equal((await waiting(t, { channel: 'email' }, { channels: ['sms'] })).offer(), null)
+    const { plan, offer } = await waiting(t)
+    assert.equal(offer(plan(33)), null)
+    assert.equal(
+      offer(plan(1).map((row) => ({ ...row, accountId: null, parked: { reason: 'no_active_channels', error: '' } }))),
+      null,
+    )
+  })
+
+  it('keeps rounds waiting until it is over, so that no slot is given twice', async (t) => {
+    const { offer, commit, plan, enqueue, accountId, hub, clock, rounds } = await waiting(t)
+    const planned = plan()
+    const offered = offer(planned)
+    assert.ok(offered)
+    await enqueue(accountId)
+    hub.nudge('dispatch', [accountId])
+    await clock.advance(ROUND_MS)
+    assert.equal(rounds(), 0)
+
+    await offered.taken(await commit(planned, offered))
+    await clock.advance(ROUND_MS)
+
+    assert.ok(rounds() > 0)
+  })
+
+  it('whose answer is lost leaves its rows to the look for orphans', async (t) => {
+    const { offer, commit, plan, custody, view } = await waiting(t)
+    const planned = plan()
+    const offered = offer(planned)
+    assert.ok(offered)
+    await commit(planned, offered)
+
+    offered.lost()
+
+    assert.equal((await view(planned[0]?.id ?? '')).status, 'sending')
+    assert.deepEqual(await custody.recover(), [])
+    const after = await view(planned[0]?.id ?? '')
+    assert.deepEqual([after.status, after.attemptCount], ['queued', 0])
+  })
+
+  it('that comes when it was told to stop goes back, and the loop ends after it', async (t) => {
+    const { offer, commit, plan, stop, clock, hasEnded, view, calls } = await waiting(t)
+    const planned = plan()
+    const offered = offer(planned)
+    assert.ok(offered)
+    stop.abort()
+    await clock.advance(1)
+    assert.equal(hasEnded(), false)
+
+    await offered.taken(await commit(planned, offered))
+    await clock.settle()
+
+    assert.deepEqual([hasEnded(), calls.length], [true, 0])
+    assert.equal((await view(planned[0]?.id ?? '')).status, 'queued')
+  })
+
+  it('to a worker that was declared dead makes it register anew', async (t) => {
+    const { offer, heartbeat, clock } = await waiting(t)
+    const before = heartbeat.id()
+    const offered = offer()
+    assert.ok(offered)
+
+    await offered.taken({ fenced: true })
+    await clock.settle()
+
+    assert.notEqual(heartbeat.id(), before)
   })
 })

@@ -1,9 +1,10 @@
 import type { Account, Pace } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
 import type { Clock, Logger, Random } from '../model/ports.ts'
+import type { Handover, Offer } from '../runtime/handover.ts'
 import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
-import type { Claim, Completion, DueLane, Store } from '../store/store.ts'
+import type { Claim, Completion, DueLane, NewNotification, Store } from '../store/store.ts'
 import type { AccountBook } from './account-book.ts'
 import { type AttemptDeps, attempt, type Landed } from './attempt.ts'
 import type { Completer } from './completer.ts'
@@ -12,7 +13,7 @@ import { type CallTimes, createDeadline } from './deadline.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { LaneGuard } from './lane-guard.ts'
 import { report } from './report.ts'
-import { type Candidate, createInFlight, shareSlots } from './rotation.ts'
+import { createInFlight, shareSlots } from './rotation.ts'
 
 /**
  * The dispatch loop: which lanes have work ─▶ how much may each take ─▶ claim ─▶ one attempt each ─▶ results in batches.
@@ -48,10 +49,19 @@ export interface DispatchSettings extends CallTimes {
 }
 
 const MOST_LANES = 1_000
+/** More than this is planned in bulk, and planning then does not wait for the disk. */
+const MOST_HANDED_OVER = 32
 
 export interface Dispatcher {
   run(stop: AbortSignal, abortCalls: AbortSignal): Promise<void>
   inFlight(): number
+  /** For the planner of the same process. */
+  handover: Handover
+}
+
+interface Signals {
+  stop: AbortSignal
+  abortCalls: AbortSignal
 }
 
 export function createDispatcher(deps: DispatcherDeps): Dispatcher {
@@ -69,25 +79,34 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   let discoveredAt = Number.NEGATIVE_INFINITY
   /** There was work and no room for it: the next freed slot rings the bell. */
   let starved = false
+  /** How to begin and end calls while the loop runs, and waits: a round and a handover never share out the same slots. */
+  let idle: Signals | null = null
+  let handedOver: Promise<void> | null = null
 
   async function run(stop: AbortSignal, abortCalls: AbortSignal): Promise<void> {
+    const signals = { stop, abortCalls }
     while (!stop.aborted) {
       let claimed = 0
       try {
-        claimed = await round(stop, abortCalls)
+        claimed = await round(signals)
       } catch (error) {
         lanes.clear()
         logger.warn({ error: String(error) }, 'claiming failed; trying again')
       }
       if (claimed > 0) poll.found()
-      else await hub.dispatch.wait(idleMs(), stop)
+      else {
+        idle = signals
+        await hub.dispatch.wait(idleMs(), stop)
+        idle = null
+        await handedOver
+      }
     }
     while (running.size > 0) await Promise.all(running)
   }
 
   /** One claim round over all lanes with work. Answers how many rows it started. */
-  async function round(stop: AbortSignal, abortCalls: AbortSignal): Promise<number> {
-    starved = completer.backlog() >= 2 * settings.slotsPerChannel
+  async function round(signals: Signals): Promise<number> {
+    starved = isBehind()
     if (starved || !heartbeat.mayStart()) return 0
     await discover()
     const asks = await ask()
@@ -112,10 +131,76 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       notBefore.delete(laneId)
       void giveBack(account, unused, pace)
     }
-    if (answer.claims.length === 0) return 0
-    if (!stop.aborted) return start(answer.claims, asks, abortCalls)
-    await giveBackUnsent(answer.claims)
+    return begin(answer.claims, asks, signals)
+  }
+
+  /** Results wait to be written, more than there are slots. */
+  function isBehind(): boolean {
+    return completer.backlog() >= 2 * settings.slotsPerChannel
+  }
+
+  /** Answers how many calls were started. */
+  async function begin(claims: readonly Claim[], asks: readonly Ask[], { stop, abortCalls }: Signals): Promise<number> {
+    if (claims.length === 0) return 0
+    if (!stop.aborted) return start(claims, asks, abortCalls)
+    await giveBackUnsent(claims)
     return 0
+  }
+
+  /**
+   * Only while the loop waits, and only to accounts of which nothing has to be asked: one that is paced, held or broken is
+   * for the next round. The claim itself looks at hold and breaker, and takes the oldest rows first, as always.
+   */
+  function offer(planned: readonly NewNotification[]): Offer | null {
+    const signals = idle
+    if (!signals || handedOver || planned.length > MOST_HANDED_OVER || isBehind() || !heartbeat.mayStart()) return null
+    const wanted = new Map<string, { laneId: string; channel: Channel; count: number }>()
+    for (const { accountId: laneId, channel, parked } of planned) {
+      if (laneId === null || parked !== null || !isSimple(laneId)) continue
+      wanted.set(laneId, { laneId, channel, count: (wanted.get(laneId)?.count ?? 0) + 1 })
+    }
+    const shares = sharesOf([...wanted.values()])
+    const asked = [...wanted.values()]
+      .map(({ laneId, count }) => ({ laneId, limit: Math.min(count, shares.get(laneId) ?? 0) }))
+      .filter(({ limit }) => limit > 0)
+    const turn = asked.length > 0 ? custody.turn() : null
+    if (!turn) return null
+    const { promise, resolve: over } = Promise.withResolvers<void>()
+    handedOver = promise.then(() => {
+      handedOver = null
+    })
+    return {
+      request: { workerId: heartbeat.id(), lanes: asked },
+      async taken(answer) {
+        turn.received(answer.fenced ? [] : answer.claims)
+        for (const { laneId } of asked) servedAt.set(laneId, clock.monotonic())
+        // A beat or the next round hears of it too, should registering anew fail now.
+        if (answer.fenced) await heartbeat.fenced().catch(() => {})
+        else await begin(answer.claims, [], signals)
+        over()
+      },
+      lost() {
+        turn.lost()
+        over()
+      },
+    }
+  }
+
+  /** Fair shares of the free slots. */
+  function sharesOf(some: readonly { laneId: string; channel: Channel }[]): Map<string, number> {
+    const candidates = some.map(({ laneId, channel }) => ({
+      laneId,
+      channel,
+      inFlight: inFlight.ofLane(laneId),
+      servedAt: servedAt.get(laneId) ?? Number.NEGATIVE_INFINITY,
+    }))
+    return shareSlots(candidates, settings.slotsPerChannel, inFlight.byChannel(), settings.claimRows)
+  }
+
+  function isSimple(laneId: string): boolean {
+    const account = accounts.fresh(laneId)
+    const isOurs = account !== null && (settings.channels?.includes(account.channel) ?? true)
+    return isOurs && account.status === 'active' && account.pace === null && !guard.isOpen(laneId)
   }
 
   async function discover(): Promise<void> {
@@ -150,13 +235,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       const account = known.get(lane.laneId)
       if (account?.status !== 'paused' || (await canMove(account))) ready.push(lane)
     }
-    const candidates: Candidate[] = ready.map(({ laneId, channel }) => ({
-      laneId,
-      channel,
-      inFlight: inFlight.ofLane(laneId),
-      servedAt: servedAt.get(laneId) ?? Number.NEGATIVE_INFINITY,
-    }))
-    const shares = shareSlots(candidates, settings.slotsPerChannel, inFlight.byChannel(), settings.claimRows)
+    const shares = sharesOf(ready)
     const asks: Ask[] = []
     for (const { laneId, breaker } of ready) {
       const account = known.get(laneId) ?? null
@@ -309,5 +388,5 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     return ms
   }
 
-  return { run, inFlight: () => inFlight.total() }
+  return { run, inFlight: () => inFlight.total(), handover: { offer } }
 }

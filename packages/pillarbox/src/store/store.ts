@@ -97,6 +97,11 @@ export interface Planning<Row, Plan> {
   prepare(rows: readonly Row[]): Promise<void> | void
   /** Synchronous; must not throw. */
   plan(row: Row): Plan
+  /**
+   * Asked once everything is planned and before it is committed: what the same transaction should claim, so that what it
+   * writes need not be looked for. Null: nothing.
+   */
+  claim?(planned: readonly NewNotification[]): ClaimRequest | null
 }
 
 export interface DueSchedule {
@@ -162,6 +167,8 @@ export interface Planned {
   inserted: number
   /** Accounts that now have due work, for the in-process nudge. */
   lanes: string[]
+  /** What `claim` asked for; null where it asked for nothing. */
+  claimed: ClaimAnswer | null
 }
 
 export interface StoredSchedule {
@@ -431,7 +438,7 @@ export interface DispatchStore {
    * worker. Two workers never get the same row. A lane on hold or with an open breaker gives nothing, unless `probe`.
    * `fenced` when this worker has been declared dead: it then claims nothing and must register anew.
    */
-  claim(workerId: string, lanes: readonly { laneId: string; limit: number; probe?: boolean }[]): Promise<ClaimAnswer>
+  claim(workerId: string, lanes: readonly LaneClaim[]): Promise<ClaimAnswer>
   /**
    * Writes results: dispatch row, attempt, settled row, fallback notification and audit in one transaction. A result
    * whose token is no longer the row's changes nothing, is kept as a late attempt, and is named in `fenced`. Repeating
@@ -455,6 +462,18 @@ export interface DueLane {
   laneId: string
   channel: Channel
   breaker: BreakerState
+}
+
+/** How much of a lane to claim; `probe`: though it is on hold or its breaker open. */
+export interface LaneClaim {
+  laneId: string
+  limit: number
+  probe?: boolean
+}
+
+export interface ClaimRequest {
+  workerId: string
+  lanes: readonly LaneClaim[]
 }
 
 export type ClaimAnswer = { fenced: false; claims: Claim[] } | { fenced: true }

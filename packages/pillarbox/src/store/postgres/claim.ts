@@ -1,9 +1,9 @@
 import type { Channel } from '../../model/channel.ts'
 import type { Address } from '../../model/recipient.ts'
-import type { Claim, ClaimAnswer, Content, NotificationPolicy, SealedContent } from '../store.ts'
+import type { Claim, ClaimAnswer, ClaimRequest, Content, NotificationPolicy, SealedContent } from '../store.ts'
 import { plainArray } from './arrays.ts'
 import type { LowWater } from './low-water.ts'
-import type { Run } from './session.ts'
+import type { Query, Run } from './session.ts'
 
 /** What `claimsOf` reads of the dispatch row `d` and the ledger row `n`, behind the time. */
 export const CLAIM_COLUMNS = `
@@ -117,13 +117,13 @@ const CLAIM = `
   select extract(epoch from min(visible_at))::float8 * 1000, null, null, lane_id, ${NO_MORE} from due group by lane_id`
 
 /** Claims due rows of each lane; see the contract. */
-export async function claim(
-  run: Run,
-  lowWater: LowWater,
-  workerId: string,
-  lanes: readonly { laneId: string; limit: number; probe?: boolean }[],
-): Promise<ClaimAnswer> {
-  const rows = await run<ClaimRow>({
+export async function claim(run: Run, lowWater: LowWater, request: ClaimRequest): Promise<ClaimAnswer> {
+  return claimAnswer(lowWater, await run<ClaimRow>(claimQuery(lowWater, request)))
+}
+
+/** Answered by rows for `claimAnswer`. */
+export function claimQuery(lowWater: LowWater, { workerId, lanes }: ClaimRequest): Query {
+  return {
     name: 'claim',
     text: CLAIM,
     values: [
@@ -134,7 +134,10 @@ export async function claim(
       plainArray(lanes.map((lane) => lowWater.since(lane.laneId))),
     ],
     rowMode: 'array',
-  })
+  }
+}
+
+export function claimAnswer(lowWater: LowWater, rows: ClaimRow[]): ClaimAnswer {
   if (rows.length === 0) return { fenced: true }
   while (isMark(rows.at(-1))) {
     const [oldestMs, , , laneId] = rows.pop() as ClaimRow

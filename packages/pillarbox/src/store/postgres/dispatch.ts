@@ -1,11 +1,10 @@
 import type { Channel } from '../../model/channel.ts'
-import type { Clock } from '../../model/ports.ts'
 import { IS_RETRYING } from '../shared/notification-view.ts'
 import type { BreakerState, DispatchStore, DueLane } from '../store.ts'
 import { plainArray, storable } from './arrays.ts'
 import { claim, orphans, release } from './claim.ts'
 import { complete } from './complete.ts'
-import { createLowWater, type LowWater } from './low-water.ts'
+import type { LowWater } from './low-water.ts'
 import type { Run, Session } from './session.ts'
 
 /** Which connection does what; see `open.ts`. */
@@ -16,11 +15,10 @@ export interface DispatchSessions {
   admin: Session
 }
 
-export function openDispatch({ claims, completions, admin }: DispatchSessions, clock: Clock): DispatchStore {
-  const lowWater = createLowWater(clock)
+export function openDispatch({ claims, completions, admin }: DispatchSessions, lowWater: LowWater): DispatchStore {
   return {
     dueLanes: (channels, limit) => dueLanes(claims.run, lowWater, channels, limit),
-    claim: (workerId, lanes) => claim(claims.run, lowWater, workerId, lanes),
+    claim: (workerId, lanes) => claim(claims.run, lowWater, { workerId, lanes }),
     complete: (workerId, given) => complete(completions, workerId, given),
     release: (workerId, given) => release(completions.run, workerId, given),
     // In turn with the claims, so that none of them is still on its way when this looks.

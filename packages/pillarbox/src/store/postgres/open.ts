@@ -21,6 +21,7 @@ import { openDispatch } from './dispatch.ts'
 import { openEventInsert } from './events.ts'
 import { openInboxPut } from './inbox.ts'
 import { openLanes } from './lanes.ts'
+import { createLowWater } from './low-water.ts'
 import { migrate, schemaVersions } from './migrate.ts'
 import { openNotificationInsert } from './notifications.ts'
 import { openPlan } from './plan.ts'
@@ -99,6 +100,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const beat = session('beat')
   const beats = openSession({ ...beat, statementTimeoutMs: Math.min(BEAT_TIMEOUT_MS, beat.statementTimeoutMs) })
   const wake = openWake(session('wake'))
+  const lowWater = createLowWater(options.clock)
   const scripts = scriptRunner(admin)
   const planningScripts = scriptRunner(people, { prepares: true })
   const now = async (): Promise<number> => {
@@ -119,9 +121,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     schema: () => schemaVersions(admin),
     now,
     events: { ...sharedEvents(scripts), ...openEventInsert(intake) },
-    plan: { ...sharedPlan(scripts), ...openPlan(planning, wake) },
+    plan: { ...sharedPlan(scripts), ...openPlan(planning, wake, lowWater) },
     notifications: { ...sharedNotifications(scripts), ...openNotificationInsert(intake) },
-    dispatch: openDispatch({ claims, completions, admin }, options.clock),
+    dispatch: openDispatch({ claims, completions, admin }, lowWater),
     receipts: sharedReceipts(scripts, receiptParts(applying)),
     suppressions: sharedSuppressions(scripts, { dispatching: scriptRunner(claims) }),
     inbox: { ...sharedInbox(scripts), ...openInboxPut(inbox) },

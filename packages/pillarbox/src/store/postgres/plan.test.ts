@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { createManualClock } from '../../../../../test/support/manual-clock.ts'
+import { createLowWater } from './low-water.ts'
 import { openPlan } from './plan.ts'
 import type { Decide, Query, Session } from './session.ts'
 
@@ -32,7 +34,7 @@ function setup({ probes, takes, payload = '{}' }: { probes: number[]; takes: num
     isHinted = false
     return was
   }
-  const { events } = openPlan(session, { wasHinted })
+  const { events } = openPlan(session, { wasHinted }, createLowWater(createManualClock()))
   return {
     asked,
     events,
@@ -51,7 +53,7 @@ describe('planning', () => {
   it('costs one statement while nothing is due', async () => {
     const { plan, asked } = setup({ probes: [0, 0], takes: [] })
 
-    assert.deepEqual(await plan('failed'), { taken: 0, decided: 0, inserted: 0, lanes: [] })
+    assert.deepEqual(await plan('failed'), { taken: 0, decided: 0, inserted: 0, lanes: [], claimed: null })
     await plan('failed')
 
     assert.deepEqual(asked, ['probe_events', 'probe_events'])
@@ -137,7 +139,7 @@ describe('planning', () => {
   it('writes nothing where every row waits', async () => {
     const { plan, asked } = setup({ probes: [1], takes: [2] })
 
-    assert.deepEqual(await plan('later'), { taken: 2, decided: 0, inserted: 0, lanes: [] })
+    assert.deepEqual(await plan('later'), { taken: 2, decided: 0, inserted: 0, lanes: [], claimed: null })
 
     assert.deepEqual(asked, ['probe_events', 'take_events', 'nothing'])
   })

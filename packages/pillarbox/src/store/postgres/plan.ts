@@ -5,9 +5,11 @@ import { EVENT_COLUMNS, eventOf, SCHEDULE_COLUMNS, scheduleOf } from '../shared/
 import { TAKE_BYTES } from '../shared/plan.ts'
 import type { Row } from '../shared/script.ts'
 import { holdsSealed } from '../shared/scrub.ts'
-import type { DueSchedule, EventPlan, Planned, Planning, PlanStore, SchedulePlan } from '../store.ts'
+import type { ClaimRequest, DueSchedule, EventPlan, Planned, Planning, PlanStore, SchedulePlan } from '../store.ts'
 import { jsonArray, plainArray, textArray } from './arrays.ts'
 import { awaitOthers, cancel } from './cancel.ts'
+import { type ClaimRow, claimAnswer, claimQuery } from './claim.ts'
+import type { LowWater } from './low-water.ts'
 import { NOTIFICATION_VALUES, notificationValues, WRITE_NOTIFICATIONS } from './notifications.ts'
 import type { Query, Session } from './session.ts'
 import type { PostgresWake } from './wake.ts'
@@ -16,9 +18,10 @@ import type { PostgresWake } from './wake.ts'
 export function openPlan(
   session: Session,
   { wasHinted }: Pick<PostgresWake, 'wasHinted'>,
+  lowWater: LowWater,
 ): Pick<PlanStore, 'events' | 'schedules'> {
-  const events = batches(session, { name: 'probe_events', text: PROBE_EVENTS }, () => wasHinted('events'))
-  const schedules = batches(session, { name: 'probe_schedules', text: PROBE_SCHEDULES }, () => false)
+  const events = batches(session, lowWater, { name: 'probe_events', text: PROBE_EVENTS }, () => wasHinted('events'))
+  const schedules = batches(session, lowWater, { name: 'probe_schedules', text: PROBE_SCHEDULES }, () => false)
   return {
     events: (limit, planning) =>
       events({ name: 'take_events', text: TAKE_EVENTS, values: [limit] }, limit, (rows) => planEvents(rows, planning)),
@@ -29,48 +32,62 @@ export function openPlan(
   }
 }
 
-/** What a batch comes to: how many rows were decided, and the statements that write it. */
+/** What a batch comes to: how many rows were decided, the statements that write it, and what is claimed of it. */
 interface Batch {
   decided: number
   writes: Query[]
+  claim: ClaimRequest | null
 }
 
-const NOTHING: Planned = { taken: 0, decided: 0, inserted: 0, lanes: [] }
+const NOTHING: Planned = { taken: 0, decided: 0, inserted: 0, lanes: [], claimed: null }
+
+/** What must be on the disk before anybody acts on it. */
+const WAIT_FOR_DISK: Query = { name: 'wait_for_disk', text: 'set local synchronous_commit = on' }
 
 /**
  * After a full batch there is probably more, and after a hint something. Otherwise one cheap statement asks first, so
  * that looking for work where there is none costs no transaction.
  */
-function batches(session: Session, probe: Query, wasHinted: () => boolean) {
+function batches(session: Session, lowWater: LowWater, probe: Query, wasHinted: () => boolean) {
   let isMoreLikely = false
   return async (take: Query, limit: number, decide: (rows: Row[]) => Batch | Promise<Batch>): Promise<Planned> => {
     const isLikely = wasHinted() || isMoreLikely
     isMoreLikely = false
     if (!isLikely && (await session.run(probe)).length === 0) return NOTHING
     let [taken, decided] = [0, 0]
+    let claim: ClaimRequest | null = null
     const writesOf = (batch: Batch): Query[] => {
       decided = batch.decided
-      return decided > 0 ? batch.writes : []
+      claim = batch.claim
+      if (decided === 0) return []
+      return claim ? [WAIT_FOR_DISK, ...batch.writes, claimQuery(lowWater, claim)] : batch.writes
     }
-    const written = await session.exchange<Row, Written>(take, (rows) => {
+    const answers = await session.exchange<Row>(take, (rows) => {
       taken = rows.length
       if (taken === 0) return []
       const batch = decide(rows)
       return batch instanceof Promise ? batch.then(writesOf) : writesOf(batch)
     })
     isMoreLikely = taken === limit
-    return { taken, decided, ...summed(written) }
+    const claimed = claim && decided > 0 ? claimAnswer(lowWater, answers.pop() as ClaimRow[]) : null
+    return { taken, decided, ...summed(answers.flat() as Written[]), claimed }
   }
 }
 
 /** What comes of rows once all is read that their plans need. */
-function prepared<T, Plan>(
-  planning: Planning<T, Plan>,
+function prepared<T, P extends EventPlan | SchedulePlan>(
+  planning: Planning<T, P>,
   rows: readonly T[],
-  decide: () => Batch,
+  decide: () => { plans: readonly P[]; writes: Query[] },
 ): Batch | Promise<Batch> {
   const reading = planning.prepare(rows)
-  return reading instanceof Promise ? reading.then(decide) : decide()
+  const decided = (): Batch => {
+    const { plans, writes } = decide()
+    const notifications = plans.flatMap((plan) => ('notifications' in plan ? plan.notifications : []))
+    const claim = notifications.length > 0 ? (planning.claim?.(notifications) ?? null) : null
+    return { decided: plans.length, writes, claim }
+  }
+  return reading instanceof Promise ? reading.then(decided) : decided()
 }
 
 /** One row per lane, and one for notifications without. */
@@ -140,7 +157,7 @@ function planEvents(rows: readonly Row[], planning: Planning<StoredEvent, EventP
       const plan = planning.plan(each.event)
       return plan.kind === 'later' ? [] : [{ ...each, plan }]
     })
-    return { decided: decided.length, writes: eventWrites(decided, events) }
+    return { plans: decided.map(({ plan }) => plan), writes: eventWrites(decided, events) }
   })
 }
 
@@ -149,10 +166,7 @@ function eventWrites(decided: readonly PlannedEvent[], taken: readonly StoredEve
   const pieces = piecesOf(decided)
   const endings = pieces.flatMap((piece) => piece.endings)
   // What was cancelled must stay so: nobody may see it cancelled and then, after a crash, sent. Hence this one waits.
-  const writes: Query[] =
-    endings.length > 0
-      ? [{ name: 'wait_for_disk', text: 'set local synchronous_commit = on' }, awaitOthers(endings, taken)]
-      : []
+  const writes: Query[] = endings.length > 0 ? [WAIT_FOR_DISK, awaitOthers(endings, taken)] : []
   for (const piece of pieces)
     writes.push(...cancel(piece.endings), {
       name: 'write_events',
@@ -284,7 +298,7 @@ function planSchedules(rows: readonly Row[], planning: Planning<DueSchedule, Sch
       return plan.kind === 'later' ? [] : [{ ...each, plan }]
     })
     const write = { name: 'write_schedules', text: WRITE_SCHEDULES, values: scheduleValues(decided) }
-    return { decided: decided.length, writes: [write] }
+    return { plans: decided.map(({ plan }) => plan), writes: [write] }
   })
 }
 

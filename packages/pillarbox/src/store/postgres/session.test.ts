@@ -57,9 +57,9 @@ describe('an exchange', () => {
   it('hands over what it took, commits what is decided and answers its rows', async () => {
     await using to = await setup()
 
-    const written = await to.session.exchange<{ id: number }, { id: number }>(TAKE, (rows) => [insert(rows.length + 1)])
+    const written = await to.session.exchange(TAKE, (rows) => [insert(rows.length + 1)])
 
-    assert.deepEqual(written, [{ id: 3 }])
+    assert.deepEqual(written, [[{ id: 3 }]])
     assert.deepEqual(await to.ids(), [1, 2, 3])
   })
 
@@ -124,7 +124,7 @@ describe('an exchange', () => {
     assert.deepEqual([await to.ids(), await to.inTransaction()], [[1, 2], false])
   })
 
-  it('runs several statements in their order, and answers all their rows', async () => {
+  it('runs several statements in their order, and answers the rows of each', async () => {
     await using to = await setup()
 
     const written = await to.session.exchange(TAKE, () => [
@@ -133,7 +133,7 @@ describe('an exchange', () => {
       insert(3),
     ])
 
-    assert.deepEqual(written, [{ id: 3 }, { id: 3 }])
+    assert.deepEqual(written, [[{ id: 3 }], [], [{ id: 3 }]])
     assert.deepEqual(await to.ids(), [1, 2, 3])
   })
 
@@ -156,7 +156,7 @@ describe('an exchange', () => {
       return [insert(rows.length + 1)]
     })
 
-    assert.deepEqual(written, [{ id: 3 }])
+    assert.deepEqual(written, [[{ id: 3 }]])
   })
 
   it('undoes all and goes on when what deciding waited for fails', async () => {

@@ -34,7 +34,7 @@ export interface Session {
    * `decide` waits for something, which must not be this session. Like `transaction`, it starts over if PostgreSQL
    * rolled it back to end a deadlock.
    */
-  exchange<T, W>(take: Query, decide: Decide<T>): Promise<W[]>
+  exchange<T>(take: Query, decide: Decide<T>): Promise<unknown[][]>
   /** Callers that wait or run. */
   readonly load: number
   close(): Promise<void>
@@ -174,7 +174,7 @@ export function openSession(options: SessionOptions): Session {
    * The further statements go out only once the begin is known to have succeeded: alone, they would commit themselves.
    * A commit behind a statement that failed is a rollback, and no error.
    */
-  const exchangeOn = async <T, W>(on: pg.Client, take: Query, decide: Decide<T>): Promise<W[]> => {
+  const exchangeOn = async <T>(on: pg.Client, take: Query, decide: Decide<T>): Promise<unknown[][]> => {
     let writes: readonly Query[]
     try {
       const [, rows] = await allOf([runOn(on, { text: 'begin' }), runOn<T>(on, take)])
@@ -188,9 +188,9 @@ export function openSession(options: SessionOptions): Session {
       await runOn(on, { text: 'rollback' })
       return []
     }
-    const written = writes.map((write) => runOn<W>(on, write))
-    const answers = await allOf([...written, runOn<W>(on, { text: 'commit' })])
-    return answers.flat()
+    const written = writes.map((write) => runOn<unknown>(on, write))
+    await allOf([...written, runOn(on, { text: 'commit' })])
+    return Promise.all(written)
   }
 
   const againIfRolledBack = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -209,8 +209,8 @@ export function openSession(options: SessionOptions): Session {
     },
     run: <R>(query: Query) => exclusively(() => againIfRolledBack(async () => runOn<R>(await connected(), query))),
     transaction: (body) => exclusively(() => againIfRolledBack(async () => transactionOn(await connected(), body))),
-    exchange: <T, W>(take: Query, decide: Decide<T>) =>
-      exclusively(() => againIfRolledBack(async () => exchangeOn<T, W>(await connected(), take, decide))),
+    exchange: <T>(take: Query, decide: Decide<T>) =>
+      exclusively(() => againIfRolledBack(async () => exchangeOn<T>(await connected(), take, decide))),
     close: async () => {
       closing.abort()
       await turn

@@ -9,6 +9,7 @@ import type {
   BreakerState,
   Claim,
   ClaimAnswer,
+  ClaimRequest,
   Completion,
   Content,
   DispatchStore,
@@ -25,7 +26,7 @@ import { untilFree } from './until-free.ts'
 export function sqliteDispatch({ connection, reader, writer, clock }: Connections): DispatchStore {
   return {
     dueLanes: (channels, limit) => untilFree(clock, () => dueLanes(reader, clock.now(), channels, limit)),
-    claim: (workerId, lanes) => writer.write((now) => claim(connection, now, workerId, lanes)),
+    claim: (workerId, lanes) => writer.write((now) => claim(connection, now, { workerId, lanes })),
     complete: (workerId, completions) => writer.write((now) => complete(connection, now, workerId, completions)),
     release: (workerId, claims) =>
       writer.write(() => {
@@ -109,12 +110,7 @@ type ClaimRow = [
   policy: string | null,
 ]
 
-function claim(
-  connection: Connection,
-  now: number,
-  workerId: string,
-  lanes: readonly { laneId: string; limit: number; probe?: boolean }[],
-): ClaimAnswer {
+export function claim(connection: Connection, now: number, { workerId, lanes }: ClaimRequest): ClaimAnswer {
   if (!isRegistered(connection, workerId)) return { fenced: true }
   const claims: Claim[] = []
   const due = connection.prepareArrays(DUE)

@@ -10,6 +10,7 @@ import type { DueSchedule, EventPlan, NewNotification, Planned, Planning, PlanSt
 import { insertAudit } from './audit.ts'
 import { cancel } from './cancel.ts'
 import type { Connection } from './connection.ts'
+import { claim } from './dispatch.ts'
 import { insertNotification } from './notifications.ts'
 import type { Connections } from './scripts.ts'
 import type { Writer } from './writer.ts'
@@ -82,6 +83,7 @@ interface Source<Due, Plan> {
 }
 
 interface Tally {
+  planned: NewNotification[]
   inserted: number
   lanes: Set<string>
 }
@@ -102,11 +104,13 @@ async function planBatch<Due, Plan>(
   source: Source<Due, Plan>,
 ): Promise<Planned> {
   const decideAll = (now: number, taken: readonly Taken<Due>[]): Omit<Planned, 'taken'> => {
-    const tally: Tally = { inserted: 0, lanes: new Set() }
+    const tally: Tally = { planned: [], inserted: 0, lanes: new Set() }
     const deciding = { connection: source.connection, now, tally }
     let decided = 0
     for (const each of taken) if (source.decide(deciding, each, planning.plan(each.due))) decided += 1
-    return { decided, inserted: tally.inserted, lanes: [...tally.lanes] }
+    const request = tally.planned.length > 0 ? (planning.claim?.(tally.planned) ?? null) : null
+    const claimed = request && claim(source.connection, now, request)
+    return { decided, inserted: tally.inserted, lanes: [...tally.lanes], claimed }
   }
   const first = await writer.write((now) => {
     const taken = source.take(now)
@@ -194,6 +198,7 @@ function decideSchedule(deciding: Deciding, { due }: Taken<DueSchedule>, plan: S
 }
 
 function insertPlanned({ connection, now, tally }: Deciding, notifications: readonly NewNotification[]): void {
+  tally.planned.push(...notifications)
   for (const notification of notifications) {
     const { duplicate, lane } = insertNotification(connection, notification, now)
     if (!duplicate) tally.inserted += 1
