@@ -76,6 +76,7 @@ describe('eventRow', () => {
     for (const dueAt of [...times, new Date(Number.NaN), new Date(-1), new Date(8.64e15), '2026-03-15T24:30:00Z']) {
       assert.deepEqual(pathsOf({ dueAt }), ['/dueAt'], String(dueAt))
     }
+    assert.deepEqual(pathsOf({ dueAt: '9999-12-31T23:59:59Z' }), ['/dueAt'])
   })
 
   it('lists every problem with its path', () => {
@@ -118,6 +119,31 @@ describe('eventRow', () => {
         '/tenantId',
         '/type',
       ],
+    )
+  })
+
+  it('names the place in the message as the host would write it', () => {
+    const message = (make: () => unknown): string => {
+      try {
+        make()
+      } catch (error) {
+        return (error as Error).message
+      }
+      return ''
+    }
+    const payload = { items: [{}, {}, { price: Number.NaN }], 'a b': { '~/': 1n } }
+
+    const one = message(() => eventRow(event({ payload, type: '' }), newId))
+    const many = message(() => eventRows([event(), event({ payload })], newId))
+
+    assert.match(
+      one,
+      /^Invalid event: type must be .*; payload\.items\[2\]\.price is NaN, .*; payload\["a b"\]\["~\/"\] is a bigint/,
+    )
+    assert.match(many, /^Invalid event: \[1\]\.payload\.items\[2\]\.price is NaN/)
+    assert.match(
+      message(() => eventRow(5, newId)),
+      /^Invalid event: it must be an event, not a number$/,
     )
   })
 
@@ -222,6 +248,33 @@ describe('a payload', () => {
     assert.equal(payloadProblem({ list: withHole }).path, '/payload/list/0')
   })
 
+  it('is refused where it holds what JSON has no place for: symbol keys, and properties of a list', () => {
+    const secret = Symbol('secret')
+    const found: [object, string, RegExp][] = [
+      [{ [secret]: 1 }, '/payload', /has the key Symbol\(secret\), which JSON would drop/],
+      [{ guest: { rows: [{ [secret]: 1 }] } }, '/payload/guest/rows/0', /Symbol\(secret\)/],
+      [{ list: Object.assign([1], { [secret]: 1 }) }, '/payload/list', /Symbol\(secret\)/],
+      [
+        { list: Object.assign([1, 2], { total: 3 }) },
+        '/payload/list',
+        /has "total" beside its items, which JSON would/,
+      ],
+      [{ match: /a/.exec('a') }, '/payload/match', /has "groups" beside its items/],
+    ]
+    for (const [payload, path, message] of found) {
+      const problem = payloadProblem(payload)
+      assert.equal(problem.path, path)
+      assert.match(problem.message, message)
+    }
+  })
+
+  it('may have hidden properties, which are nobody’s data', () => {
+    const hidden = { value: 1, enumerable: false }
+    const payload = Object.defineProperties({ a: [1] }, { [Symbol('x')]: hidden, y: hidden })
+
+    assert.equal(eventRow(event({ payload }), newId).payload, '{"a":[1]}')
+  })
+
   it('is refused where a key is one that readers or databases trip over', () => {
     assert.deepEqual(payloadProblem(JSON.parse('{"a":{"__proto__":1}}')).path, '/payload/a/__proto__')
     assert.match(payloadProblem({ 'a\0': 1 }).message, /NUL/)
@@ -252,12 +305,15 @@ describe('a payload', () => {
     assert.match(payloadProblem({ inner: deepest }).message, /deeper than 32/)
   })
 
-  it('may be 256 KiB as JSON in UTF-8, and no larger', () => {
+  it('may be 1 MiB as JSON in UTF-8, and no larger', () => {
     const room = MAX_JSON_BYTES - '{"text":""}'.length
 
     assert.equal(eventRow(event({ payload: { text: 'x'.repeat(room) } }), newId).payload.length, MAX_JSON_BYTES)
-    assert.match(payloadProblem({ text: 'x'.repeat(room + 1) }).message, /larger than 256 KiB/)
-    assert.match(payloadProblem({ text: 'é'.repeat(room / 2 + 1) }).message, /larger than 256 KiB/)
+    assert.equal(
+      payloadProblem({ text: 'x'.repeat(room + 1) }).message,
+      'must not be larger than 1 MiB (1048576 bytes) as JSON, and has 1048577 bytes',
+    )
+    assert.match(payloadProblem({ text: 'é'.repeat(room / 2 + 1) }).message, /larger than 1 MiB .* has 1048577 bytes$/)
   })
 
   it('is refused soon when it holds itself, or the same part over and over', () => {
@@ -267,7 +323,7 @@ describe('a payload', () => {
     for (let level = 0; level < 30; level += 1) laughs = { a: laughs, b: laughs }
 
     assert.equal(payloadProblem(cycle).path, '/payload/self/0')
-    assert.match(payloadProblem(laughs).message, /larger than 256 KiB/)
+    assert.match(payloadProblem(laughs).message, /larger than 1 MiB/)
   })
 
   it('is read once, so that what was checked is what is written', () => {

@@ -2,6 +2,7 @@ import { CHANNELS, type Channel, type EntityRef, type Recipient } from './event.
 import {
   describe,
   isPlainObject,
+  jsonCopy,
   jsonObjectText,
   type Problem,
   pointer,
@@ -16,9 +17,20 @@ export class InvalidEventError extends Error {
   readonly problems: readonly Problem[]
 
   constructor(problems: readonly Problem[]) {
-    super(`Invalid event: ${problems.map(({ path, message }) => `${path || 'it'} ${message}`).join('; ')}`)
+    super(`Invalid event: ${problems.map(({ path, message }) => `${placeOf(path)} ${message}`).join('; ')}`)
     this.problems = problems
   }
+}
+
+/** `payload.items[2].price`: a JSON pointer as the host would write it. */
+function placeOf(path: string): string {
+  const steps = path.split('/').slice(1)
+  const place = steps.map((step) => {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (/^\d+$/.test(key)) return `[${key}]`
+    return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
+  })
+  return place.join('').replace(/^\./, '') || 'it'
 }
 
 /** An event in the form of its row: times in ms since 1970, JSON as text. */
@@ -37,6 +49,21 @@ export interface EventRow {
   channels: string | null
   conversation: string | null
   schemaVersion: number
+}
+
+/**
+ * Events as they are sent to a server, which judges them one by one. Throws `InvalidEventError` where a payload holds
+ * what JSON would change or drop without a word: the server could not know.
+ */
+export function sendableEvents<Event extends { payload: object }>(events: readonly Event[], isList: boolean): Event[] {
+  const problems: Problem[] = []
+  const report = collector(problems)
+  const copies = events.map((event, index) => {
+    if (!isGiven(event.payload)) return event
+    return { ...event, payload: jsonCopy(event.payload, `${isList ? `/${index}` : ''}/payload`, report) }
+  })
+  if (problems.length > 0) throw new InvalidEventError(problems)
+  return copies
 }
 
 /** The row of one event; throws `InvalidEventError`. */
@@ -190,7 +217,8 @@ function readVersion(value: unknown, path: string, report: Report): number {
 }
 
 const ISO_INSTANT = /^\d{4}-\d{2}-(\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|([+-])(\d{2}):(\d{2}))$/
-const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+/** Of the years that every store keeps. */
+const LATEST_MS = Date.UTC(9998, 11, 31, 23, 59, 59, 999)
 
 function readInstant(value: unknown, path: string, report: Report): number {
   const ms = value instanceof Date ? value.getTime() : typeof value === 'string' ? parseIso(value) : Number.NaN
@@ -199,7 +227,7 @@ function readInstant(value: unknown, path: string, report: Report): number {
     path,
     Number.isNaN(ms)
       ? 'must be a valid Date, or ISO 8601 text with a zone such as "2026-03-15T09:00:00Z"'
-      : 'must lie between the years 1970 and 9999',
+      : 'must lie in the years 1970 to 9998',
   )
   return 0
 }

@@ -6,7 +6,7 @@ export interface Problem {
 
 export type Report = (path: string, message: string) => void
 
-export const MAX_JSON_BYTES = 256 * 1024
+export const MAX_JSON_BYTES = 1024 * 1024
 export const MAX_JSON_DEPTH = 32
 
 /**
@@ -19,21 +19,39 @@ export function jsonObjectText(value: unknown, path: string, report: Report): st
     report(path, `must be a plain object, not ${describe(value)}`)
     return null
   }
-  const walk: Walk = { nodesLeft: MAX_JSON_BYTES, isSound: true, ancestors: [], path, keys: [], report }
+  const walk = newWalk({ bytes: MAX_JSON_BYTES, depth: MAX_JSON_DEPTH }, path, report)
   const copy = copyOf(value, walk)
-  if (walk.nodesLeft < 0) refuse(walk, TOO_LARGE)
   const text = walk.isSound ? JSON.stringify(copy) : ''
   // One look at the whole instead of one at every string: JSON writes what cannot be stored as one of these escapes.
   if (!walk.isSound || text.includes('\\u0000') || text.includes('\\ud')) checkTexts(copy, walk)
   if (!walk.isSound) return null
-  if (text.length <= MAX_JSON_BYTES / MAX_BYTES_PER_UNIT || byteLength(text) <= MAX_JSON_BYTES) return text
-  report(path, TOO_LARGE)
+  if (text.length <= MAX_JSON_BYTES / MAX_BYTES_PER_UNIT) return text
+  const bytes = byteLength(text)
+  if (bytes <= MAX_JSON_BYTES) return text
+  report(path, tooLarge(MAX_JSON_BYTES, `${bytes} bytes`))
   return null
 }
 
+/**
+ * A copy of what is to be sent to a server, or null with every problem reported: only what JSON would change or drop
+ * without a word. Sizes, levels and texts are left to the server, which refuses one item of a list and not the others.
+ */
+export function jsonCopy(value: unknown, path: string, report: Report): unknown {
+  const walk = newWalk({ bytes: MAX_SENT_BYTES, depth: MAX_SENT_DEPTH }, path, report)
+  const copy = copyOf(value, walk)
+  return walk.isSound ? copy : null
+}
+
+/** More than a server takes, and little enough to be walked. */
+const MAX_SENT_BYTES = 4 * 1024 * 1024
+const MAX_SENT_DEPTH = 1_000
+
 /** Of UTF-8, for a unit of UTF-16. */
 const MAX_BYTES_PER_UNIT = 3
-const TOO_LARGE = `must not be larger than ${MAX_JSON_BYTES / 1024} KiB as JSON`
+
+function tooLarge(maxBytes: number, found: string): string {
+  return `must not be larger than ${maxBytes / 1024 ** 2} MiB (${maxBytes} bytes) as JSON, and has ${found}`
+}
 
 /** What is wrong with `text` as stored text, or null. */
 export function textProblem(text: string): string | null {
@@ -64,6 +82,7 @@ export function pointer(path: string, key: string | number): string {
 }
 
 interface Walk {
+  limits: { bytes: number; depth: number }
   /** Every value takes at least a byte, so this ends the walk over an object that shares its parts many times over. */
   nodesLeft: number
   isSound: boolean
@@ -74,10 +93,14 @@ interface Walk {
   report: Report
 }
 
+function newWalk(limits: Walk['limits'], path: string, report: Report): Walk {
+  return { limits, nodesLeft: limits.bytes, isSound: true, ancestors: [], path, keys: [], report }
+}
+
 /** A copy, so that what was looked at is what is written: a getter is asked once. Texts are looked at later. */
 function copyOf(value: unknown, walk: Walk): unknown {
   walk.nodesLeft -= 1
-  if (walk.nodesLeft < 0) return null
+  if (walk.nodesLeft < 0) return walk.nodesLeft === -1 ? refuseWhole(walk) : null
   switch (typeof value) {
     case 'boolean':
     case 'string':
@@ -105,7 +128,9 @@ function copyOfObject(value: object, walk: Walk): unknown {
     return Number.isNaN(value.getTime()) ? refuse(walk, 'is an invalid Date') : value.toISOString()
   }
   if (walk.ancestors.includes(value)) return refuse(walk, 'refers back to an object that holds it')
-  if (walk.ancestors.length >= MAX_JSON_DEPTH) return refuse(walk, `is nested deeper than ${MAX_JSON_DEPTH} levels`)
+  const { depth } = walk.limits
+  if (walk.ancestors.length >= depth) return refuse(walk, `is nested deeper than ${depth} levels`)
+  refuseSymbols(value, walk)
   walk.ancestors.push(value)
   const copy = isList ? copyOfList(value, walk) : copyOfFields(value, walk)
   walk.ancestors.pop()
@@ -119,7 +144,18 @@ function copyOfList(list: readonly unknown[], walk: Walk): unknown[] {
     copy.push(copyOf(list[index], walk))
     walk.keys.pop()
   }
+  // Indexes come first among the keys.
+  const lastKey = Object.keys(list).at(-1) ?? '0'
+  if (!/^\d+$/.test(lastKey)) refuse(walk, `has "${lastKey}" beside its items, which JSON would drop`)
   return copy
+}
+
+function refuseSymbols(value: object, walk: Walk): void {
+  for (const symbol of Object.getOwnPropertySymbols(value)) {
+    // A hidden one is somebody's tool, and no data.
+    if (!Object.prototype.propertyIsEnumerable.call(value, symbol)) continue
+    refuse(walk, `has the key ${String(symbol)}, which JSON would drop`)
+  }
 }
 
 function copyOfFields(fields: Record<string, unknown>, walk: Walk): Record<string, unknown> {
@@ -162,6 +198,13 @@ function refuse(walk: Walk, message: string): null {
     walk.keys.reduce<string>((path, key) => pointer(path, key), walk.path),
     message,
   )
+  return null
+}
+
+/** The walk ended before it saw everything, so nobody knows how large it is. */
+function refuseWhole(walk: Walk): null {
+  walk.isSound = false
+  walk.report(walk.path, tooLarge(walk.limits.bytes, 'more'))
   return null
 }
 

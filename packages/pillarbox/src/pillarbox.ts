@@ -94,7 +94,7 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
   const clock = systemClock
   const random = systemRandom()
   const ids = createIdSource(clock, random)
-  await ensureDataDir(config.dataDir)
+  ensureDataDir(config.dataDir)
   const ring = await loadKeyring(config, { randomBytes, newId: ids })
   const seal = createSeal(ring)
   const payloadSeal = createPayloadSeal(ring)

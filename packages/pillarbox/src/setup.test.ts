@@ -35,23 +35,26 @@ async function keyed(t: TestContext) {
 }
 
 describe('a start', () => {
-  it('makes a data folder that only its owner may look into', async (t) => {
+  it('makes a data folder that only its owner may look into', (t) => {
     const path = join(folder(t), 'a', 'b')
 
-    await ensureDataDir(path)
+    ensureDataDir(path)
 
     assert.equal(statSync(path).mode & 0o777, 0o700)
   })
 
-  it('says that the data folder cannot be made, and what to do', async (t) => {
+  it('says that the data folder cannot be made, and what to do', (t) => {
     const file = join(folder(t), 'file')
     writeFileSync(file, '')
 
-    await assert.rejects(ensureDataDir(join(file, 'data')), (error: SetupError) => {
-      assert.match(error.message, /The data folder .*file\/data cannot be made/)
-      assert.match(error.advice, /--data-dir/)
-      return true
-    })
+    assert.throws(
+      () => ensureDataDir(join(file, 'data')),
+      (error: SetupError) => {
+        assert.match(error.message, /The data folder .*file\/data cannot be made/)
+        assert.match(error.advice, /expected in PILLARBOX_DATA_DIR or --data-dir: a folder/)
+        return true
+      },
+    )
   })
 
   it('makes database files that only their owner may read', async (t) => {
@@ -98,6 +101,18 @@ describe('a start', () => {
     })
     rmdirSync(join(dataDir, 'master.key'))
     assert.equal((await load()).currentId, keyIdOf(Buffer.alloc(32)))
+  })
+
+  it('says of a data folder that takes no files that another is needed', {
+    skip: process.platform !== 'linux' && 'there is no /proc',
+  }, async () => {
+    const config = { masterKey: null, formerMasterKeys: [], dataDir: '/proc/self' }
+
+    await assert.rejects(loadKeyring(config, { randomBytes: Buffer.alloc, newId: () => 'id' }), {
+      name: 'SetupError',
+      message: /^The master keys in \/proc\/self cannot be used: ENOENT/,
+      advice: /choose another with --data-dir or PILLARBOX_DATA_DIR$/,
+    })
   })
 
   it('refuses another master key than the one the secrets are sealed under', async (t) => {

@@ -1,22 +1,21 @@
-import { mkdir } from 'node:fs/promises'
 import type { Config } from './config/config.ts'
 import { readOtherKeys } from './config/key-files.ts'
 import { loadMasterKey, type MasterKeyDeps } from './config/master-key.ts'
 import { errorText, SetupError } from './model/errors.ts'
-import { ensurePrivateFile } from './runtime/private-file.ts'
+import { ensurePrivateFile, ensurePrivateFolder } from './runtime/private-file.ts'
 import { type KeyState, MASTER_KEY, readKeyState } from './security/key-state.ts'
 import { createKeyring, type Keyring } from './security/keyring.ts'
 import type { Store } from './store/store.ts'
 
 /** What a start looks at before it begins. Each of these says what to change where it finds something wrong. */
 
-export async function ensureDataDir(path: string): Promise<void> {
+export function ensureDataDir(path: string): void {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 })
+    ensurePrivateFolder(path)
   } catch (error) {
     throw new SetupError(
       `The data folder ${path} cannot be made: ${errorText(error)}`,
-      'let this user make it, or choose another with --data-dir or PILLARBOX_DATA_DIR',
+      'expected in PILLARBOX_DATA_DIR or --data-dir: a folder on a disk, there already or one that this user may make',
       error,
     )
   }
@@ -32,11 +31,12 @@ export async function loadKeyring(
     return createKeyring(key, await readOtherKeys(config))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    const isForbidden = code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
+    // A key that is not there is made: ENOENT is the answer of a folder that takes no files, such as one of /proc.
+    const isForbidden = code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || code === 'ENOENT'
     throw new SetupError(
       `The master keys in ${config.dataDir} cannot be used: ${errorText(error)}`,
       isForbidden
-        ? 'let this user write to the data folder, and read the .key files in it'
+        ? 'let this user write to the data folder, and read the .key files in it, or choose another with --data-dir or PILLARBOX_DATA_DIR'
         : 'restore the .key files of the data folder from your backup; another key cannot open what is sealed',
       error,
     )
@@ -59,6 +59,9 @@ function adviceFor(error: unknown, path: string): string {
   const { code, errcode } = error as { code?: string; errcode?: number }
   if (code === 'EISDIR') return 'name a file, not a folder'
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return 'let this user write to it'
+  // The folder is made where it is not there, unless something else is in its place or the file system takes none.
+  if (code === 'ENOENT' || code === 'EEXIST' || code === 'ENOTDIR')
+    return 'its folder cannot be made: choose another with --data-dir or PILLARBOX_DATA_DIR, or for the database alone with --database-url or DATABASE_URL'
   if (errcode === 26) return `${path} is no SQLite database: name another file, or move this one away`
   return error.cause === undefined ? 'run "pillarbox doctor" to see what is wrong' : adviceFor(error.cause, path)
 }

@@ -250,12 +250,33 @@ describe('PillarboxClient', () => {
     const circle: Record<string, unknown> = {}
     circle['itself'] = circle
 
-    for (const value of [Number.NaN, Number.POSITIVE_INFINITY, 1n, circle]) {
-      const event = { type: 'a.b', entity: { type: 'a', id: '1' }, payload: { value } }
-      await assert.rejects(client.publish(event), { name: 'TypeError' })
+    for (const value of [Number.NaN, Number.POSITIVE_INFINITY, 1n, circle])
+      await assert.rejects(client.send({ ...EMAIL, data: { value } }), { name: 'TypeError' })
+    const changed = [() => 1, Symbol('x'), { [Symbol('x')]: 1 }, [undefined], new Date(Number.NaN), new Map([[1, 2]])]
+    for (const value of [Number.NaN, 1n, circle, ...changed]) {
+      const event = { type: 'a.b', entity: { type: 'a', id: '1' }, payload: { rows: [{ value }] } }
+      const refusal = { name: 'InvalidEventError', message: /^Invalid event: payload\.rows\[0\]\.value/ }
+      await assert.rejects(client.publish(event), refusal)
+      const inList = { name: 'InvalidEventError', message: /^Invalid event: \[1\]\.payload\.rows\[0\]\.value/ }
+      await assert.rejects(client.publishMany([{ ...event, payload: {} }, event]), inList)
     }
 
     assert.deepEqual([seen, waits], [[], []])
+  })
+
+  it('leaves to the server what only spoils its own item of a list', async (t) => {
+    const { client, seen } = await setup(t, [{ status: 200, body: { results: [] } }])
+    let deep: object = {}
+    for (let level = 0; level < 100; level += 1) deep = { deep }
+    const payloads = [{ text: 'x'.repeat(300_000) }, { text: 'a\0b' }, deep, { at: new Date(0), none: undefined }]
+
+    await client.publishMany(payloads.map((payload) => ({ type: 'a.b', entity: { type: 'a', id: '1' }, payload })))
+
+    const sent = seen[0]?.body as { payload: unknown }[]
+    assert.deepEqual(
+      sent.map(({ payload }) => payload),
+      [...payloads.slice(0, 3), { at: '1970-01-01T00:00:00.000Z' }],
+    )
   })
 
   it('reads a notification and its status', async (t) => {

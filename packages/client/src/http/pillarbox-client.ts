@@ -1,3 +1,4 @@
+import { sendableEvents } from '../check-event.ts'
 import type { AnyEventTypes, Channel, EntityRef, EventBody, EventTypes } from '../event.ts'
 import { newUuidV7 } from '../uuid-v7.ts'
 import { type Calls, callsOf, isoText, type PageOptions, path, type Query } from './calls.ts'
@@ -61,21 +62,29 @@ export class PillarboxClient {
     this.schedules = schedulesOf(this.#calls)
   }
 
-  /** Hands over one event. A known id is no error: `duplicate` tells, and nothing was written. */
+  /**
+   * Hands over one event. A known id is no error: `duplicate` tells, and nothing was written. A payload that JSON cannot
+   * carry as it is rejects with `InvalidEventError` before anything is sent.
+   */
   async publish<Types extends EventTypes<Types> = AnyEventTypes>(
     event: EventBody<Types>,
     options: CallOptions = {},
   ): Promise<AcceptedEvent> {
-    return await this.#post('/api/events', { ...event, id: event.id ?? this.#newId() }, true, options)
+    const [body] = sendableEvents([{ ...event, id: event.id ?? this.#newId() }], false)
+    return await this.#post('/api/events', body, true, options)
   }
 
-  /** Hands over up to 1,000 events; a bad one spoils no other, and its result says what is wrong. */
+  /**
+   * Hands over up to 1,000 events; a bad one spoils no other, and its result says what is wrong. Nothing is sent where
+   * one has a payload that JSON cannot carry as it is: that rejects with `InvalidEventError`.
+   */
   async publishMany<Types extends EventTypes<Types> = AnyEventTypes>(
     events: readonly EventBody<Types>[],
     options: CallOptions = {},
   ): Promise<BatchResult[]> {
     if (events.length === 0) return []
-    const body = events.map((event) => ({ ...event, id: event.id ?? this.#newId() }))
+    const withIds = events.map((event) => ({ ...event, id: event.id ?? this.#newId() }))
+    const body = sendableEvents(withIds, true)
     const { results } = await this.#post<{ results: BatchResult[] }>('/api/events', body, true, options)
     return results
   }

@@ -162,6 +162,15 @@ it('fails on a data folder behind a link that leads nowhere, or below a file', a
     assert.match(await find('data folder', at(dataDir)), /^fail .* does not exist and cannot be made$/)
 })
 
+it('fails on a data folder or a database below a file system that takes no folders', {
+  skip: process.platform !== 'linux' && 'there is no /proc',
+}, async (t) => {
+  const { find } = setup(t, { PILLARBOX_DATA_DIR: '/proc/pillarbox/data' })
+
+  assert.equal(await find('data folder'), 'fail /proc/pillarbox/data does not exist and cannot be made')
+  assert.equal(await find('database'), 'fail /proc/pillarbox/data/pillarbox.db does not exist and cannot be made')
+})
+
 it('finds a data folder that can be written, and leaves nothing in it', async (t) => {
   const { find, dataDir } = setup(t)
   mkdirSync(dataDir)

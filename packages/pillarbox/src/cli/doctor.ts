@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { access, lstat, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { access, lstat, mkdir, rm, rmdir, stat, statfs, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join, relative, sep } from 'node:path'
 import { SANDBOX_SCHEMA_VERSION } from '../channels/sandbox/vendor.ts'
@@ -80,12 +80,8 @@ async function checkDataDir(dataDir: string): Promise<Finding[]> {
   const subject = 'data folder'
   const existing = await nearestExisting(dataDir)
   if (existing !== dataDir) {
-    const canMake =
-      (await stat(existing)).isDirectory() &&
-      !(await isLinkToNowhere(join(existing, relative(existing, dataDir).split(sep)[0] ?? ''))) &&
-      (await canAccess(existing, constants.W_OK | constants.X_OK))
     const advice = `make it, or let this user write to ${existing}, or choose another with --data-dir`
-    return canMake
+    return (await canMake(dataDir, existing))
       ? [{ state: 'ok', subject, found: `${dataDir} will be made on first start` }]
       : [{ state: 'fail', subject, found: `${dataDir} does not exist and cannot be made`, advice }]
   }
@@ -105,6 +101,16 @@ async function checkDataDir(dataDir: string): Promise<Finding[]> {
   if (bavail * bsize < LOW_SPACE_BYTES)
     return [{ state: 'warn', subject, found: `${dataDir} has only ${free}`, advice: 'make room on its disk' }]
   return [{ state: 'ok', subject, found: `${dataDir} (${free})` }]
+}
+
+/**
+ * Whether what is missing of `path` below `existing` can be made. It is tried: permission to write says nothing of a file
+ * system that takes no folders, such as /proc, or is read-only.
+ */
+async function canMake(path: string, existing: string): Promise<boolean> {
+  if (await isLinkToNowhere(join(existing, relative(existing, path).split(sep)[0] ?? ''))) return false
+  const probe = join(existing, `.doctor-${process.pid}`)
+  return await succeeds(mkdir(probe).then(() => rmdir(probe)))
 }
 
 async function nearestExisting(path: string): Promise<string> {
@@ -157,8 +163,13 @@ async function checkSqlite(deps: DoctorDeps): Promise<Finding[]> {
   const path = deps.config.databaseUrl.slice('sqlite:'.length)
   if (path === ':memory:')
     return [{ state: 'warn', subject, found: 'in memory', advice: 'everything is lost at the end of the process' }]
-  if ((await nearestExisting(path)) !== path)
-    return [{ state: 'ok', subject, found: `${path} will be made on first start` }]
+  const existing = await nearestExisting(path)
+  if (existing !== path) {
+    const advice = `let this user write to ${existing}, or choose another with --database-url or --data-dir`
+    return (await canMake(path, existing))
+      ? [{ state: 'ok', subject, found: `${path} will be made on first start` }]
+      : [{ state: 'fail', subject, found: `${path} does not exist and cannot be made`, advice }]
+  }
   const file = await lookInto(path)
   if ('found' in file) return [{ state: 'fail', subject, ...file }]
   return [{ state: 'ok', subject, found: `SQLite ${file.version}, ${path}, sound` }, ...(await checkStoreSchema(deps))]

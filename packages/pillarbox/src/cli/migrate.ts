@@ -1,7 +1,7 @@
-import { access, mkdir } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { access } from 'node:fs/promises'
 import type { Config } from '../config/config.ts'
 import type { Logger } from '../model/ports.ts'
+import { openPrivately } from '../setup.ts'
 import type { EngineModule } from './engine.ts'
 
 export interface MigrateDeps {
@@ -14,7 +14,8 @@ export interface MigrateDeps {
 /** Brings the schema up to date and says from where to where. Answers the exit code. */
 export async function migrate({ config, logger, openStore, write }: MigrateDeps): Promise<number> {
   const path = sqlitePath(config)
-  if (path !== null) await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  // Makes it, or says what is in the way.
+  if (path !== null) await openPrivately('The database', path, () => {})
   const store = await openStore(config, logger)
   try {
     const { from, to } = await store.migrate()

@@ -305,6 +305,43 @@ it('makes the folder of an SQLite file that it migrates', async (t) => {
   assert.deepEqual(readdirSync(join(cwd, 'deep')), ['er'])
 })
 
+// Node's own recursive mkdir never ends there: the kernel says that what is to be made does not exist.
+for (const [command, env, said] of [
+  [
+    'start',
+    { PILLARBOX_DATA_DIR: '/proc/pillarbox/data' },
+    /The data folder \/proc\/pillarbox\/data cannot be made: .*PILLARBOX_DATA_DIR/,
+  ],
+  [
+    'migrate',
+    { PILLARBOX_DATA_DIR: '/proc/pillarbox' },
+    /The database \/proc\/pillarbox\/pillarbox\.db cannot be opened: .*\n.*PILLARBOX_DATA_DIR/,
+  ],
+  [
+    'migrate',
+    { DATABASE_URL: 'sqlite:/proc/pillarbox/x.db' },
+    /The database \/proc\/pillarbox\/x\.db cannot be opened: .*\n.*DATABASE_URL/,
+  ],
+] as const) {
+  it(`ends ${command} where ${Object.keys(env).join()} is below a file system that takes no folders`, {
+    skip: process.platform !== 'linux' && 'there is no /proc',
+  }, (t) => {
+    const { cwd } = setup(t)
+    const main = new URL('./main.ts', import.meta.url)
+
+    const result = spawnSync(process.execPath, ['--conditions=source', main.pathname, command], {
+      cwd,
+      env: { ...process.env, PILLARBOX_PORT: '0', ...env },
+      encoding: 'utf8',
+      timeout: 20_000,
+      killSignal: 'SIGKILL',
+    })
+
+    assert.equal(result.status, 1, result.error?.message)
+    assert.match(`${result.stdout}${result.stderr}`, said)
+  })
+}
+
 it('says in one line, without credentials, why a command failed', async (t) => {
   const { run, output } = setup(t, { storeError: new Error('no way to postgres://u:hunter2@db') })
 

@@ -1,5 +1,6 @@
-import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { link, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ensurePrivateFolder } from '../runtime/private-file.ts'
 import { keyBytes } from './check.ts'
 import type { Config } from './config.ts'
 
@@ -32,7 +33,7 @@ export async function loadMasterKey(
   const path = masterKeyPath(config.dataDir)
   const found = await readMasterKey(path)
   if (found) return { key: found, isNew: false, path }
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
+  ensurePrivateFolder(config.dataDir)
   // Written whole under another name and then linked, so that nobody ever reads half a key, and the first one wins.
   const temporary = `${path}.${deps.newId()}`
   await writeFile(temporary, `${deps.randomBytes(KEY_BYTES).toString('base64')}\n`, {

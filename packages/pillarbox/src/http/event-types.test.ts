@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { parse } from 'yaml'
+import { readCatalogueText } from '../catalogue/file.ts'
 import { readyCatalogues } from '../catalogue/ready.ts'
+import { CATALOGUE_CHECKS } from '../operate/catalogue.ts'
 import { CATALOGUE, openFixture } from './fixture.ts'
 
 const YAML = `name: shop
@@ -234,6 +237,40 @@ describe('the catalogue', () => {
         ],
       ],
     )
+  })
+
+  it('is refused with the problems and the warnings that a check of the same file gives, dry run or not', async (t) => {
+    const { put, putYaml } = await setup(t)
+    const document = YAML.replace('{{orderId}}', '{{ordreId}}')
+      .replace('entity: order\n', 'entity: order\n    once: twice\n')
+      .replace('- { channel: email', `${'- { channel: pigeon, body: x }\n      '.repeat(60)}- { channel: email`)
+    const checked = readCatalogueText(document, CATALOGUE_CHECKS)
+    assert.ok('problems' in checked && checked.problems.length > 60 && checked.warnings.length > 0)
+    const placed = ({ message, line, column }: { message: string; line: number | null; column: number | null }) =>
+      `${message} [line ${line}, column ${column}]`
+
+    for (const query of ['', '?dryRun=true']) {
+      const answer = (await putYaml(document, 'application/yaml', query)).json()
+
+      assert.deepEqual(
+        answer.errors,
+        checked.problems.map((problem) => ({ path: problem.path, message: placed(problem) })),
+      )
+      assert.deepEqual(
+        answer.warnings,
+        checked.warnings.map((warning) => ({
+          code: 'probably_not_meant',
+          key: warning.path,
+          message: placed(warning),
+        })),
+      )
+    }
+    const asJson = (await put(parse(document))).json()
+    assert.deepEqual(
+      asJson.warnings.map(({ key }) => key),
+      checked.warnings.map(({ path }) => path),
+    )
+    assert.equal('warnings' in (await put({})).json(), false, 'where there are none, nothing is said of them')
   })
 
   it('has versions: who, when and the document', async (t) => {

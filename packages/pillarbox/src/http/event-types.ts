@@ -7,7 +7,7 @@ import { importCatalogue, readCatalogue, readCatalogueDocument, templatesOf } fr
 import type { StoredCatalogue, Template } from '../store/store.ts'
 import { callerOf, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { ForOps, notFound, Query, WarningSchema } from './schemas.ts'
+import { ForOps, foundWarnings, notFound, Query, WarningSchema } from './schemas.ts'
 import { withBodyCheck } from './validation.ts'
 import { isYamlType } from './yaml-body.ts'
 
@@ -240,8 +240,8 @@ export function eventTypeRoutes(app: App, context: Context): void {
       tags: ['Catalogue'],
       summary: 'Replace the catalogue',
       description:
-        'As JSON, or as the YAML file it is written in. Answers 422 invalid_catalogue with every problem at once; then ' +
-        'nothing has changed. Templates nobody edited follow the catalogue, edited ones are kept and reported.',
+        'As JSON, or as the YAML file it is written in. Answers 422 invalid_catalogue with every problem and warning at ' +
+        'once; then nothing has changed. Templates nobody edited follow the catalogue, edited ones are kept and reported.',
       querystring: Query({
         dryRun: Type.Optional(Type.Boolean({ description: 'Only says what would change.' })),
         ...ForOps,
@@ -265,8 +265,7 @@ export function eventTypeRoutes(app: App, context: Context): void {
       const { version, changes, warnings } = await importCatalogue(context, tenantId, given, { actor, dryRun })
       if (!dryRun) events.forget(tenantId)
       const { name, defaultLocale } = given.catalogue
-      const told = warnings.map(({ path, message }) => ({ code: 'probably_not_meant', key: path, message }))
-      return { name, defaultLocale, version, dryRun, changes, warnings: told }
+      return { name, defaultLocale, version, dryRun, changes, warnings: foundWarnings(warnings) }
     },
   })
 

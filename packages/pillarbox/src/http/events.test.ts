@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
+import { type Scope, shared } from '../../../../test/support/shared.ts'
+import { eventRow } from '../../../client/src/check-event.ts'
 import { CATALOGUE, openFixture } from './fixture.ts'
 
 const EVENT = {
@@ -16,7 +18,7 @@ const EVENT = {
   conversation: { type: 'booking', id: '12345' },
 }
 
-async function setup(t: TestContext) {
+async function setup(t: Scope) {
   const f = await openFixture()
   t.after(() => f.app.close())
   const tenant = await f.tenant('acme')
@@ -25,6 +27,8 @@ async function setup(t: TestContext) {
 }
 
 describe('publishing events', () => {
+  const refusing = shared(setup)
+
   it('writes the event as it was given and wakes the planner', async (t) => {
     const { f, publish } = await setup(t)
 
@@ -53,6 +57,29 @@ describe('publishing events', () => {
       { ...EVENT, id: 'e-2' },
     ])
 
+    assert.deepEqual(
+      both.json().results.map(({ status }) => status),
+      [422, 202],
+    )
+  })
+
+  it('takes a payload of 1 MiB as JSON and refuses a larger one in the words of the client, alone', async (t) => {
+    const { publish } = await setup(t)
+    const largest = { text: 'x'.repeat(1_048_576 - '{"text":""}'.length) }
+    const larger = { text: 'é'.repeat(524_283) }
+    const bySelf = (payload: object) => eventRow({ ...EVENT, tenantId: 'acme', payload }, () => 'id')
+
+    assert.equal((await publish({ ...EVENT, payload: largest })).statusCode, 202)
+    assert.equal(bySelf(largest).payload.length, 1_048_576)
+    const refused = await publish({ ...EVENT, id: 'e-2', payload: larger })
+    const message = 'must not be larger than 1 MiB (1048576 bytes) as JSON, and has 1048577 bytes'
+    assert.deepEqual([refused.statusCode, refused.json().code], [422, 'invalid_body'])
+    assert.deepEqual(refused.json().errors, [{ path: '/payload', message }])
+    assert.throws(() => bySelf(larger), { problems: [{ path: '/payload', message }] })
+    const both = await publish([
+      { ...EVENT, id: 'e-3', payload: larger },
+      { ...EVENT, id: 'e-4' },
+    ])
     assert.deepEqual(
       both.json().results.map(({ status }) => status),
       [422, 202],
@@ -188,8 +215,8 @@ describe('publishing events', () => {
     '/status': { status: 'published' },
     '/tenantId': { tenantId: 'other' },
   }))
-    it(`refuses an event with a wrong ${path}`, async (t) => {
-      const { publish } = await setup(t)
+    it(`refuses an event with a wrong ${path}`, async () => {
+      const { publish } = await refusing()
       const answer = await publish({ ...EVENT, ...wrong })
 
       assert.equal(answer.statusCode, 422)

@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { ERRORS, type ErrorCode, type FieldError, isPillarboxError, PillarboxError } from '../model/errors.ts'
 import type { Logger } from '../model/ports.ts'
 import { redactForLog } from '../security/redact.ts'
+import { foundWarnings, type Warning } from './schemas.ts'
 import { fieldErrors } from './validation.ts'
 
 /** RFC 9457, with the code a caller branches on. Never carries a stack, SQL, a file name or a provider's words. */
@@ -13,11 +14,14 @@ export interface Problem {
   detail: string
   requestId: string
   errors?: FieldError[]
+  warnings?: Warning[]
   notificationId?: string
 }
 
 const DEFAULT_RETRY_AFTER_SECONDS = 1
 const MAX_FIELD_ERRORS = 50
+/** Whoever mends a catalogue wants to see everything at once; its reader keeps no more of either kind. */
+const MAX_CATALOGUE_ERRORS = 1_000
 
 /** What Fastify itself refuses, in our words. Anything of it that is not here and not a 4xx is a bug of ours. */
 const FRAMEWORK_ERRORS: Record<string, [ErrorCode, string]> = {
@@ -54,7 +58,8 @@ export function sendProblem(reply: FastifyReply, error: PillarboxError, requestI
 
 export function problemOf(error: PillarboxError, requestId: string): Problem {
   const { status, title } = ERRORS[error.code]
-  const { errors, notificationId } = error.details
+  const { errors, warnings = [], notificationId } = error.details
+  const most = error.code === 'invalid_catalogue' ? MAX_CATALOGUE_ERRORS : MAX_FIELD_ERRORS
   return {
     type: `urn:pillarbox:problem:${error.code}`,
     title,
@@ -62,7 +67,8 @@ export function problemOf(error: PillarboxError, requestId: string): Problem {
     code: error.code,
     detail: error.code === 'internal' ? 'The fault is on record under the request’s id.' : error.message,
     requestId,
-    ...(errors && { errors: errors.slice(0, MAX_FIELD_ERRORS) }),
+    ...(errors && { errors: errors.slice(0, most) }),
+    ...(warnings.length > 0 && { warnings: foundWarnings(warnings).slice(0, most) }),
     ...(notificationId !== undefined && { notificationId }),
   }
 }

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { PATTERN_WORDS as BODY_PATTERN_WORDS, Nullable } from '../intake/body-fields.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import { REASONS } from '../model/reason.ts'
@@ -53,6 +53,12 @@ export const WarningSchema = Type.Object({
   key: Type.Optional(Type.String()),
   message: Type.String(),
 })
+export type Warning = Static<typeof WarningSchema>
+
+/** What was found in a document that is legal and probably not meant; `key` is its path. */
+export function foundWarnings(found: readonly FieldError[]): Warning[] {
+  return found.map(({ path, message }) => ({ code: 'probably_not_meant', key: path, message }))
+}
 
 /** `version` of a body that changes something: what it is a change of. */
 export const ReadVersion = {
@@ -72,6 +78,9 @@ export const ProblemSchema = Type.Object(
     detail: Type.String(),
     requestId: Type.String(),
     errors: Type.Optional(Type.Array(FieldErrorSchema)),
+    warnings: Type.Optional(
+      Type.Array(WarningSchema, { description: 'With invalid_catalogue: what is legal and probably not meant.' }),
+    ),
     notificationId: Type.Optional(Type.String({ description: 'With duplicate_notification: the first one.' })),
   },
   { description: 'RFC 9457' },

@@ -3,7 +3,7 @@ import { checkPayload } from '../catalogue/payload.ts'
 import { EVENT_TYPE_NAME, type EventType } from '../model/catalogue.ts'
 import { CHANNELS } from '../model/channel.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
-import type { EventRecipient, NewEvent } from '../model/event.ts'
+import { type EventRecipient, MAX_PAYLOAD_BYTES, type NewEvent } from '../model/event.ts'
 import type { Clock, IdSource } from '../model/ports.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store, WakeTopic } from '../store/store.ts'
@@ -28,7 +28,9 @@ export const EventBody = Type.Object(
     ),
     type: Type.String({ pattern: EVENT_TYPE_NAME.source, description: 'A type of the tenant’s catalogue.' }),
     entity: EntityRef,
-    payload: Type.Optional(JsonObject),
+    payload: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({ ...JsonObject, description: 'At most 1 MiB as JSON.' }),
+    ),
     occurredAt: Type.Optional(Nullable(Instant())),
     dueAt: Type.Optional(Nullable(Instant('Not before this time; absent: the catalogue’s timing decides.'))),
     correlationId: Type.Optional(Nullable(Line(1, 200))),
@@ -62,8 +64,8 @@ export type EventBody = Static<typeof EventBody>
 export interface EventIntake {
   /**
    * Takes events that have the schema's form; answers in the given order. What is answered without a problem is durable.
-   * One that the catalogue does not know, or whose entity or payload it refuses, is answered with a problem and spoils no
-   * other.
+   * One that the catalogue does not know, whose entity or payload it refuses, or whose payload is too large is answered
+   * with a problem and spoils no other.
    * Secret fields are sealed before anything is written.
    */
   publish(tenantId: string, bodies: readonly EventBody[]): Promise<EventAnswer[]>
@@ -102,6 +104,8 @@ export function createEventIntake(deps: {
   ): { event: NewEvent } | { problem: PillarboxError } {
     const event = newEvent(tenantId, body, ids)
     if (event.entity.type !== type.entity) return { problem: wrongEntity(type) }
+    const size = sizeProblem(event.payload)
+    if (size !== null) return { problem: invalidPayload([size]) }
     const opened = payloadSeal.openPayload(event, type.secrets)
     const wrong = 'problem' in opened ? [opened.problem] : checkPayload(type, opened.payload)
     if (wrong.length) return { problem: invalidPayload(wrong) }
@@ -130,6 +134,19 @@ export function createEventIntake(deps: {
     },
     forget: types.forget,
   }
+}
+
+/** Of UTF-8, for a unit of UTF-16. */
+const MAX_BYTES_PER_UNIT = 3
+
+/** The same limit and the same words as of the client package, which writes past this intake. */
+function sizeProblem(payload: NewEvent['payload']): FieldError | null {
+  const text = JSON.stringify(payload)
+  if (text.length <= MAX_PAYLOAD_BYTES / MAX_BYTES_PER_UNIT) return null
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= MAX_PAYLOAD_BYTES) return null
+  const limit = `${MAX_PAYLOAD_BYTES / 1024 ** 2} MiB (${MAX_PAYLOAD_BYTES} bytes)`
+  return { path: '', message: `must not be larger than ${limit} as JSON, and has ${bytes} bytes` }
 }
 
 function unknownType(type: string): PillarboxError {

@@ -48,6 +48,8 @@ export interface FieldError {
 
 export interface ErrorDetails {
   errors?: FieldError[]
+  /** Legal, and probably not meant: what else was found in a document that is refused. */
+  warnings?: FieldError[]
   /** The existing row, for `duplicate_notification`. */
   notificationId?: string
   retryAfterSeconds?: number

@@ -101,7 +101,8 @@ describe('a catalogue that is given', () => {
       () => readCatalogue({ eventTypes: { a: { recipients: [], once: 'x' } } }, '/catalogue'),
       (error) =>
         isPillarboxError(error, 'invalid_catalogue') &&
-        error.details.errors?.[0]?.path === '/catalogue/eventTypes/a/once',
+        error.details.errors?.[0]?.path === '/catalogue/eventTypes/a/once' &&
+        error.details.warnings?.[0]?.path.startsWith('/catalogue/eventTypes/a') === true,
     )
   })
 

@@ -2,6 +2,7 @@ import { type CatalogueChange, type CatalogueNow, changesAnything, diffCatalogue
 import { type PlacedError, readCatalogueText } from '../catalogue/file.ts'
 import { checkSchema } from '../catalogue/payload.ts'
 import type { Catalogue } from '../model/catalogue.ts'
+import type { Findings } from '../model/catalogue-fields.ts'
 import { type CatalogueChecks, parseCatalogue } from '../model/catalogue-parse.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
@@ -58,14 +59,16 @@ export const CATALOGUE_CHECKS: CatalogueChecks = {
 /** From parsed JSON. Throws `invalid_catalogue` with everything that is wrong; paths begin with `prefix`. */
 export function readCatalogue(value: unknown, prefix = ''): GivenCatalogue {
   const read = parseCatalogue(value, CATALOGUE_CHECKS)
-  if (!('catalogue' in read)) throw invalid(read.problems, prefix)
+  if (!('catalogue' in read)) throw invalid(read, prefix)
   return { ...read, document: `${JSON.stringify(value, null, 2)}\n` }
 }
 
 /** From the text of a YAML or JSON file. Messages say line and column. */
 export function readCatalogueDocument(document: string, prefix = ''): GivenCatalogue {
   const read = readCatalogueText(document, CATALOGUE_CHECKS)
-  if (!('catalogue' in read)) throw invalid(read.problems.map(withPlace), prefix)
+  if (!('catalogue' in read)) {
+    throw invalid({ problems: read.problems.map(withPlace), warnings: read.warnings.map(withPlace) }, prefix)
+  }
   return { catalogue: read.catalogue, document, warnings: read.warnings.map(withPlace) }
 }
 
@@ -73,10 +76,14 @@ function withPlace({ path, message, line, column }: PlacedError): FieldError {
   return { path, message: line === null ? message : `${message} [line ${line}, column ${column}]` }
 }
 
-function invalid(problems: readonly FieldError[], prefix: string): PillarboxError {
-  const errors = problems.map(({ path, message }) => ({ path: `${prefix}${path}`, message }))
+function invalid({ problems, warnings }: Findings, prefix: string): PillarboxError {
+  const within = ({ path, message }: FieldError): FieldError => ({ path: `${prefix}${path}`, message })
+  const errors = problems.map(within)
   const [first] = errors
-  return new PillarboxError('invalid_catalogue', `${first?.path || 'The catalogue'} ${first?.message}.`, { errors })
+  return new PillarboxError('invalid_catalogue', `${first?.path || 'The catalogue'} ${first?.message}.`, {
+    errors,
+    warnings: warnings.map(within),
+  })
 }
 
 /**

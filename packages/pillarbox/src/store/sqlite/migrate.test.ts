@@ -7,6 +7,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import type { Clock, Logger } from '../../model/ports.ts'
+import { MIGRATIONS as POSTGRES_MIGRATIONS } from '../postgres/migrations/index.ts'
+import { MIGRATIONS } from './migrate.ts'
 import { openSqlite } from './open.ts'
 
 const run = promisify(execFile)
@@ -35,6 +37,13 @@ it('brings an empty file to the schema this code wants, once', async (t) => {
     { from: before.wanted, to: before.wanted },
   ])
   await store.close()
+})
+
+it('has the same versions as on PostgreSQL', () => {
+  assert.deepEqual(
+    MIGRATIONS.map(({ name }) => name),
+    POSTGRES_MIGRATIONS.map(({ name }) => name),
+  )
 })
 
 it('refuses a schema newer than this code, and leaves it alone', async (t) => {

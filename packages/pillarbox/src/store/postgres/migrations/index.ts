@@ -1,6 +1,7 @@
 import { spine } from './0001-spine.ts'
 import { people } from './0002-people.ts'
 import { channels } from './0003-channels.ts'
+import { checkedPublish } from './0004-checked-publish.ts'
 
 export interface Migration {
   version: number
@@ -8,9 +9,10 @@ export interface Migration {
   sql: string
 }
 
-/** In order, without gaps. One that has been released is never changed: a mistake is mended by the next one. */
+/** In order, without gaps, of the same names and versions as SQLite's. One that has been released is never changed: a mistake is mended by the next one. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'spine', sql: spine },
   { version: 2, name: 'people', sql: people },
   { version: 3, name: 'channels', sql: channels },
+  { version: 4, name: 'checked-publish', sql: checkedPublish },
 ]
