@@ -11,7 +11,7 @@ import { call, newOrders, openShop, publish, SHOP_CHANNELS } from './shop.ts'
  * Slow calls, so that they can be seen under way; the lease covers them all the same. A beat every 1.5 s, because timers
  * of equal length are run together when a stopped process goes on, and the deadline is not to come before the call.
  */
-const SLOW = { PILLARBOX_PROVIDER_TIMEOUT: 'PT2S', PILLARBOX_WORKER_TTL: 'PT6S' }
+const SLOW = { PILLARBOX_PROVIDER_TIMEOUT: 'PT3S', PILLARBOX_WORKER_TTL: 'PT6S' }
 const LATENCY_MS = 1_700
 /** From a claim, which can be seen, to the call, which cannot: what is asked in between takes far less. */
 const TO_THE_CALL_MS = 400
