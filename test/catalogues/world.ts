@@ -143,6 +143,8 @@ async function openWorld(
     PILLARBOX_DEMO: '0',
     // The vendors of tests are on the loopback interface.
     PILLARBOX_ALLOW_PRIVATE_ENDPOINTS: '1',
+    // What tests make due earlier is only seen by looking.
+    PILLARBOX_POLL_MAX: 'PT0.1S',
     DATABASE_URL: database?.url ?? `sqlite:${file}`,
     ...settings,
   }

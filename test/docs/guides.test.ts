@@ -25,6 +25,8 @@ async function open(t: TestContext) {
     PILLARBOX_DATA_DIR: path.join(folder, 'data'),
     PILLARBOX_OPS_KEY: OPS_KEY,
     PILLARBOX_ALLOW_PRIVATE_ENDPOINTS: '1',
+    // Retries are seen to be due by looking.
+    PILLARBOX_POLL_MAX: 'PT0.1S',
   }
   const read = resolveConfig({ flags: {}, env, file: null, cwd: folder })
   assert.ok('config' in read)

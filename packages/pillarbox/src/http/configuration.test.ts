@@ -1,18 +1,27 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
+import { type Scope, shared } from '../../../../test/support/shared.ts'
 import { CHANNELS } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
 import { openAccountSecrets } from '../security/account-secrets.ts'
 import type { Store } from '../store/store.ts'
 import { CATALOGUE, openFixture } from './fixture.ts'
 
-async function setup(t: TestContext, options: Parameters<typeof openFixture>[0] = {}) {
+async function setup(t: Scope, options: Parameters<typeof openFixture>[0] = {}) {
   const f = await openFixture(options)
   t.after(() => f.app.close())
   return f
 }
 
+async function setupTenant(t: Scope) {
+  const f = await setup(t)
+  const { keys } = await f.tenant('acme')
+  return { f, keys }
+}
+
 describe('tenants', () => {
+  const refusing = shared(setup)
+
   it('are provisioned with a first admin key that works', async (t) => {
     const f = await setup(t)
 
@@ -109,8 +118,8 @@ describe('tenants', () => {
     ['/missingPlaceholder', { id: 'a', name: 'x', missingPlaceholder: 'explode' }],
     ['/createdAt', { id: 'a', name: 'x', createdAt: 'now' }],
   ] as const)
-    it(`are refused with a wrong ${path}: ${JSON.stringify(body).slice(0, 40)}`, async (t) => {
-      const f = await setup(t)
+    it(`are refused with a wrong ${path}: ${JSON.stringify(body).slice(0, 40)}`, async () => {
+      const f = await refusing()
       const answer = await f.call(f.opsKey, 'POST', '/ops/tenants', body)
 
       assert.equal(answer.statusCode, 422)
@@ -129,6 +138,7 @@ describe('a tenant’s settings', () => {
     retention: 'P365D',
     hasuraSecretHeader: 'x-hasura-secret',
   }
+  const refusing = shared(setupTenant)
 
   it('are set by ops and by its admin, and removed with null', async (t) => {
     const f = await setup(t)
@@ -172,9 +182,8 @@ describe('a tenant’s settings', () => {
     ['/catalogue', { catalogue: 'atlas' }],
     ['/colour', { colour: 'red' }],
   ] as const)
-    it(`are refused with ${JSON.stringify(body)}`, async (t) => {
-      const f = await setup(t)
-      const { keys } = await f.tenant('acme')
+    it(`are refused with ${JSON.stringify(body)}`, async () => {
+      const { f, keys } = await refusing()
 
       for (const answer of [
         await f.call(keys.admin, 'PATCH', '/api/tenant', body),
@@ -300,6 +309,8 @@ const ACCOUNT = {
 }
 
 describe('channel accounts', () => {
+  const refusing = shared(setupTenant)
+
   it('are refused settings that their provider cannot use, and leave a pause with ones that it can', async (t) => {
     const f = await setup(t)
     const { keys } = await f.tenant('acme')
@@ -544,10 +555,9 @@ describe('channel accounts', () => {
     ['invalid_body', '/onUnknown', { onUnknown: 'pray' }],
     ['invalid_body', '/sealedSecrets', { sealedSecrets: 'x' }],
   ] as const)
-    it(`refuse ${JSON.stringify(wrong)}`, async (t) => {
-      const f = await setup(t)
-      const tenant = await f.tenant('acme')
-      const answer = await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', { ...ACCOUNT, ...wrong })
+    it(`refuse ${JSON.stringify(wrong)}`, async () => {
+      const { f, keys } = await refusing()
+      const answer = await f.call(keys.admin, 'POST', '/api/channel-accounts', { ...ACCOUNT, ...wrong })
 
       assert.deepEqual([answer.statusCode, answer.json().code], [422, code], answer.body)
       assert.equal(answer.json().errors[0]?.path, path)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
+import { type Scope, shared } from '../../../../test/support/shared.ts'
 import { createUserTokens } from '../security/user-token.ts'
 import { systemClock } from '../system.ts'
 import { type Fixture, openFixture, type TestTenant } from './fixture.ts'
@@ -15,7 +16,7 @@ interface Setup {
   put(userId: string, words?: { subject?: string; text?: string; html?: string; data?: object }): Promise<string>
 }
 
-async function setup(t: TestContext, options: Parameters<typeof openFixture>[0] = {}): Promise<Setup> {
+async function setup(t: Scope, options: Parameters<typeof openFixture>[0] = {}): Promise<Setup> {
   const f = await openFixture({ ...options, deps: { clock: systemClock, ...options.deps } })
   t.after(() => f.app.close())
   const tenant = await f.tenant('acme')
@@ -229,6 +230,8 @@ describe('the inbox over HTTP', () => {
 })
 
 describe('the stream of an inbox', () => {
+  const refusing = shared(setup)
+
   it('tells what happens from now on, and first how much is unread', async (t) => {
     const { f, tokenFor, put } = await setup(t)
     await put('ada', { text: 'old' })
@@ -292,8 +295,8 @@ describe('the stream of an inbox', () => {
   })
 
   for (const lastEventId of ['x', '-1', '1.5', '1e3', '9999999999999999', "1' or '1'='1"])
-    it(`refuses ${JSON.stringify(lastEventId)} as the id of an event`, async (t) => {
-      const { f, tokenFor } = await setup(t)
+    it(`refuses ${JSON.stringify(lastEventId)} as the id of an event`, async () => {
+      const { f, tokenFor } = await refusing()
       const answer = await f.inject({
         method: 'GET',
         url: '/api/inbox/ada/stream',

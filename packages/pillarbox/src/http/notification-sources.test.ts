@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { storedAccount } from '../../../../test/support/samples.ts'
+import { type Scope, shared } from '../../../../test/support/shared.ts'
 import type { Channel } from '../model/channel.ts'
 import type { NotificationView } from '../store/store.ts'
 import { openFixture } from './fixture.ts'
@@ -34,7 +35,7 @@ const CATALOGUE = {
 
 const MAIL = { channel: 'email', to: { email: 'guest@example.com' } }
 
-async function setup(t: TestContext, channels: readonly Channel[] = ['email', 'sms', 'whatsapp']) {
+async function setup(t: Scope, channels: readonly Channel[] = ['email', 'sms', 'whatsapp']) {
   const f = await openFixture()
   t.after(() => f.app.close())
   const tenant = await f.tenant('acme')
@@ -65,6 +66,8 @@ async function setup(t: TestContext, channels: readonly Channel[] = ['email', 's
 }
 
 describe('a notification in a template’s words', () => {
+  const refusing = shared(setup)
+
   it('is rendered from its context, and says what it was made from', async (t) => {
     const { send, all, templateId } = await setup(t)
 
@@ -156,8 +159,8 @@ describe('a notification in a template’s words', () => {
       /not a sealed/,
     ],
   ] as [string, object, string, RegExp][])
-    it(`is refused with ${what}`, async (t) => {
-      const { send, all } = await setup(t)
+    it(`is refused with ${what}`, async () => {
+      const { send, all } = await refusing()
 
       const answer = await send({ ...MAIL, ...changes })
 
@@ -259,6 +262,8 @@ describe('a notification to an address as people write it', () => {
 })
 
 describe('a notification to a recipient list', () => {
+  const refusing = shared(setup)
+
   it('is one, and is resolved when it is sent: the list need not exist yet', async (t) => {
     const { send, all } = await setup(t)
 
@@ -274,8 +279,8 @@ describe('a notification to a recipient list', () => {
     ['a channel that reaches one person at a time', { channel: 'sms' }, '/to/list'],
     ['a fallback', { fallback: ['sms'] }, '/fallback'],
   ] as [string, object, string][])
-    it(`is refused with ${what}`, async (t) => {
-      const { send } = await setup(t)
+    it(`is refused with ${what}`, async () => {
+      const { send } = await refusing()
 
       const answer = await send({ channel: 'email', to: { list: 'ops-team' }, body: 'Pump 7', ...changes })
 
@@ -290,6 +295,12 @@ describe('a recipient list that is expanded', () => {
     { name: 'Bo', email: 'bo@example.com' },
     { name: 'Cy', phone: '+12025550103' },
   ]
+  const refusing = shared(async (t) => {
+    const opened = await setup(t)
+    await opened.list('ops-team', MEMBERS)
+    await opened.list('nobody', [{ email: 'a@example.com' }])
+    return opened
+  })
 
   it('is one notification for each member with an address, each in words of their own', async (t) => {
     const { send, all, list } = await setup(t)
@@ -386,10 +397,8 @@ describe('a recipient list that is expanded', () => {
     ['no list', { to: { phone: '+12025550101' } }, '/to/phone'],
     ['words that cannot be made', { body: null, eventType: 'booking.silent' }, '/eventType'],
   ] as [string, object, string][])
-    it(`is refused with ${what}, before anything is written`, async (t) => {
-      const { send, all, list } = await setup(t)
-      await list('ops-team', MEMBERS)
-      await list('nobody', [{ email: 'a@example.com' }])
+    it(`is refused with ${what}, before anything is written`, async () => {
+      const { send, all } = await refusing()
 
       const answer = await send({ ...EXPAND, body: 'Pump 7', ...changes })
 

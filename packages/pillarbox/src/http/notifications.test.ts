@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { sampleCompletion, sampleNotification } from '../../../../test/support/samples.ts'
+import { type Scope, shared } from '../../../../test/support/shared.ts'
 import type { ReplanAnswer } from '../operate/act.ts'
 import type { NotificationView } from '../store/store.ts'
 import { type Fixture, openFixture, type TestTenant } from './fixture.ts'
@@ -23,7 +24,7 @@ const FULL = {
 }
 const EMAIL = { channel: 'email', to: { email: 'a@example.com' }, body: 'x' }
 
-async function setup(t: TestContext, options: Parameters<typeof openFixture>[0] = {}) {
+async function setup(t: Scope, options: Parameters<typeof openFixture>[0] = {}) {
   const f = await openFixture(options)
   t.after(() => f.app.close())
   const tenant = await f.tenant('acme')
@@ -75,6 +76,8 @@ describe('a notification that waits', () => {
 })
 
 describe('sending a notification', () => {
+  const refusing = shared(setup)
+
   it('goes to the webhook account’s own URL where it names none', async (t) => {
     const { f, tenant, send } = await setup(t)
     const hook = { channel: 'webhook', to: {}, body: 'x' }
@@ -182,8 +185,8 @@ describe('sending a notification', () => {
       { path: '/to/name', message: 'must be one line without control characters' },
     ],
   ] as const)
-    it(`says in words what ${what} must be`, async (t) => {
-      const { send } = await setup(t)
+    it(`says in words what ${what} must be`, async () => {
+      const { send } = await refusing()
 
       assert.deepEqual((await send({ ...EMAIL, ...fields })).json().errors, [error])
     })
@@ -328,8 +331,8 @@ describe('sending a notification', () => {
     ],
     ['a number as entity id', { ...EMAIL, entity: { type: 'booking', id: 5 } }, '/entity/id'],
   ] as const)
-    it(`refuses ${what} and says where`, async (t) => {
-      const { send } = await setup(t)
+    it(`refuses ${what} and says where`, async () => {
+      const { send } = await refusing()
       const answer = await send(body)
 
       assert.equal(answer.statusCode, 422, answer.body)
