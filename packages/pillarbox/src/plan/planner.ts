@@ -173,9 +173,8 @@ async function handedOver(batch: Batch, taking: Promise<Planned>): Promise<Plann
   try {
     planned = await taking
   } catch (error) {
-    // What is refused is rolled back; what was not answered may be committed.
-    if (isPillarboxError(error, 'store_unavailable')) batch.offer?.lost()
-    else await batch.offer?.taken({ fenced: false, claims: [] })
+    // Probably refused and rolled back, but whoever is wrong about that leaves claims behind that nobody knows of.
+    batch.offer?.lost()
     throw error
   }
   if (!batch.offer) return planned

@@ -12,18 +12,8 @@ const UNAVAILABLE = [
   '58', // the server's own input and output
 ]
 
-const SOCKET_CODES = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOENT', // a Unix socket that is not there
-])
+/** What the operating system, a stream or TLS says of a connection, such as ECONNRESET, ENETDOWN or ENOENT (no such socket). */
+const CONNECTION_CODE = /^(?:E[A-Z]+|EAI_[A-Z]+|ERR_(?:SSL|TLS|STREAM|SOCKET)_.*)$/
 
 /** The driver's own words; it gives these errors no code. */
 const DRIVER_MESSAGES =
@@ -49,7 +39,7 @@ export function isUnavailable(error: unknown): boolean {
   const state = sqlStateOf(error)
   if (state !== null) return UNAVAILABLE.some((prefix) => state.startsWith(prefix))
   if (!(error instanceof Error)) return false
-  if ('code' in error && typeof error.code === 'string' && SOCKET_CODES.has(error.code)) return true
+  if ('code' in error && typeof error.code === 'string' && CONNECTION_CODE.test(error.code)) return true
   return DRIVER_MESSAGES.test(error.message)
 }
 
