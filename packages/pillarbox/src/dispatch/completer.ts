@@ -30,7 +30,7 @@ export interface CompleterDeps {
   onFenced(notificationIds: string[]): void
 }
 
-function aged({ completion, startedAt }: Waiting, clock: Clock): Completion {
+function aged({ completion, startedAt }: Unwritten, clock: Clock): Completion {
   completion.ageMs = clock.monotonic() - startedAt
   return completion
 }
@@ -52,7 +52,7 @@ function bare(completion: Completion): Completion {
   }
 }
 
-interface Waiting {
+interface Unwritten {
   completion: Completion
   /** When the call began, on the monotonic clock: its age counts on while the result waits to be written. */
   startedAt: number
@@ -61,7 +61,7 @@ interface Waiting {
 
 export function createCompleter(deps: CompleterDeps): Completer {
   const { dispatch, clock, logger } = deps
-  let queue: Waiting[] = []
+  let queue: Unwritten[] = []
   let flushing = 0
   let unwritten = 0
   let gathering: AbortController | null = null
@@ -93,7 +93,7 @@ export function createCompleter(deps: CompleterDeps): Completer {
   }
 
   /** Until it is written. A batch the store refuses for its content is written row by row, so one row harms no other. */
-  async function write(batch: readonly Waiting[]): Promise<void> {
+  async function write(batch: readonly Unwritten[]): Promise<void> {
     let pauseMs = 10
     for (;;) {
       try {
@@ -113,7 +113,7 @@ export function createCompleter(deps: CompleterDeps): Completer {
           }
           logger.error({ notificationId: refused?.notificationId, error: String(error) }, 'a result was refused')
           if (refused && refused.code !== REFUSED)
-            await write([{ ...(batch[0] as Waiting), completion: bare(refused) }])
+            await write([{ ...(batch[0] as Unwritten), completion: bare(refused) }])
           return
         }
         logger.warn({ results: batch.length, error: String(error) }, 'results cannot be written yet')

@@ -1025,4 +1025,56 @@ describe('a handover', () => {
 
     assert.notEqual(heartbeat.id(), before)
   })
+
+  it('that took so long that its account was suspended meanwhile makes no call: its rows stop in the next round', async (t) => {
+    const { offer, commit, plan, store, accountId, clock, calls, view } = await waiting(t)
+    const planned = plan()
+    const offered = offer(planned)
+    assert.ok(offered)
+    const answer = await commit(planned, offered)
+    await store.accounts.setStatus(accountId, 'suspended', 'no', 'system', ['active'])
+    await clock.advance(1_000)
+
+    await offered.taken(answer)
+    await clock.advance(ROUND_MS)
+
+    assert.equal(calls.length, 0)
+    assert.equal((await view(planned[0]?.id ?? '')).status, 'parked')
+  })
+
+  it('to a worker that has left, or has registered anew already, registers nobody', async (t) => {
+    const { offer, heartbeat, stop, store, clock } = await waiting(t)
+    const first = offer()
+    await heartbeat.fenced()
+    const registered = heartbeat.id()
+    await first?.taken({ fenced: true })
+    await clock.settle()
+    assert.equal(heartbeat.id(), registered)
+
+    const second = offer()
+    stop.abort()
+    const before = (await store.workers.list()).length
+    await second?.taken({ fenced: true })
+
+    assert.ok(first && second)
+    assert.deepEqual([heartbeat.id(), (await store.workers.list()).length], [registered, before])
+  })
+
+  it('of a call that cannot be begun gives it back, and the loop goes on', async (t) => {
+    const { offer, commit, plan, accounts, clock, calls, view } = await waiting(t)
+    const planned = plan()
+    const offered = offer(planned)
+    assert.ok(offered)
+    const peek = accounts.peek
+    accounts.peek = () => {
+      accounts.peek = peek
+      throw new Error('a bug')
+    }
+
+    await offered.taken(await commit(planned, offered))
+    await clock.advance(10 * ROUND_MS)
+
+    assert.equal(calls.length, 1)
+    assert.equal((await view(planned[0]?.id ?? '')).status, 'sent')
+  })
 })

@@ -4,7 +4,7 @@ import type { Clock, Logger, Random } from '../model/ports.ts'
 import type { Handover, Offer } from '../runtime/handover.ts'
 import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
-import type { Claim, Completion, DueLane, NewNotification, Store } from '../store/store.ts'
+import type { Claim, Completion, DueLane, LaneClaim, NewNotification, Store } from '../store/store.ts'
 import type { AccountBook } from './account-book.ts'
 import { type AttemptDeps, attempt, type Landed } from './attempt.ts'
 import type { Completer } from './completer.ts'
@@ -79,9 +79,10 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   let discoveredAt = Number.NEGATIVE_INFINITY
   /** There was work and no room for it: the next freed slot rings the bell. */
   let starved = false
-  /** How to begin and end calls while the loop runs, and waits: a round and a handover never share out the same slots. */
-  let idle: Signals | null = null
-  let handedOver: Promise<void> | null = null
+  /** Not null while the loop waits: only then is anything offered, so that a round and an offer never share out one slot. */
+  let waitingWith: Signals | null = null
+  /** Ends with the offer that is open. */
+  let openOffer: Promise<void> | null = null
 
   async function run(stop: AbortSignal, abortCalls: AbortSignal): Promise<void> {
     const signals = { stop, abortCalls }
@@ -95,10 +96,10 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       }
       if (claimed > 0) poll.found()
       else {
-        idle = signals
+        waitingWith = signals
         await hub.dispatch.wait(idleMs(), stop)
-        idle = null
-        await handedOver
+        waitingWith = null
+        await openOffer
       }
     }
     while (running.size > 0) await Promise.all(running)
@@ -111,12 +112,13 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     await discover()
     const asks = await ask()
     if (asks.length === 0) return 0
+    const workerId = heartbeat.id()
     const answer = await custody.take(
-      () => store.dispatch.claim(heartbeat.id(), asks),
+      () => store.dispatch.claim(workerId, asks),
       (given) => (given.fenced ? [] : given.claims),
     )
     if (answer.fenced) {
-      await heartbeat.fenced()
+      if (heartbeat.id() === workerId) await heartbeat.fenced()
       return 0
     }
     const got = new Map<string, number>()
@@ -152,8 +154,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
    * for the next round. The claim itself looks at hold and breaker, and takes the oldest rows first, as always.
    */
   function offer(planned: readonly NewNotification[]): Offer | null {
-    const signals = idle
-    if (!signals || handedOver || planned.length > MOST_HANDED_OVER || isBehind() || !heartbeat.mayStart()) return null
+    const signals = waitingWith
+    if (!signals || openOffer || planned.length > MOST_HANDED_OVER || isBehind() || !heartbeat.mayStart()) return null
     const wanted = new Map<string, { laneId: string; channel: Channel; count: number }>()
     for (const { accountId: laneId, channel, parked } of planned) {
       if (laneId === null || parked !== null || !isSimple(laneId)) continue
@@ -165,25 +167,45 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       .filter(({ limit }) => limit > 0)
     const turn = asked.length > 0 ? custody.turn() : null
     if (!turn) return null
-    const { promise, resolve: over } = Promise.withResolvers<void>()
-    handedOver = promise.then(() => {
-      handedOver = null
+    const { promise, resolve: close } = Promise.withResolvers<void>()
+    openOffer = promise.then(() => {
+      openOffer = null
     })
+    const workerId = heartbeat.id()
     return {
-      request: { workerId: heartbeat.id(), lanes: asked },
+      request: { workerId, lanes: asked },
       async taken(answer) {
         turn.received(answer.fenced ? [] : answer.claims)
-        for (const { laneId } of asked) servedAt.set(laneId, clock.monotonic())
-        // A beat or the next round hears of it too, should registering anew fail now.
-        if (answer.fenced) await heartbeat.fenced().catch(() => {})
-        else await begin(answer.claims, [], signals)
-        over()
+        try {
+          if (!answer.fenced) await beginOffered(answer.claims, asked, signals)
+          // A beat or the next round hears of it too, should registering anew fail now.
+          else if (!signals.stop.aborted && heartbeat.id() === workerId) await heartbeat.fenced().catch(() => {})
+        } finally {
+          close()
+        }
       },
       lost() {
         turn.lost()
-        over()
+        close()
       },
     }
+  }
+
+  /** What was offered took a while to come: an account that is no longer simple keeps its rows for the next round. */
+  async function beginOffered(claims: readonly Claim[], asked: readonly LaneClaim[], signals: Signals): Promise<void> {
+    const laneIds = asked.map(({ laneId }) => laneId)
+    for (const laneId of laneIds) servedAt.set(laneId, clock.monotonic())
+    try {
+      await accounts.get(laneIds)
+    } catch {
+      // Then they are not simple either.
+    }
+    if (laneIds.every(isSimple)) {
+      await begin(claims, [], signals)
+      return
+    }
+    await giveBackUnsent(claims)
+    hub.nudge('dispatch', laneIds)
   }
 
   /** Fair shares of the free slots. */
@@ -309,6 +331,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     const unsent: Claim[] = []
     const { promise: all, resolve: allOver } = Promise.withResolvers<void>()
     running.add(all)
+    // Each claim lands (its slot is free), then is over (its result is written, or it went back); then all end.
     let left = claims.length
     const over = (token: Pick<Claim, 'token'>): void => {
       custody.ended(token)
@@ -339,7 +362,13 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     }
     for (const claim of claims) {
       inFlight.add(claim)
-      attempt(deps.attempt, claim, accountOf(claim.laneId), deadline, landed)
+      try {
+        attempt(deps.attempt, claim, accountOf(claim.laneId), deadline, landed)
+      } catch (error) {
+        // Before its call: that fails as data.
+        logger.error({ notificationId: claim.notificationId, error: String(error) }, 'a call could not be begun')
+        landed(claim, null)
+      }
     }
     return claims.length - unsent.length
   }

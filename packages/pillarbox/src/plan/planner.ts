@@ -55,6 +55,7 @@ export function createPlanner(deps: PlannerDeps): Planner {
     ...deps,
     people: createPeopleBook({ people: store.people, clock, ids }),
     uses: createTemplateUses(store.templates, logger),
+    restraint: { isDue: false },
   }
   const round = async (): Promise<number> =>
     (await planBatch(parts, eventRows)) + (await planBatch(parts, scheduleRows))
@@ -80,6 +81,8 @@ export function createPlanner(deps: PlannerDeps): Planner {
 interface Parts extends PlannerDeps {
   people: PeopleBook
   uses: TemplateUses
+  /** Whether the next plan is to be made without a claim. */
+  restraint: { isDue: boolean }
 }
 
 /** Events and schedules are planned alike; only how they are taken, answered for and set back differs. */
@@ -137,9 +140,16 @@ function prepare(parts: Parts, batch: Batch, rows: readonly Row[]): Promise<void
   return batch.preparation.prepare(rows)
 }
 
-/** A store may ask again where a first try came to nothing. */
-function claim({ handover }: Parts, batch: Batch, planned: readonly NewNotification[]): ClaimRequest | null {
+/**
+ * A store may ask again where a first try came to nothing: dispatch still keeps the places of the first. What failed with a
+ * claim is planned without.
+ */
+function claim({ handover, restraint }: Parts, batch: Batch, planned: readonly NewNotification[]): ClaimRequest | null {
   batch.planned = planned
+  if (restraint.isDue && !batch.offer) {
+    restraint.isDue = false
+    return null
+  }
   batch.offer ??= handover?.offer(planned) ?? null
   return batch.offer?.request ?? null
 }
@@ -154,7 +164,7 @@ async function planBatch(parts: Parts, source: Source): Promise<number> {
 async function take(parts: Parts, source: Source, limit: number): Promise<Planned> {
   const batch: Batch = { preparation: createPreparation(parts), last: null, planned: [], offer: null }
   try {
-    const planned = await handedOver(batch, source.take(parts, limit, batch))
+    const planned = await settleOffer(parts, batch, source.take(parts, limit, batch))
     const deferrals = batch.preparation.deferrals()
     for (const { row, error } of deferrals) await setBack(parts, source, row, error)
     return { ...planned, decided: planned.decided + deferrals.length }
@@ -168,13 +178,14 @@ async function take(parts: Parts, source: Source, limit: number): Promise<Planne
 }
 
 /** What was claimed in passing is begun at once; lanes of which nothing else was planned need no other nudge. */
-async function handedOver(batch: Batch, taking: Promise<Planned>): Promise<Planned> {
+async function settleOffer(parts: Parts, batch: Batch, taking: Promise<Planned>): Promise<Planned> {
   let planned: Planned
   try {
     planned = await taking
   } catch (error) {
     // Probably refused and rolled back, but whoever is wrong about that leaves claims behind that nobody knows of.
     batch.offer?.lost()
+    parts.restraint.isDue = batch.offer !== null
     throw error
   }
   if (!batch.offer) return planned

@@ -11,8 +11,8 @@ export const CLAIM_COLUMNS = `
   n.content, n.event_type, n.entity_type, n.entity_id, n.locale, n.correlation_id, n.fallback,
   extract(epoch from n.expires_at)::float8 * 1000, n.policy`
 
-/** The statement's time in milliseconds. */
-export const NOW_MS = 'extract(epoch from now())::float8 * 1000'
+/** The statement's time in milliseconds, which behind others in a transaction is later than that. */
+export const NOW_MS = 'extract(epoch from statement_timestamp())::float8 * 1000'
 
 /** As many nulls as there are `CLAIM_COLUMNS`. */
 const NO_CLAIM = Array.from({ length: 18 }, () => 'null').join(', ')
@@ -105,7 +105,7 @@ const CLAIM = `
     ) free
   ), claimed as (
     update pillarbox.dispatch d
-    set token = nextval('pillarbox.claim_tokens'), worker_id = $1, claimed_at = now(), attempt = d.attempt + 1
+    set token = nextval('pillarbox.claim_tokens'), worker_id = $1, claimed_at = statement_timestamp(), attempt = d.attempt + 1
     from due join pillarbox.notifications n on n.id = due.id
     where d.ctid = due.place
     returning ${CLAIM_COLUMNS}

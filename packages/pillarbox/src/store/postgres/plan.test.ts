@@ -1,12 +1,29 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../../test/support/manual-clock.ts'
+import { sampleNotification } from '../../../../../test/support/samples.ts'
+import type { StoredEvent } from '../../model/event.ts'
+import type { Cancels, EventPlan, Planning } from '../store.ts'
 import { createLowWater } from './low-water.ts'
 import { openPlan } from './plan.ts'
 import type { Decide, Query, Session } from './session.ts'
 
 /** Planning on a session that answers probes and takes as told, and notes what it was asked. */
-function setup({ probes, takes, payload = '{}' }: { probes: number[]; takes: number[]; payload?: string }) {
+function setup({
+  probes,
+  takes,
+  payload = '{}',
+  answers = [],
+  tries = 1,
+}: {
+  probes: number[]
+  takes: number[]
+  payload?: string
+  /** Of the statements that write. */
+  answers?: unknown[][]
+  /** All but the last are rolled back. */
+  tries?: number
+}) {
   const asked: string[] = []
   const rows = (count: number): Record<string, unknown>[] =>
     Array.from({ length: count }, (_, i) => ({
@@ -22,10 +39,12 @@ function setup({ probes, takes, payload = '{}' }: { probes: number[]; takes: num
       return rows(probes.shift() ?? 0)
     },
     exchange: async (take: Query, decide: Decide<Record<string, unknown>>) => {
-      asked.push(take.name ?? '')
-      const writes = await decide(rows(takes.shift() ?? 0))
-      asked.push(...(writes.length > 0 ? writes.map(({ name }) => name ?? '') : ['nothing']))
-      return []
+      for (let i = 0; i < tries; i++) {
+        asked.push(take.name ?? '')
+        const writes = await decide(rows(takes.shift() ?? 0))
+        asked.push(...(writes.length > 0 ? writes.map(({ name }) => name ?? '') : ['nothing']))
+      }
+      return answers
     },
   } as unknown as Session
   let isHinted = false
@@ -48,6 +67,39 @@ function setup({ probes, takes, payload = '{}' }: { probes: number[]; takes: num
       }),
   }
 }
+
+describe('planning with a claim', () => {
+  const request = { workerId: 'worker-1', lanes: [] }
+  const planning = (cancels: Cancels | null = null): Planning<StoredEvent, EventPlan> => ({
+    prepare: () => {},
+    plan: () => ({ kind: 'notifications', scheduleId: 's', notifications: [sampleNotification()], cancels }),
+    claim: () => request,
+  })
+
+  it('waits for the disk and for nobody else, and claims last', async () => {
+    const { events, asked } = setup({ probes: [1], takes: [1], answers: [[], [], [], []] })
+
+    const { claimed } = await events(2, planning())
+
+    assert.deepEqual(asked, ['probe_events', 'take_events', 'hasten', 'wait_for_disk', 'write_events', 'claim'])
+    assert.deepEqual(claimed, { fenced: true })
+  })
+
+  it('claims nothing where an event puts an end to something, which may wait for others', async () => {
+    const { events, asked } = setup({ probes: [1], takes: [1], answers: [] })
+
+    const { claimed } = await events(2, planning({ eventTypes: ['a.b'], replaces: false }))
+
+    assert.equal(claimed, null)
+    assert.ok(!asked.includes('claim') && asked.includes('write_events'), String(asked))
+  })
+
+  it('knows nothing of a first try that was rolled back', async () => {
+    const { events } = setup({ probes: [1], takes: [1, 0], answers: [], tries: 2 })
+
+    assert.deepEqual(await events(2, planning()), { taken: 0, decided: 0, inserted: 0, lanes: [], claimed: null })
+  })
+})
 
 describe('planning', () => {
   it('costs one statement while nothing is due', async () => {

@@ -1,5 +1,6 @@
 import type { StoredEvent } from '../../model/event.ts'
 import type { Reason } from '../../model/reason.ts'
+import { claimFor } from '../shared/claim-in-passing.ts'
 import { cancelsOf, type Ending, endingsOf } from '../shared/endings.ts'
 import { EVENT_COLUMNS, eventOf, SCHEDULE_COLUMNS, scheduleOf } from '../shared/events.ts'
 import { TAKE_BYTES } from '../shared/plan.ts'
@@ -44,6 +45,9 @@ const NOTHING: Planned = { taken: 0, decided: 0, inserted: 0, lanes: [], claimed
 /** What must be on the disk before anybody acts on it. */
 const WAIT_FOR_DISK: Query = { name: 'wait_for_disk', text: 'set local synchronous_commit = on' }
 
+/** Dispatch waits for a transaction that claims, so that one waits for nobody: it fails, and is planned without a claim. */
+const HASTEN: Query = { name: 'hasten', text: "set local lock_timeout = '250ms'" }
+
 /**
  * After a full batch there is probably more, and after a hint something. Otherwise one cheap statement asks first, so
  * that looking for work where there is none costs no transaction.
@@ -60,15 +64,17 @@ function batches(session: Session, lowWater: LowWater, probe: Query, wasHinted: 
       decided = batch.decided
       claim = batch.claim
       if (decided === 0) return []
-      return claim ? [WAIT_FOR_DISK, ...batch.writes, claimQuery(lowWater, claim)] : batch.writes
+      return claim ? [HASTEN, WAIT_FOR_DISK, ...batch.writes, claimQuery(lowWater, claim)] : batch.writes
     }
     const answers = await session.exchange<Row>(take, (rows) => {
-      taken = rows.length
+      // Nothing of an earlier try counts, which was rolled back.
+      ;[taken, decided, claim] = [rows.length, 0, null]
       if (taken === 0) return []
       const batch = decide(rows)
       return batch instanceof Promise ? batch.then(writesOf) : writesOf(batch)
     })
     isMoreLikely = taken === limit
+    // The claim is the last of the statements.
     const claimed = claim && decided > 0 ? claimAnswer(lowWater, answers.pop() as ClaimRow[]) : null
     return { taken, decided, ...summed(answers.flat() as Written[]), claimed }
   }
@@ -83,9 +89,7 @@ function prepared<T, P extends EventPlan | SchedulePlan>(
   const reading = planning.prepare(rows)
   const decided = (): Batch => {
     const { plans, writes } = decide()
-    const notifications = plans.flatMap((plan) => ('notifications' in plan ? plan.notifications : []))
-    const claim = notifications.length > 0 ? (planning.claim?.(notifications) ?? null) : null
-    return { decided: plans.length, writes, claim }
+    return { decided: plans.length, writes, claim: claimFor(planning, plans) }
   }
   return reading instanceof Promise ? reading.then(decided) : decided()
 }

@@ -1,5 +1,6 @@
 import type { StoredEvent } from '../../model/event.ts'
 import type { Reason } from '../../model/reason.ts'
+import { claimFor } from '../shared/claim-in-passing.ts'
 import { endingsOf } from '../shared/endings.ts'
 import { EVENT_COLUMNS, eventOf, SCHEDULE_COLUMNS, scheduleOf } from '../shared/events.ts'
 import { textOrNull } from '../shared/fields.ts'
@@ -83,7 +84,6 @@ interface Source<Due, Plan> {
 }
 
 interface Tally {
-  planned: NewNotification[]
   inserted: number
   lanes: Set<string>
 }
@@ -98,19 +98,22 @@ interface Deciding {
  * One write where nothing has to be read first. Otherwise the rows are let go while that is read, and a second write
  * plans those that are still as they were.
  */
-async function planBatch<Due, Plan>(
+async function planBatch<Due, Plan extends EventPlan | SchedulePlan>(
   writer: Writer,
   planning: Planning<Due, Plan>,
   source: Source<Due, Plan>,
 ): Promise<Planned> {
   const decideAll = (now: number, taken: readonly Taken<Due>[]): Omit<Planned, 'taken'> => {
-    const tally: Tally = { planned: [], inserted: 0, lanes: new Set() }
+    const tally: Tally = { inserted: 0, lanes: new Set() }
     const deciding = { connection: source.connection, now, tally }
-    let decided = 0
-    for (const each of taken) if (source.decide(deciding, each, planning.plan(each.due))) decided += 1
-    const request = tally.planned.length > 0 ? (planning.claim?.(tally.planned) ?? null) : null
+    const decided: Plan[] = []
+    for (const each of taken) {
+      const plan = planning.plan(each.due)
+      if (source.decide(deciding, each, plan)) decided.push(plan)
+    }
+    const request = claimFor(planning, decided)
     const claimed = request && claim(source.connection, now, request)
-    return { decided, inserted: tally.inserted, lanes: [...tally.lanes], claimed }
+    return { decided: decided.length, inserted: tally.inserted, lanes: [...tally.lanes], claimed }
   }
   const first = await writer.write((now) => {
     const taken = source.take(now)
@@ -198,7 +201,6 @@ function decideSchedule(deciding: Deciding, { due }: Taken<DueSchedule>, plan: S
 }
 
 function insertPlanned({ connection, now, tally }: Deciding, notifications: readonly NewNotification[]): void {
-  tally.planned.push(...notifications)
   for (const notification of notifications) {
     const { duplicate, lane } = insertNotification(connection, notification, now)
     if (!duplicate) tally.inserted += 1
