@@ -19,7 +19,6 @@ import { whenStoreAnswers } from './when-store-answers.ts'
  *   refuse what must not be sent ─▶ open its content, resolve its list, leave out who is suppressed
  *     ─▶ ask about a call in doubt ─▶ call the provider ─▶ decide
  *     ─▶ move to another account, or fall back to another channel
- *
  */
 export interface AttemptDeps {
   registry: ProviderRegistry

@@ -1,6 +1,6 @@
 import type { Entity, StoredEvent } from '../../model/event.ts'
 import type { Reason } from '../../model/reason.ts'
-import type { Cancels, EventPlan } from '../store.ts'
+import type { Cancels, EventPlan, SchedulePlan } from '../store.ts'
 
 /**
  * Something that an event puts an end to: what is scheduled for an entity by events of one type, no younger than the
@@ -40,7 +40,7 @@ export function endingsOf(event: StoredEvent, plan: EventPlan): Ending[] {
 }
 
 /** Null also where it would put an end to nothing. */
-export function cancelsOf(plan: EventPlan): Cancels | null {
+export function cancelsOf(plan: EventPlan | SchedulePlan): Cancels | null {
   const cancels = 'cancels' in plan ? plan.cancels : null
   return cancels && (cancels.replaces || cancels.eventTypes.length > 0) ? cancels : null
 }

@@ -229,18 +229,18 @@ const SETTLE = `insert into pillarbox.settled
   (notification_id, tenant_id, status, reason, last_error, spent, attempt, possible_duplicate, settled_at)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
-const ATTEMPT_COLUMNS = `(notification_id, number, late, outcome, to_status, possible_duplicate, duration_ms, started_at, token,
-  worker_id, provider, provider_message_id, code, error, reason, resolved_targets)`
-const ATTEMPT = `insert into pillarbox.attempts ${ATTEMPT_COLUMNS}
-  values ($1, $2, 0, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+/** What every attempt has; its values are `$1` to `$9`. */
+const ATTEMPT_COLUMNS =
+  'notification_id, number, possible_duplicate, duration_ms, started_at, token, worker_id, provider, provider_message_id'
 /** An accepted message of which there is nothing else to say: most of all attempts, so they bind the fewest values. */
-const SENT_ATTEMPT = `insert into pillarbox.attempts
-  (notification_id, number, late, outcome, to_status, possible_duplicate, duration_ms, started_at, token, worker_id,
-   provider, provider_message_id)
-  values ($1, $2, 0, 'accepted', 'sent', $3, $4, $5, $6, $7, $8, $9)`
+const SENT_ATTEMPT = `insert into pillarbox.attempts (${ATTEMPT_COLUMNS}, late, outcome, to_status)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 'accepted', 'sent')`
+const insertAttemptAs = (late: 0 | 1): string => `insert into pillarbox.attempts
+  (${ATTEMPT_COLUMNS}, late, outcome, to_status, code, error, reason, resolved_targets)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, ${late}, $10, $11, $12, $13, $14, $15)`
+const ATTEMPT = insertAttemptAs(0)
 /** Never flagged, and once is enough: it changes nothing about the notification. */
-const LATE_ATTEMPT = `insert into pillarbox.attempts ${ATTEMPT_COLUMNS}
-  values ($1, $2, 1, $3, $4, 0, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) on conflict do nothing`
+const LATE_ATTEMPT = `${insertAttemptAs(1)} on conflict do nothing`
 
 const LINK_FALLBACK = 'update pillarbox.notifications set fallback_to = $2 where id = $1'
 
@@ -306,44 +306,22 @@ function insertAttempt(
   when: 'timely' | 'late',
 ): void {
   if (c.outcome === null) return
-  const duplicate = Number(c.possibleDuplicate)
-  const durationMs = Math.round(c.durationMs)
-  const startedAt = now - Math.round(c.ageMs)
-  if (when === 'timely' && isSent(c)) {
+  const values = [
+    c.notificationId,
+    c.attempt,
+    Number(when === 'timely' && c.possibleDuplicate),
+    Math.round(c.durationMs),
+    now - Math.round(c.ageMs),
+    c.token,
+    workerId,
+    c.provider,
+    c.providerMessageId,
+  ] as const
+  if (when === 'timely' && isSent(c)) connection.prepare(SENT_ATTEMPT).run(...values)
+  else
     connection
-      .prepare(SENT_ATTEMPT)
-      .run(
-        c.notificationId,
-        c.attempt,
-        duplicate,
-        durationMs,
-        startedAt,
-        c.token,
-        workerId,
-        c.provider,
-        c.providerMessageId,
-      )
-    return
-  }
-  connection
-    .prepare(when === 'late' ? LATE_ATTEMPT : ATTEMPT)
-    .run(
-      c.notificationId,
-      c.attempt,
-      c.outcome,
-      c.to,
-      duplicate,
-      durationMs,
-      startedAt,
-      c.token,
-      workerId,
-      c.provider,
-      c.providerMessageId,
-      c.code,
-      c.error,
-      c.reason,
-      jsonText(c.resolvedTargets),
-    )
+      .prepare(when === 'late' ? LATE_ATTEMPT : ATTEMPT)
+      .run(...values, c.outcome, c.to, c.code, c.error, c.reason, jsonText(c.resolvedTargets))
 }
 
 function settle(connection: Connection, now: number, c: Completion): void {
