@@ -74,17 +74,8 @@ export function storeUnderTest(store: Store, reach: Reach, note: Note, callsUnde
             if (answer.kind === 'notifications') reach('plan.inside')
             return answer
           },
-          claim: (notifications) => {
-            const request = planning.claim?.(notifications) ?? null
-            if (request) note('claiming', [])
-            return request
-          },
         })
-        const { claimed } = planned
-        const claims = claimed && !claimed.fenced ? claimed.claims : []
-        if (claimed) note('claimed', idsOf(claims))
         if (planned.inserted > 0) reach('plan.after')
-        if (claims.length > 0) reach('claim.after')
         return planned
       },
     },

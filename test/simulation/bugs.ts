@@ -287,20 +287,6 @@ export const PLANTED_BUGS: PlantedBug[] = [
     ),
   },
   {
-    name: 'claimed in passing, and nobody told: the planner forgets what its transaction claimed',
-    breaks: /P1/,
-    client: (store) => ({
-      ...bound(store),
-      plan: {
-        ...bound(store.plan),
-        async events(limit, planning) {
-          const planned = await store.plan.events(limit, planning)
-          return { ...planned, claimed: planned.claimed && { fenced: false, claims: [] } }
-        },
-      },
-    }),
-  },
-  {
     name: 'fallback forgotten: the first channel is closed, the second never begun',
     breaks: /P1/,
     client: completing((completion) => ({ ...completion, next: null })),

@@ -65,7 +65,6 @@ export class Ledger {
       case 'plan.events':
       case 'plan.schedules':
         this.#inserted += (answer as Planned).inserted
-        this.#answered((answer as Planned).claimed)
         return
       case 'notifications.insert':
         this.#inserted += (answer as { duplicate: boolean }[]).filter(({ duplicate }) => !duplicate).length

@@ -7,13 +7,7 @@ import type { ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
 import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
-import type {
-  ClaimAnswer,
-  Completion,
-  NewNotification,
-  Planned,
-  Store,
-} from '../../packages/pillarbox/src/store/store.ts'
+import type { ClaimAnswer, Completion, NewNotification, Store } from '../../packages/pillarbox/src/store/store.ts'
 import { sampleNotification } from '../support/samples.ts'
 import type { PlantedBug } from './bugs.ts'
 import { Ledger } from './ledger.ts'
@@ -213,11 +207,8 @@ function claimed(answer: ClaimAnswer): string {
 
 function brief(operation: string, args: readonly unknown[], answer: unknown): string {
   if (operation === 'dispatch.claim') return claimed(answer as ClaimAnswer)
-  if (operation === 'plan.events' || operation === 'plan.schedules') {
-    const { claimed: inPassing, ...planned } = answer as Planned
-    const rest = inPassing ? `, ${claimed(inPassing)}` : ''
-    return `${operation} → ${JSON.stringify(planned).slice(0, 100)}${rest}`
-  }
+  if (operation === 'plan.events' || operation === 'plan.schedules')
+    return `${operation} → ${JSON.stringify(answer).slice(0, 100)}`
   if (operation !== 'dispatch.complete')
     return `${operation} ${JSON.stringify(args.slice(1))} → ${JSON.stringify(answer)?.slice(0, 100)}`
   const rows = (args[1] as Completion[]).map(({ notificationId, attempt, token, outcome, to, moveTo }) => {

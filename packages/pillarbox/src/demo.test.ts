@@ -26,7 +26,6 @@ async function setup(t: TestContext) {
     renderer: createRenderer(),
     sealing: createPayloadSeal(Buffer.alloc(32, 7)),
     resolve: null,
-    handover: null,
     hub: createHub(clock, store.wake),
     clock,
     random,

@@ -161,7 +161,6 @@ export function createEngine(deps: EngineDeps): Engine {
     renderer,
     sealing,
     resolve,
-    handover: dispatcher.handover,
     hub,
     clock,
     random,

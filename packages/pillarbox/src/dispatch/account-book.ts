@@ -15,8 +15,6 @@ export interface AccountBook {
   get(ids: readonly string[]): Promise<ReadonlyMap<string, Account>>
   /** What was last read of an account, however old; for calls that must not wait. */
   peek(id: string): Account | null
-  /** The same, unless it is so old that `get` would read it anew. */
-  fresh(id: string): Account | null
   /** Something has changed: it is read anew when it is next asked for. */
   outdate(id: string): void
   /** Whether it counts as paused only because this process cannot open its secrets; another one may. */
@@ -109,7 +107,6 @@ export function createAccountBook(deps: {
       return found
     },
     peek: (id) => known.get(id)?.account ?? null,
-    fresh: (id) => (isStale(id) ? null : (known.get(id)?.account ?? null)),
     outdate(id) {
       const entry = known.get(id)
       if (entry) entry.readAt = Number.NEGATIVE_INFINITY

@@ -13,21 +13,12 @@ export interface Custody {
    * time, and never beside `recover`: rows whose answer is still on its way would look like orphans.
    */
   take<T>(statement: () => Promise<T>, claimsOf: (answer: T) => readonly Claim[]): Promise<T>
-  /** A turn for a statement that somebody else runs, if nothing is under way; nothing else is until it is ended. */
-  turn(): Turn | null
   /** The claim's result is written, or it was given back. */
   ended(claim: Pick<Claim, 'token'>): void
   /** A release failed, and it may have been committed or not. */
   answerLost(): void
   /** Gives orphans back; answers those that must be settled as unknown. Costs nothing unless an answer was lost. */
   recover(): Promise<readonly Claim[]>
-}
-
-/** Ended by one of the two. */
-export interface Turn {
-  received(claims: readonly Claim[]): void
-  /** The statement may have been committed or not. */
-  lost(): void
 }
 
 /** No statement of ours commits later than this after its connection broke. */
@@ -45,13 +36,9 @@ export function createCustody(deps: {
   let lostAt = Number.NEGATIVE_INFINITY
   let lookedAt = Number.NEGATIVE_INFINITY
   let last: Promise<unknown> = Promise.resolve()
-  let waiting = 0
 
   function inTurn<T>(step: () => Promise<T>): Promise<T> {
-    waiting++
-    const mine = last.then(step).finally(() => {
-      waiting--
-    })
+    const mine = last.then(step)
     last = mine.catch(() => {})
     return mine
   }
@@ -77,21 +64,6 @@ export function createCustody(deps: {
           throw error
         }
       }),
-    turn() {
-      if (waiting > 0) return null
-      const { promise, resolve } = Promise.withResolvers<void>()
-      void inTurn(() => promise)
-      return {
-        received(claims) {
-          receive(claims)
-          resolve()
-        },
-        lost() {
-          answerLost()
-          resolve()
-        },
-      }
-    },
     ended({ token }) {
       const left = (held.get(token) ?? 1) - 1
       if (left > 0) held.set(token, left)

@@ -1,10 +1,9 @@
 import type { Account, Pace } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
 import type { Clock, Logger, Random } from '../model/ports.ts'
-import type { Handover, Offer } from '../runtime/handover.ts'
 import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
-import type { Claim, Completion, DueLane, LaneClaim, NewNotification, Store } from '../store/store.ts'
+import type { Claim, Completion, DueLane, Store } from '../store/store.ts'
 import type { AccountBook } from './account-book.ts'
 import { type AttemptDeps, attempt, type Landed } from './attempt.ts'
 import type { Completer } from './completer.ts'
@@ -49,14 +48,10 @@ export interface DispatchSettings extends CallTimes {
 }
 
 const MOST_LANES = 1_000
-/** More than this is planned in bulk, and planning then does not wait for the disk. */
-const MOST_HANDED_OVER = 32
 
 export interface Dispatcher {
   run(stop: AbortSignal, abortCalls: AbortSignal): Promise<void>
   inFlight(): number
-  /** For the planner of the same process. */
-  handover: Handover
 }
 
 interface Signals {
@@ -79,10 +74,6 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   let discoveredAt = Number.NEGATIVE_INFINITY
   /** There was work and no room for it: the next freed slot rings the bell. */
   let starved = false
-  /** Not null while the loop waits: only then is anything offered, so that a round and an offer never share out one slot. */
-  let waitingWith: Signals | null = null
-  /** Ends with the offer that is open. */
-  let openOffer: Promise<void> | null = null
 
   async function run(stop: AbortSignal, abortCalls: AbortSignal): Promise<void> {
     const signals = { stop, abortCalls }
@@ -95,12 +86,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
         logger.warn({ error: String(error) }, 'claiming failed; trying again')
       }
       if (claimed > 0) poll.found()
-      else {
-        waitingWith = signals
-        await hub.dispatch.wait(idleMs(), stop)
-        waitingWith = null
-        await openOffer
-      }
+      else await hub.dispatch.wait(idleMs(), stop)
     }
     while (running.size > 0) await Promise.all(running)
   }
@@ -149,65 +135,6 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     return 0
   }
 
-  /**
-   * Only while the loop waits, and only to accounts of which nothing has to be asked: one that is paced, held or broken is
-   * for the next round. The claim itself looks at hold and breaker, and takes the oldest rows first, as always.
-   */
-  function offer(planned: readonly NewNotification[]): Offer | null {
-    const signals = waitingWith
-    if (!signals || openOffer || planned.length > MOST_HANDED_OVER || isBehind() || !heartbeat.mayStart()) return null
-    const wanted = new Map<string, { laneId: string; channel: Channel; count: number }>()
-    for (const { accountId: laneId, channel, parked } of planned) {
-      if (laneId === null || parked !== null || !isSimple(laneId)) continue
-      wanted.set(laneId, { laneId, channel, count: (wanted.get(laneId)?.count ?? 0) + 1 })
-    }
-    const shares = sharesOf([...wanted.values()])
-    const asked = [...wanted.values()]
-      .map(({ laneId, count }) => ({ laneId, limit: Math.min(count, shares.get(laneId) ?? 0) }))
-      .filter(({ limit }) => limit > 0)
-    const turn = asked.length > 0 ? custody.turn() : null
-    if (!turn) return null
-    const { promise, resolve: close } = Promise.withResolvers<void>()
-    openOffer = promise.then(() => {
-      openOffer = null
-    })
-    const workerId = heartbeat.id()
-    return {
-      request: { workerId, lanes: asked },
-      async taken(answer) {
-        turn.received(answer.fenced ? [] : answer.claims)
-        try {
-          if (!answer.fenced) await beginOffered(answer.claims, asked, signals)
-          // A beat or the next round hears of it too, should registering anew fail now.
-          else if (!signals.stop.aborted && heartbeat.id() === workerId) await heartbeat.fenced().catch(() => {})
-        } finally {
-          close()
-        }
-      },
-      lost() {
-        turn.lost()
-        close()
-      },
-    }
-  }
-
-  /** What was offered took a while to come: an account that is no longer simple keeps its rows for the next round. */
-  async function beginOffered(claims: readonly Claim[], asked: readonly LaneClaim[], signals: Signals): Promise<void> {
-    const laneIds = asked.map(({ laneId }) => laneId)
-    for (const laneId of laneIds) servedAt.set(laneId, clock.monotonic())
-    try {
-      await accounts.get(laneIds)
-    } catch {
-      // Then they are not simple either.
-    }
-    if (laneIds.every(isSimple)) {
-      await begin(claims, [], signals)
-      return
-    }
-    await giveBackUnsent(claims)
-    hub.nudge('dispatch', laneIds)
-  }
-
   /** Fair shares of the free slots. */
   function sharesOf(some: readonly { laneId: string; channel: Channel }[]): Map<string, number> {
     const candidates = some.map(({ laneId, channel }) => ({
@@ -217,12 +144,6 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       servedAt: servedAt.get(laneId) ?? Number.NEGATIVE_INFINITY,
     }))
     return shareSlots(candidates, settings.slotsPerChannel, inFlight.byChannel(), settings.claimRows)
-  }
-
-  function isSimple(laneId: string): boolean {
-    const account = accounts.fresh(laneId)
-    const isOurs = account !== null && (settings.channels?.includes(account.channel) ?? true)
-    return isOurs && account.status === 'active' && account.pace === null && !guard.isOpen(laneId)
   }
 
   async function discover(): Promise<void> {
@@ -417,5 +338,5 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     return ms
   }
 
-  return { run, inFlight: () => inFlight.total(), handover: { offer } }
+  return { run, inFlight: () => inFlight.total() }
 }

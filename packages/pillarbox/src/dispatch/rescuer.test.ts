@@ -62,7 +62,6 @@ function setup() {
       return new Map([[account.id, account]])
     },
     peek: (id) => (id === account.id ? account : null),
-    fresh: () => null,
     outdate: () => {},
     isLocked: () => false,
     standIn: async () => null,

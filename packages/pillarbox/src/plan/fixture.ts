@@ -103,7 +103,7 @@ export async function openPlanning(t: TestContext, options: Options): Promise<Be
   const seal = createPayloadSeal(Buffer.alloc(32, 7))
   const common = { store, renderer: createRenderer(), sealing: seal, clock, random, ids, logger }
   const settings = { batchRows, pollMaxMs: 200 }
-  const deps: PlannerDeps = { ...common, contexts, resolve, handover: null, hub, settings }
+  const deps: PlannerDeps = { ...common, contexts, resolve, hub, settings }
   const planner = createPlanner(deps)
   let published = 0
   const bench: Bench = {

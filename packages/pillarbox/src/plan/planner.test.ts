@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { START } from '../../../../test/support/manual-clock.ts'
 import { PillarboxError } from '../model/errors.ts'
-import type { Handover } from '../runtime/handover.ts'
-import type { ClaimAnswer, EventPlan, Planning, PlanStore, SchedulePlan } from '../store/store.ts'
+import type { EventPlan, Planning, PlanStore, SchedulePlan } from '../store/store.ts'
 import { type Bench, bodyOf, type Options, openPlanning } from './fixture.ts'
 
 const MINUTE_MS = 60_000
@@ -891,94 +890,5 @@ describe('the planner', () => {
 
     assert.equal((await event('event-1')).status, 'published')
     stop.abort()
-  })
-})
-
-describe('handing over', () => {
-  /** A dispatcher that takes everything, and what it was told. */
-  async function taking(t: TestContext, given: Given = {}) {
-    const bench = await setup(t, given)
-    const { store, ids, hub } = bench
-    const workerId = ids()
-    await store.workers.register({ id: workerId, host: 'host', pid: 1, version: '1', channels: null })
-    const told: (ClaimAnswer | 'lost')[] = []
-    const handover: Handover = {
-      offer: (planned) => ({
-        request: { workerId, lanes: planned.map(({ accountId }) => ({ laneId: accountId ?? '', limit: 1 })) },
-        taken: async (answer) => void told.push(answer),
-        lost: () => void told.push('lost'),
-      }),
-    }
-    const lanes = () => hub.takeLanes()
-    return { ...bench, workerId, told, lanes, round: bench.planner({ handover }).round }
-  }
-
-  it('claims what it writes in the same transaction, and nudges nobody for it', async (t) => {
-    const { round, publish, told, lanes, notifications } = await taking(t)
-    await publish()
-
-    await round()
-
-    const [row] = await notifications()
-    const [answer] = told
-    assert.ok(typeof answer === 'object' && !answer.fenced)
-    assert.deepEqual(
-      answer.claims.map(({ notificationId }) => notificationId),
-      [row?.id],
-    )
-    assert.deepEqual([row?.status, lanes()], ['sending', []])
-  })
-
-  it('nudges for what could not be claimed', async (t) => {
-    const { round, publish, told, lanes, store, accountId, notifications } = await taking(t)
-    await store.lanes.hold(accountId('sms'), 60_000, 'throttled')
-    await publish()
-
-    await round()
-
-    assert.deepEqual(told, [{ fenced: false, claims: [] }])
-    assert.deepEqual([(await notifications())[0]?.status, lanes()], ['queued', [accountId('sms')]])
-  })
-
-  it('says that the answer was lost when the store is away', async (t) => {
-    const { round, publish, told } = await taking(t, {
-      plant: (base) => ({
-        async events(...args) {
-          await base.events(...args)
-          throw new PillarboxError('store_unavailable', 'connection reset')
-        },
-      }),
-    })
-    await publish()
-
-    await assert.rejects(round(), { code: 'store_unavailable' })
-
-    assert.deepEqual(told, ['lost'])
-  })
-
-  it('says the same when the store refuses, and plans the others one by one, the first without a claim', async (t) => {
-    const { round, publish, told, notifications } = await taking(t, {
-      plant: (base) => ({
-        events: (limit, planning) =>
-          base.events(limit, {
-            ...planning,
-            claim: (planned) => {
-              const request = planning.claim?.(planned) ?? null
-              if (planned.some(({ eventId }) => eventId === 'bad')) throw new Error('refused')
-              return request
-            },
-          }),
-      }),
-    })
-    await publish({ id: 'good' })
-    await publish({ id: 'bad' })
-
-    await round()
-
-    assert.deepEqual(
-      (await notifications()).map(({ status }) => status),
-      ['queued'],
-    )
-    assert.deepEqual(told, ['lost', 'lost'])
   })
 })

@@ -3,11 +3,10 @@ import type { StoredEvent } from '../model/event.ts'
 import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
 import { type RetryPolicy, retryDelay } from '../model/retry.ts'
 import type { Renderer } from '../render/render.ts'
-import type { Handover, Offer } from '../runtime/handover.ts'
 import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
-import type { Cancels, ClaimRequest, EventPlan, NewNotification, Planned, SchedulePlan, Store } from '../store/store.ts'
+import type { Cancels, EventPlan, NewNotification, Planned, SchedulePlan, Store } from '../store/store.ts'
 import type { ContextBook } from './context-book.ts'
 import type { Stop } from './judge.ts'
 import { progressOf } from './part.ts'
@@ -29,8 +28,6 @@ export interface PlannerDeps {
   sealing: Pick<PayloadSeal, 'openPayload' | 'sealContent'>
   /** The host's, in embedded use. */
   resolve: ResolveHook | null
-  /** To the dispatcher of the same process, where there is one. */
-  handover: Handover | null
   hub: Hub
   clock: Clock
   random: Random
@@ -55,7 +52,6 @@ export function createPlanner(deps: PlannerDeps): Planner {
     ...deps,
     people: createPeopleBook({ people: store.people, clock, ids }),
     uses: createTemplateUses(store.templates, logger),
-    restraint: { isDue: false },
   }
   const round = async (): Promise<number> =>
     (await planBatch(parts, eventRows)) + (await planBatch(parts, scheduleRows))
@@ -81,8 +77,6 @@ export function createPlanner(deps: PlannerDeps): Planner {
 interface Parts extends PlannerDeps {
   people: PeopleBook
   uses: TemplateUses
-  /** Whether the next plan is to be made without a claim. */
-  restraint: { isDue: boolean }
 }
 
 /** Events and schedules are planned alike; only how they are taken, answered for and set back differs. */
@@ -95,8 +89,6 @@ interface Batch {
   preparation: Preparation
   /** The row that was asked about last; null when it got to none. */
   last: Row | null
-  planned: readonly NewNotification[]
-  offer: Offer | null
 }
 
 const eventRows: Source = {
@@ -108,7 +100,6 @@ const eventRows: Source = {
         batch.last = rowOf(event)
         return eventPlan(parts, batch, batch.last)
       },
-      claim: (planned) => claim(parts, batch, planned),
     })
   },
   async defer({ store }, { event: { tenantId, id } }, error, delayMs) {
@@ -124,7 +115,6 @@ const scheduleRows: Source = {
         batch.last = due
         return schedulePlan(parts, batch, due)
       },
-      claim: (planned) => claim(parts, batch, planned),
     })
   },
   async defer({ store }, { schedule }, error, delayMs) {
@@ -140,20 +130,6 @@ function prepare(parts: Parts, batch: Batch, rows: readonly Row[]): Promise<void
   return batch.preparation.prepare(rows)
 }
 
-/**
- * A store may ask again where a first try came to nothing: dispatch still keeps the places of the first. What failed with a
- * claim is planned without.
- */
-function claim({ handover, restraint }: Parts, batch: Batch, planned: readonly NewNotification[]): ClaimRequest | null {
-  batch.planned = planned
-  if (restraint.isDue && !batch.offer) {
-    restraint.isDue = false
-    return null
-  }
-  batch.offer ??= handover?.offer(planned) ?? null
-  return batch.offer?.request ?? null
-}
-
 async function planBatch(parts: Parts, source: Source): Promise<number> {
   const planned = await take(parts, source, parts.settings.batchRows)
   if (planned.lanes.length > 0) parts.hub.nudge('dispatch', planned.lanes)
@@ -162,9 +138,9 @@ async function planBatch(parts: Parts, source: Source): Promise<number> {
 }
 
 async function take(parts: Parts, source: Source, limit: number): Promise<Planned> {
-  const batch: Batch = { preparation: createPreparation(parts), last: null, planned: [], offer: null }
+  const batch: Batch = { preparation: createPreparation(parts), last: null }
   try {
-    const planned = await settleOffer(parts, batch, source.take(parts, limit, batch))
+    const planned = await source.take(parts, limit, batch)
     const deferrals = batch.preparation.deferrals()
     for (const { row, error } of deferrals) await setBack(parts, source, row, error)
     return { ...planned, decided: planned.decided + deferrals.length }
@@ -173,32 +149,12 @@ async function take(parts: Parts, source: Source, limit: number): Promise<Planne
     if (limit > 1) return oneByOne(parts, source, limit)
     if (!batch.last) throw error
     await setBack(parts, source, batch.last, error instanceof Error ? error.message : String(error))
-    return { taken: 1, decided: 1, inserted: 0, lanes: [], claimed: null }
+    return { taken: 1, decided: 1, inserted: 0, lanes: [] }
   }
-}
-
-/** What was claimed in passing is begun at once; lanes of which nothing else was planned need no other nudge. */
-async function settleOffer(parts: Parts, batch: Batch, taking: Promise<Planned>): Promise<Planned> {
-  let planned: Planned
-  try {
-    planned = await taking
-  } catch (error) {
-    // Probably refused and rolled back, but whoever is wrong about that leaves claims behind that nobody knows of.
-    batch.offer?.lost()
-    parts.restraint.isDue = batch.offer !== null
-    throw error
-  }
-  if (!batch.offer) return planned
-  const answer = planned.claimed ?? { fenced: false, claims: [] }
-  await batch.offer.taken(answer)
-  const begun = new Set(answer.fenced ? [] : answer.claims.map(({ notificationId }) => notificationId))
-  const isWaiting = (lane: string): boolean =>
-    batch.planned.some(({ id, accountId, parked }) => accountId === lane && parked === null && !begun.has(id))
-  return { ...planned, lanes: planned.lanes.filter(isWaiting) }
 }
 
 async function oneByOne(parts: Parts, source: Source, limit: number): Promise<Planned> {
-  const sum: Planned = { taken: 0, decided: 0, inserted: 0, lanes: [], claimed: null }
+  const sum: Planned = { taken: 0, decided: 0, inserted: 0, lanes: [] }
   for (let i = 0; i < limit; i++) {
     const planned = await take(parts, source, 1)
     if (planned.taken === 0) break

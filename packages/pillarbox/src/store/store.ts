@@ -97,11 +97,6 @@ export interface Planning<Row, Plan> {
   prepare(rows: readonly Row[]): Promise<void> | void
   /** Synchronous; must not throw. */
   plan(row: Row): Plan
-  /**
-   * Asked once everything is planned and before it is committed: what the same transaction should claim, so that what it
-   * writes need not be looked for. Null: nothing.
-   */
-  claim?(planned: readonly NewNotification[]): ClaimRequest | null
 }
 
 export interface DueSchedule {
@@ -167,8 +162,6 @@ export interface Planned {
   inserted: number
   /** Accounts that now have due work, for the in-process nudge. */
   lanes: string[]
-  /** What `claim` asked for; null where it asked for nothing. */
-  claimed: ClaimAnswer | null
 }
 
 export interface StoredSchedule {

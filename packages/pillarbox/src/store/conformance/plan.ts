@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Channel } from '../../model/channel.ts'
-import type { Claim, ClaimRequest, DueSchedule, EventPlan, NewNotification, Planned, SchedulePlan } from '../store.ts'
+import type { DueSchedule, EventPlan, NewNotification, SchedulePlan } from '../store.ts'
 import {
   assertBetween,
   at,
@@ -11,14 +10,12 @@ import {
   dueLater,
   dueNow,
   FAR_MS,
-  type Lane,
   only,
   type Rule,
 } from './fixtures.ts'
 
 /** Events become schedules and notifications: all of it or nothing, and each of them once. */
 export function planRules(rule: Rule): void {
-  inPassingRules(rule)
   rule('an event that is due becomes notifications and a completed schedule', async (bench) => {
     const { store, lane, event, notification, newId, storedEvent, schedule, view } = bench
     const target = await lane()
@@ -34,7 +31,7 @@ export function planRules(rule: Rule): void {
     )
 
     const after = await store.now()
-    assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 2, lanes: [target.id], claimed: null })
+    assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 2, lanes: [target.id] })
     const published = await storedEvent(target.tenantId, given.id)
     assert.equal(published.status, 'published')
     assertBetween(published.publishedAt, before, after)
@@ -190,7 +187,7 @@ export function planRules(rule: Rule): void {
       deciding(({ id }) => (id === waiting.id ? { kind: 'later' } : failure)),
     )
 
-    assert.deepEqual(planned, { taken: 2, decided: 1, inserted: 0, lanes: [], claimed: null })
+    assert.deepEqual(planned, { taken: 2, decided: 1, inserted: 0, lanes: [] })
     assert.deepEqual(await storedEvent(waiting.tenantId, waiting.id), before)
   })
 
@@ -203,7 +200,7 @@ export function planRules(rule: Rule): void {
       deciding(() => failure),
     )
 
-    assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [], claimed: null })
+    assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [] })
     const failed = await storedEvent(given.tenantId, given.id)
     assert.equal(failed.status, 'failed')
     assert.equal(failed.lastError, failure.error)
@@ -221,7 +218,7 @@ export function planRules(rule: Rule): void {
       deciding(() => dueNow(scheduleId)),
     )
 
-    assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [], claimed: null })
+    assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [] })
     assert.equal((await storedEvent(given.tenantId, given.id)).status, 'published')
     assert.equal((await schedule(given.tenantId, scheduleId)).status, 'completed')
   })
@@ -258,7 +255,7 @@ export function planRules(rule: Rule): void {
       deciding(() => dueNow(newId(), [notification(target, { idempotencyKey: 'one' })])),
     )
 
-    assert.deepEqual(planned, { taken: 2, decided: 2, inserted: 1, lanes: [target.id], claimed: null })
+    assert.deepEqual(planned, { taken: 2, decided: 2, inserted: 1, lanes: [target.id] })
     assert.equal((await store.notifications.countByStatus(null)).queued, 1)
   })
 
@@ -392,7 +389,7 @@ export function planRules(rule: Rule): void {
       deciding(() => dueLater(scheduleId, dueAt)),
     )
 
-    assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [], claimed: null })
+    assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [] })
     assert.equal((await storedEvent(given.tenantId, given.id)).status, 'published')
     const { createdAt, ...pending } = await schedule(given.tenantId, scheduleId)
     assertBetween(createdAt, before, await store.now())
@@ -443,7 +440,7 @@ export function planRules(rule: Rule): void {
       deciding(() => ({ kind: 'cancelled', scheduleId, reason: 'expired', error, cancels: null })),
     )
 
-    assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [], claimed: null })
+    assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [] })
     const published = await storedEvent(given.tenantId, given.id)
     assert.deepEqual([published.status, published.lastError], ['published', null])
     const cancelled = await schedule(given.tenantId, scheduleId)
@@ -475,7 +472,7 @@ export function planRules(rule: Rule): void {
       deciding(() => ({ kind: 'notifications', notifications: [] })),
     )
 
-    assert.deepEqual(planned, { taken: 0, decided: 0, inserted: 0, lanes: [], claimed: null })
+    assert.deepEqual(planned, { taken: 0, decided: 0, inserted: 0, lanes: [] })
   })
 
   rule('a schedule whose time has come becomes notifications, with its event at hand', async (bench) => {
@@ -494,7 +491,7 @@ export function planRules(rule: Rule): void {
       }),
     )
 
-    assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 1, lanes: [target.id], claimed: null })
+    assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 1, lanes: [target.id] })
     const completed = await schedule(ref.tenantId, ref.id)
     assert.equal(completed.status, 'completed')
     assert.ok(completed.completedAt !== null)
@@ -520,7 +517,7 @@ export function planRules(rule: Rule): void {
         deciding(() => plan),
       )
 
-      assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [], claimed: null })
+      assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [] })
       const decided = await schedule(ref.tenantId, ref.id)
       assert.equal(decided.status, status)
       assert.equal(decided.lastError, plan.error)
@@ -536,7 +533,7 @@ export function planRules(rule: Rule): void {
 
     const planned = await store.plan.schedules(10, deciding(later))
 
-    assert.deepEqual(planned, { taken: 1, decided: 0, inserted: 0, lanes: [], claimed: null })
+    assert.deepEqual(planned, { taken: 1, decided: 0, inserted: 0, lanes: [] })
     assert.deepEqual(await schedule(ref.tenantId, ref.id), before)
   })
 
@@ -572,7 +569,7 @@ export function planRules(rule: Rule): void {
       deciding(() => ({ kind: 'part', notifications: rows.slice(0, 2), progress })),
     )
 
-    assert.deepEqual(first, { taken: 1, decided: 1, inserted: 2, lanes: [target.id], claimed: null })
+    assert.deepEqual(first, { taken: 1, decided: 1, inserted: 2, lanes: [target.id] })
     const pending = await schedule(ref.tenantId, ref.id)
     assert.deepEqual([pending.status, pending.progress, pending.attemptCount], ['pending', progress, 0])
     const second = await store.plan.schedules(
@@ -806,141 +803,4 @@ async function scheduled(
     1,
   )
   return { tenantId: given.tenantId, id, eventId: given.id }
-}
-
-/** What is planned can be claimed in the transaction that writes it. */
-function inPassingRules(rule: Rule): void {
-  rule('a plan that asks for it claims what it writes, as any claim would', async (bench) => {
-    const { store, lane, worker, view } = bench
-    const target = await lane()
-    const workerId = await worker()
-    const before = await store.now()
-
-    const { planned, rows } = await planInPassing(bench, target, 2, {
-      workerId,
-      lanes: [{ laneId: target.id, limit: 5 }],
-    })
-
-    const after = await store.now()
-    assert.deepEqual([planned.inserted, planned.lanes], [2, [target.id]])
-    const claims = claimsOf(planned)
-    assert.deepEqual(claims.map(({ notificationId }) => notificationId).sort(), rows.map(({ id }) => id).sort())
-    for (const claim of claims) {
-      const row = only(rows.filter(({ id }) => id === claim.notificationId))
-      assert.deepEqual(
-        [claim.attempt, claim.spent, claim.possibleDuplicate, claim.laneId, claim.to, claim.content, claim.channel],
-        [1, 0, false, target.id, row.to, row.content, row.channel],
-      )
-      assertBetween(claim.claimedAt, before, after)
-      assert.equal((await view(row.id)).status, 'sending')
-    }
-    assert.equal(new Set(claims.map(({ token }) => token)).size, 2)
-    const again = await store.dispatch.claim(workerId, [{ laneId: target.id, limit: 5 }])
-    assert.deepEqual(again, { fenced: false, claims: [] })
-  })
-
-  rule('a plan claims no more than it asks for, and the oldest first', async (bench) => {
-    const { lane, worker, enqueue, advance, view } = bench
-    const target = await lane()
-    const workerId = await worker()
-    const [older] = await enqueue(target)
-    await advance(5)
-
-    const { planned, rows } = await planInPassing(bench, target, 1, {
-      workerId,
-      lanes: [{ laneId: target.id, limit: 1 }],
-    })
-
-    assert.deepEqual(
-      claimsOf(planned).map(({ notificationId }) => notificationId),
-      [older],
-    )
-    assert.equal((await view(only(rows).id)).status, 'queued')
-  })
-
-  rule('a plan claims nothing from a lane on hold, and what it wrote waits', async (bench) => {
-    const { store, lane, worker, view } = bench
-    const target = await lane()
-    const workerId = await worker()
-    await store.lanes.hold(target.id, FAR_MS, 'throttled')
-
-    const { planned, rows } = await planInPassing(bench, target, 1, {
-      workerId,
-      lanes: [{ laneId: target.id, limit: 1 }],
-    })
-
-    assert.deepEqual([planned.inserted, planned.claimed], [1, { fenced: false, claims: [] }])
-    assert.equal((await view(only(rows).id)).status, 'queued')
-  })
-
-  rule('a plan for a worker that was declared dead is written, and claims nothing', async (bench) => {
-    const { lane, newId, view } = bench
-    const target = await lane()
-
-    const { planned, rows } = await planInPassing(bench, target, 1, {
-      workerId: newId(),
-      lanes: [{ laneId: target.id, limit: 1 }],
-    })
-
-    assert.deepEqual([planned.inserted, planned.claimed], [1, { fenced: true }])
-    assert.equal((await view(only(rows).id)).status, 'queued')
-  })
-
-  rule('a plan that is refused claims nothing', async (bench) => {
-    const { store, lane, worker, event, notification, newId, enqueue, view } = bench
-    const target = await lane()
-    const workerId = await worker()
-    const [waiting = ''] = await enqueue(target)
-    await store.events.insert([event(target.tenantId)])
-
-    await assert.rejects(
-      store.plan.events(10, {
-        // A channel that there is none of.
-        ...deciding(() => dueNow(newId(), [notification(target, { channel: 'pigeon' as Channel })])),
-        claim: () => ({ workerId, lanes: [{ laneId: target.id, limit: 5 }] }),
-      }),
-    )
-
-    assert.equal((await view(waiting)).status, 'queued')
-  })
-
-  rule('is asked what to claim with all that is planned, and only where something is', async (bench) => {
-    const { store, lane, event, notification, newId } = bench
-    const target = await lane()
-    await store.events.insert([event(target.tenantId), event(target.tenantId)])
-    const asked: string[][] = []
-    const rows = [notification(target), notification(target)]
-    const claim = (planned: readonly NewNotification[]): null => {
-      asked.push(planned.map(({ id }) => id).sort())
-      return null
-    }
-
-    let taken = 0
-    await store.plan.events(10, { ...deciding(() => dueNow(newId(), [at(rows, taken++)])), claim })
-    await store.events.insert([event(target.tenantId)])
-    const planned = await store.plan.events(10, { ...deciding(() => dueNow(newId())), claim })
-
-    assert.deepEqual(asked, [rows.map(({ id }) => id).sort()])
-    assert.equal(planned.claimed, null)
-  })
-}
-
-/** One event that becomes `count` notifications, planned with a claim. */
-async function planInPassing(
-  { store, event, notification, newId }: Bench,
-  target: Lane,
-  count: number,
-  request: ClaimRequest,
-): Promise<{ planned: Planned; rows: NewNotification[] }> {
-  const given = event(target.tenantId)
-  await store.events.insert([given])
-  const scheduleId = newId()
-  const rows = Array.from({ length: count }, () => notification(target, { eventId: given.id, scheduleId }))
-  const planned = await store.plan.events(10, { ...deciding(() => dueNow(scheduleId, rows)), claim: () => request })
-  return { planned, rows }
-}
-
-function claimsOf({ claimed }: Planned): Claim[] {
-  assert.ok(claimed && !claimed.fenced)
-  return claimed.claims
 }

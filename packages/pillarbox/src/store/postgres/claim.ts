@@ -3,7 +3,7 @@ import type { Address } from '../../model/recipient.ts'
 import type { Claim, ClaimAnswer, ClaimRequest, Content, NotificationPolicy, SealedContent } from '../store.ts'
 import { plainArray } from './arrays.ts'
 import type { LowWater } from './low-water.ts'
-import type { Query, Run } from './session.ts'
+import type { Run } from './session.ts'
 
 /** What `claimsOf` reads of the dispatch row `d` and the ledger row `n`, behind the time. */
 export const CLAIM_COLUMNS = `
@@ -118,12 +118,8 @@ const CLAIM = `
 
 /** Claims due rows of each lane; see the contract. */
 export async function claim(run: Run, lowWater: LowWater, request: ClaimRequest): Promise<ClaimAnswer> {
-  return claimAnswer(lowWater, await run<ClaimRow>(claimQuery(lowWater, request)))
-}
-
-/** Answered by rows for `claimAnswer`. */
-export function claimQuery(lowWater: LowWater, { workerId, lanes }: ClaimRequest): Query {
-  return {
+  const { workerId, lanes } = request
+  const rows = await run<ClaimRow>({
     name: 'claim',
     text: CLAIM,
     values: [
@@ -134,10 +130,7 @@ export function claimQuery(lowWater: LowWater, { workerId, lanes }: ClaimRequest
       plainArray(lanes.map((lane) => lowWater.since(lane.laneId))),
     ],
     rowMode: 'array',
-  }
-}
-
-export function claimAnswer(lowWater: LowWater, rows: ClaimRow[]): ClaimAnswer {
+  })
   if (rows.length === 0) return { fenced: true }
   while (isMark(rows.at(-1))) {
     const [oldestMs, , , laneId] = rows.pop() as ClaimRow

@@ -21,8 +21,7 @@ export function openDispatch({ claims, completions, admin }: DispatchSessions, l
     claim: (workerId, lanes) => claim(claims.run, lowWater, { workerId, lanes }),
     complete: (workerId, given) => complete(completions, workerId, given),
     release: (workerId, given) => release(completions.run, workerId, given),
-    // In turn with the claims, so that none of them is still on its way when this looks. Those made in passing use another
-    // session: custody's turn keeps them apart from this.
+    // In turn with the claims, so that none of them is still on its way when this looks.
     orphans: (workerId, held) => claims.transaction((run) => orphans(run, workerId, held)),
     stopLane: (laneId, reason, error, actor, limit) => stopLane(admin.run, { laneId, reason, error, actor, limit }),
   }

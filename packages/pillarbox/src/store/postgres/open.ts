@@ -121,7 +121,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     schema: () => schemaVersions(admin),
     now,
     events: { ...sharedEvents(scripts), ...openEventInsert(intake) },
-    plan: { ...sharedPlan(scripts), ...openPlan(planning, wake, lowWater) },
+    plan: { ...sharedPlan(scripts), ...openPlan(planning, wake) },
     notifications: { ...sharedNotifications(scripts), ...openNotificationInsert(intake) },
     dispatch: openDispatch({ claims, completions, admin }, lowWater),
     receipts: sharedReceipts(scripts, receiptParts(applying)),

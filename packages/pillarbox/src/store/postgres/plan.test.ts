@@ -1,10 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createManualClock } from '../../../../../test/support/manual-clock.ts'
-import { sampleNotification } from '../../../../../test/support/samples.ts'
-import type { StoredEvent } from '../../model/event.ts'
-import type { Cancels, EventPlan, Planning } from '../store.ts'
-import { createLowWater } from './low-water.ts'
 import { openPlan } from './plan.ts'
 import type { Decide, Query, Session } from './session.ts'
 
@@ -53,7 +48,7 @@ function setup({
     isHinted = false
     return was
   }
-  const { events } = openPlan(session, { wasHinted }, createLowWater(createManualClock()))
+  const { events } = openPlan(session, { wasHinted })
   return {
     asked,
     events,
@@ -68,44 +63,17 @@ function setup({
   }
 }
 
-describe('planning with a claim', () => {
-  const request = { workerId: 'worker-1', lanes: [] }
-  const planning = (cancels: Cancels | null = null): Planning<StoredEvent, EventPlan> => ({
-    prepare: () => {},
-    plan: () => ({ kind: 'notifications', scheduleId: 's', notifications: [sampleNotification()], cancels }),
-    claim: () => request,
-  })
-
-  it('waits for the disk and for nobody else, and claims last', async () => {
-    const { events, asked } = setup({ probes: [1], takes: [1], answers: [[], [], [], []] })
-
-    const { claimed } = await events(2, planning())
-
-    assert.deepEqual(asked, ['probe_events', 'take_events', 'hasten', 'wait_for_disk', 'write_events', 'claim'])
-    assert.deepEqual(claimed, { fenced: true })
-  })
-
-  it('claims nothing where an event puts an end to something, which may wait for others', async () => {
-    const { events, asked } = setup({ probes: [1], takes: [1], answers: [] })
-
-    const { claimed } = await events(2, planning({ eventTypes: ['a.b'], replaces: false }))
-
-    assert.equal(claimed, null)
-    assert.ok(!asked.includes('claim') && asked.includes('write_events'), String(asked))
-  })
-
-  it('knows nothing of a first try that was rolled back', async () => {
-    const { events } = setup({ probes: [1], takes: [1, 0], answers: [], tries: 2 })
-
-    assert.deepEqual(await events(2, planning()), { taken: 0, decided: 0, inserted: 0, lanes: [], claimed: null })
-  })
-})
-
 describe('planning', () => {
+  it('knows nothing of a first try that was rolled back', async () => {
+    const { plan } = setup({ probes: [1], takes: [1, 0], tries: 2 })
+
+    assert.deepEqual(await plan('failed'), { taken: 0, decided: 0, inserted: 0, lanes: [] })
+  })
+
   it('costs one statement while nothing is due', async () => {
     const { plan, asked } = setup({ probes: [0, 0], takes: [] })
 
-    assert.deepEqual(await plan('failed'), { taken: 0, decided: 0, inserted: 0, lanes: [], claimed: null })
+    assert.deepEqual(await plan('failed'), { taken: 0, decided: 0, inserted: 0, lanes: [] })
     await plan('failed')
 
     assert.deepEqual(asked, ['probe_events', 'probe_events'])
@@ -191,7 +159,7 @@ describe('planning', () => {
   it('writes nothing where every row waits', async () => {
     const { plan, asked } = setup({ probes: [1], takes: [2] })
 
-    assert.deepEqual(await plan('later'), { taken: 2, decided: 0, inserted: 0, lanes: [], claimed: null })
+    assert.deepEqual(await plan('later'), { taken: 2, decided: 0, inserted: 0, lanes: [] })
 
     assert.deepEqual(asked, ['probe_events', 'take_events', 'nothing'])
   })

@@ -1,16 +1,13 @@
 import type { StoredEvent } from '../../model/event.ts'
 import type { Reason } from '../../model/reason.ts'
-import { claimFor } from '../shared/claim-in-passing.ts'
 import { cancelsOf, type Ending, endingsOf } from '../shared/endings.ts'
 import { EVENT_COLUMNS, eventOf, SCHEDULE_COLUMNS, scheduleOf } from '../shared/events.ts'
 import { TAKE_BYTES } from '../shared/plan.ts'
 import type { Row } from '../shared/script.ts'
 import { holdsSealed } from '../shared/scrub.ts'
-import type { ClaimRequest, DueSchedule, EventPlan, Planned, Planning, PlanStore, SchedulePlan } from '../store.ts'
+import type { DueSchedule, EventPlan, Planned, Planning, PlanStore, SchedulePlan } from '../store.ts'
 import { jsonArray, plainArray, textArray } from './arrays.ts'
 import { awaitOthers, cancel } from './cancel.ts'
-import { type ClaimRow, claimAnswer, claimQuery } from './claim.ts'
-import type { LowWater } from './low-water.ts'
 import { NOTIFICATION_VALUES, notificationValues, WRITE_NOTIFICATIONS } from './notifications.ts'
 import type { Query, Session } from './session.ts'
 import type { PostgresWake } from './wake.ts'
@@ -19,10 +16,9 @@ import type { PostgresWake } from './wake.ts'
 export function openPlan(
   session: Session,
   { wasHinted }: Pick<PostgresWake, 'wasHinted'>,
-  lowWater: LowWater,
 ): Pick<PlanStore, 'events' | 'schedules'> {
-  const events = batches(session, lowWater, { name: 'probe_events', text: PROBE_EVENTS }, () => wasHinted('events'))
-  const schedules = batches(session, lowWater, { name: 'probe_schedules', text: PROBE_SCHEDULES }, () => false)
+  const events = batches(session, { name: 'probe_events', text: PROBE_EVENTS }, () => wasHinted('events'))
+  const schedules = batches(session, { name: 'probe_schedules', text: PROBE_SCHEDULES }, () => false)
   return {
     events: (limit, planning) =>
       events({ name: 'take_events', text: TAKE_EVENTS, values: [limit] }, limit, (rows) => planEvents(rows, planning)),
@@ -33,50 +29,41 @@ export function openPlan(
   }
 }
 
-/** What a batch comes to: how many rows were decided, the statements that write it, and what is claimed of it. */
+/** What a batch comes to: how many rows were decided, and the statements that write it. */
 interface Batch {
   decided: number
   writes: Query[]
-  claim: ClaimRequest | null
 }
 
-const NOTHING: Planned = { taken: 0, decided: 0, inserted: 0, lanes: [], claimed: null }
+const NOTHING: Planned = { taken: 0, decided: 0, inserted: 0, lanes: [] }
 
 /** What must be on the disk before anybody acts on it. */
 const WAIT_FOR_DISK: Query = { name: 'wait_for_disk', text: 'set local synchronous_commit = on' }
-
-/** Dispatch waits for a transaction that claims, so that one waits for nobody: it fails, and is planned without a claim. */
-const HASTEN: Query = { name: 'hasten', text: "set local lock_timeout = '250ms'" }
 
 /**
  * After a full batch there is probably more, and after a hint something. Otherwise one cheap statement asks first, so
  * that looking for work where there is none costs no transaction.
  */
-function batches(session: Session, lowWater: LowWater, probe: Query, wasHinted: () => boolean) {
+function batches(session: Session, probe: Query, wasHinted: () => boolean) {
   let isMoreLikely = false
   return async (take: Query, limit: number, decide: (rows: Row[]) => Batch | Promise<Batch>): Promise<Planned> => {
     const isLikely = wasHinted() || isMoreLikely
     isMoreLikely = false
     if (!isLikely && (await session.run(probe)).length === 0) return NOTHING
     let [taken, decided] = [0, 0]
-    let claim: ClaimRequest | null = null
     const writesOf = (batch: Batch): Query[] => {
       decided = batch.decided
-      claim = batch.claim
-      if (decided === 0) return []
-      return claim ? [HASTEN, WAIT_FOR_DISK, ...batch.writes, claimQuery(lowWater, claim)] : batch.writes
+      return decided === 0 ? [] : batch.writes
     }
     const answers = await session.exchange<Row>(take, (rows) => {
       // Nothing of an earlier try counts, which was rolled back.
-      ;[taken, decided, claim] = [rows.length, 0, null]
+      ;[taken, decided] = [rows.length, 0]
       if (taken === 0) return []
       const batch = decide(rows)
       return batch instanceof Promise ? batch.then(writesOf) : writesOf(batch)
     })
     isMoreLikely = taken === limit
-    // The claim is the last of the statements.
-    const claimed = claim && decided > 0 ? claimAnswer(lowWater, answers.pop() as ClaimRow[]) : null
-    return { taken, decided, ...summed(answers.flat() as Written[]), claimed }
+    return { taken, decided, ...summed(answers.flat() as Written[]) }
   }
 }
 
@@ -89,7 +76,7 @@ function prepared<T, P extends EventPlan | SchedulePlan>(
   const reading = planning.prepare(rows)
   const decided = (): Batch => {
     const { plans, writes } = decide()
-    return { decided: plans.length, writes, claim: claimFor(planning, plans) }
+    return { decided: plans.length, writes }
   }
   return reading instanceof Promise ? reading.then(decided) : decided()
 }

@@ -110,7 +110,7 @@ type ClaimRow = [
   policy: string | null,
 ]
 
-export function claim(connection: Connection, now: number, { workerId, lanes }: ClaimRequest): ClaimAnswer {
+function claim(connection: Connection, now: number, { workerId, lanes }: ClaimRequest): ClaimAnswer {
   if (!isRegistered(connection, workerId)) return { fenced: true }
   const claims: Claim[] = []
   const due = connection.prepareArrays(DUE)

@@ -1,6 +1,5 @@
 import type { StoredEvent } from '../../model/event.ts'
 import type { Reason } from '../../model/reason.ts'
-import { claimFor } from '../shared/claim-in-passing.ts'
 import { endingsOf } from '../shared/endings.ts'
 import { EVENT_COLUMNS, eventOf, SCHEDULE_COLUMNS, scheduleOf } from '../shared/events.ts'
 import { textOrNull } from '../shared/fields.ts'
@@ -11,7 +10,6 @@ import type { DueSchedule, EventPlan, NewNotification, Planned, Planning, PlanSt
 import { insertAudit } from './audit.ts'
 import { cancel } from './cancel.ts'
 import type { Connection } from './connection.ts'
-import { claim } from './dispatch.ts'
 import { insertNotification } from './notifications.ts'
 import type { Connections } from './scripts.ts'
 import type { Writer } from './writer.ts'
@@ -106,14 +104,8 @@ async function planBatch<Due, Plan extends EventPlan | SchedulePlan>(
   const decideAll = (now: number, taken: readonly Taken<Due>[]): Omit<Planned, 'taken'> => {
     const tally: Tally = { inserted: 0, lanes: new Set() }
     const deciding = { connection: source.connection, now, tally }
-    const decided: Plan[] = []
-    for (const each of taken) {
-      const plan = planning.plan(each.due)
-      if (source.decide(deciding, each, plan)) decided.push(plan)
-    }
-    const request = claimFor(planning, decided)
-    const claimed = request && claim(source.connection, now, request)
-    return { decided: decided.length, inserted: tally.inserted, lanes: [...tally.lanes], claimed }
+    const decided = taken.filter((each) => source.decide(deciding, each, planning.plan(each.due))).length
+    return { decided, inserted: tally.inserted, lanes: [...tally.lanes] }
   }
   const first = await writer.write((now) => {
     const taken = source.take(now)
