@@ -1,6 +1,8 @@
 import type { Provider } from '../../packages/pillarbox/src/channels/channel.ts'
 import type { SandboxVendor } from '../../packages/pillarbox/src/channels/sandbox/vendor.ts'
-import type { Claim, Completion, Store, WorkerView } from '../../packages/pillarbox/src/store/store.ts'
+import type { Claim, Completion } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
+import type { WorkerView } from '../../packages/pillarbox/src/dispatch/worker-store.ts'
+import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 
 /**
  * Every place between two durable facts at which a process may die, and what it leaves behind. They are wrapped around

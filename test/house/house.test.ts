@@ -24,7 +24,7 @@ describe('imports', () => {
     const inFile = (from: string, specifier: string): string[] =>
       importViolations([
         { path: `packages/${from}`, text: `import { x } from '${specifier}'` },
-        ...['plan/plan.ts', 'model/event.ts', 'render/render.ts', 'pillarbox.ts'].map((file) => ({
+        ...['plan/plan.ts', 'plan/plan-store.ts', 'model/event.ts', 'render/render.ts', 'pillarbox.ts'].map((file) => ({
           path: `packages/pillarbox/src/${file}`,
           text: '',
         })),
@@ -39,6 +39,8 @@ describe('imports', () => {
     assert.deepEqual(inFile('pillarbox/src/channels/sms/a.ts', '../../model/event.ts'), [])
     assert.deepEqual(inFile('pillarbox/src/plan/a.ts', '../render/render.ts'), [])
     assert.deepEqual(inFile('client/src/a.ts', 'node:crypto'), [])
+    assert.deepEqual(inFile('pillarbox/src/store/a.ts', '../plan/plan-store.ts'), [])
+    assert.match(inFile('pillarbox/src/plan/other-store.ts', './plan.ts').join(), /leaves model\//)
   })
 
   it('are found in every form, and not in comments', () => {

@@ -1,6 +1,7 @@
 import type { KeyFiles } from '../../packages/pillarbox/src/config/key-files.ts'
+import type { SealedTable } from '../../packages/pillarbox/src/operate/sealed-store.ts'
 import { readKeyState } from '../../packages/pillarbox/src/security/key-state.ts'
-import type { SealedTable, Store } from '../../packages/pillarbox/src/store/store.ts'
+import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 
 /**
  * Every place between two durable facts at which a rotation may be killed, and what it leaves behind. They are wrapped

@@ -1,14 +1,14 @@
 import type { Provider } from '../../packages/pillarbox/src/channels/channel.ts'
-import { isPillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
 import type {
   Claim,
   ClaimAnswer,
   Completion,
   DispatchStore,
-  EventPlan,
-  NewNotification,
-  Store,
-} from '../../packages/pillarbox/src/store/store.ts'
+} from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
+import { isPillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
+import type { NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
+import type { EventPlan } from '../../packages/pillarbox/src/plan/plan-store.ts'
+import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import type { Ledger } from './ledger.ts'
 
 /**

@@ -1,16 +1,10 @@
+import type { Claim, ClaimAnswer, Completion } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
+import type { NewCallback } from '../../packages/pillarbox/src/model/callback.ts'
 import type { NewEvent } from '../../packages/pillarbox/src/model/event.ts'
+import type { AttemptView, NewNotification, NotificationView } from '../../packages/pillarbox/src/model/notification.ts'
 import { RECEIPTS, type ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
-import type {
-  AttemptView,
-  Claim,
-  ClaimAnswer,
-  Completion,
-  NewCallback,
-  NewNotification,
-  NewReceipt,
-  NotificationView,
-  Planned,
-} from '../../packages/pillarbox/src/store/store.ts'
+import type { Planned } from '../../packages/pillarbox/src/plan/plan-store.ts'
+import type { NewReceipt } from '../../packages/pillarbox/src/receipts/receipt-store.ts'
 import { TENANTS } from './plan-of-run.ts'
 import type { VendorReport } from './provider.ts'
 import { EPOCH, type Scheduler } from './scheduler.ts'

@@ -1,6 +1,7 @@
 import { PillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
 import type { Random } from '../../packages/pillarbox/src/model/ports.ts'
-import type { Store, WakeStore } from '../../packages/pillarbox/src/store/store.ts'
+import type { WakeStore } from '../../packages/pillarbox/src/runtime/wake-store.ts'
+import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import type { Gate, Scheduler } from './scheduler.ts'
 
 /** What can happen to one simulated process, as chances per store call. */

@@ -1,14 +1,10 @@
+import type { Claim, Completion } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
 import type { SuppressionBook } from '../../packages/pillarbox/src/dispatch/suppressions.ts'
-import type { Account } from '../../packages/pillarbox/src/model/account.ts'
+import type { Account, StoredAccount } from '../../packages/pillarbox/src/model/account.ts'
 import type { StoredEvent } from '../../packages/pillarbox/src/model/event.ts'
+import type { NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
 import type { Logger } from '../../packages/pillarbox/src/model/ports.ts'
-import type {
-  Claim,
-  Completion,
-  NewNotification,
-  StoredAccount,
-  Template,
-} from '../../packages/pillarbox/src/store/store.ts'
+import type { Template } from '../../packages/pillarbox/src/model/template.ts'
 import { START } from './manual-clock.ts'
 
 /** One ordinary specimen of each thing the loops handle; `changes` says what is special about it. */

@@ -1,14 +1,10 @@
 import { sealWith } from '@pillarbox/client'
+import { SEALED_TABLES, type SealedRow, type SealedTable } from '../../packages/pillarbox/src/operate/sealed-store.ts'
 import { openAccountSecrets, sealAccountSecrets } from '../../packages/pillarbox/src/security/account-secrets.ts'
 import type { Keyring } from '../../packages/pillarbox/src/security/keyring.ts'
 import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
 import { createSeal } from '../../packages/pillarbox/src/security/seal.ts'
-import {
-  SEALED_TABLES,
-  type SealedRow,
-  type SealedTable,
-  type Store,
-} from '../../packages/pillarbox/src/store/store.ts'
+import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import { sampleEvent, sampleNotification, storedAccount } from './samples.ts'
 
 /** The secret in each sealed row, by `<table>/<id>`. */

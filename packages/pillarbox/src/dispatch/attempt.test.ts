@@ -6,11 +6,12 @@ import type { Capability, Provider, SendRequest } from '../channels/channel.ts'
 import type { Account } from '../model/account.ts'
 import { CHANNELS } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
+import type { Content, NewNotification } from '../model/notification.ts'
 import type { Outcome } from '../model/outcome.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
-import type { Claim, Completion, Content, NewNotification } from '../store/store.ts'
 import { type AttemptDeps, attempt, settleLost } from './attempt.ts'
 import { createDeadline } from './deadline.ts'
+import type { Claim, Completion } from './dispatch-store.ts'
 import type { ListTargets } from './list-targets.ts'
 
 const ACCEPTED: Outcome = { kind: 'accepted', providerMessageId: 'm1' }

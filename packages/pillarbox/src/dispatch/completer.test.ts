@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { recordingLogger, sampleCompletion } from '../../../../test/support/samples.ts'
 import { PillarboxError } from '../model/errors.ts'
-import type { Completion } from '../store/store.ts'
 import { type CompleterDeps, createCompleter } from './completer.ts'
+import type { Completion } from './dispatch-store.ts'
 
 const FLUSH_MS = 5
 

@@ -1,6 +1,6 @@
 import { isPillarboxError } from '../model/errors.ts'
 import type { Clock, Logger } from '../model/ports.ts'
-import type { Completion, DispatchStore } from '../store/store.ts'
+import type { Completion, DispatchStore } from './dispatch-store.ts'
 
 /**
  * Writes results in batches, a few milliseconds apart. A result stays in memory until its commit is confirmed: while

@@ -3,8 +3,9 @@ import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { recordingLogger, sampleClaim } from '../../../../test/support/samples.ts'
 import { PillarboxError } from '../model/errors.ts'
-import type { Claim, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { createCustody } from './custody.ts'
+import type { Claim } from './dispatch-store.ts'
 import type { Heartbeat } from './heartbeat.ts'
 
 function setup({ orphans = async () => [] as Claim[] } = {}) {

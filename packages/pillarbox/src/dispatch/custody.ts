@@ -1,5 +1,6 @@
 import type { Clock, Logger } from '../model/ports.ts'
-import type { Claim, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
+import type { Claim } from './dispatch-store.ts'
 import type { Heartbeat } from './heartbeat.ts'
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MAX_BCC } from '../channels/channel.ts'
-import type { ListMember, RecipientList } from '../store/store.ts'
+import type { ListMember, RecipientList } from '../model/recipient-list.ts'
 import { listTargets } from './list-targets.ts'
 
 /** A list in pages, as a store keeps it. */

@@ -2,7 +2,7 @@ import { MAX_BCC } from '../channels/channel.ts'
 import { isEmail } from '../model/address.ts'
 import type { Channel } from '../model/channel.ts'
 import type { Reason } from '../model/reason.ts'
-import type { ListStore } from '../store/store.ts'
+import type { ListStore } from '../plan/list-store.ts'
 
 export type ListTargets = { targets: string[] } | { reason: Reason; error: string }
 

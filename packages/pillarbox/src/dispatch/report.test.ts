@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { recordingLogger, sampleClaim, sampleCompletion } from '../../../../test/support/samples.ts'
-import type { Claim, Completion } from '../store/store.ts'
+import type { Claim, Completion } from './dispatch-store.ts'
 import { report } from './report.ts'
 
 function reported(completion: Partial<Completion>, claim: Partial<Claim> = {}) {

@@ -1,5 +1,5 @@
 import type { Logger } from '../model/ports.ts'
-import type { Claim, Completion } from '../store/store.ts'
+import type { Claim, Completion } from './dispatch-store.ts'
 
 /**
  * A line in the log about a notification that did not get through, with the ids to find it and its sender's request by.

@@ -5,9 +5,10 @@ import { noSuppressions, recordingLogger, sampleAccount, sampleClaim } from '../
 import type { Provider } from '../channels/channel.ts'
 import { CHANNELS } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
-import type { Claim, Completion, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import type { AccountBook } from './account-book.ts'
 import { createCustody } from './custody.ts'
+import type { Claim, Completion } from './dispatch-store.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import { type RescuerDeps, rescue, runRescuer } from './rescuer.ts'
 

@@ -1,9 +1,10 @@
 import type { Clock, Logger, Random } from '../model/ports.ts'
-import type { Claim, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import type { AccountBook } from './account-book.ts'
 import { type AttemptDeps, settleLost } from './attempt.ts'
 import type { Completer } from './completer.ts'
 import type { Custody } from './custody.ts'
+import type { Claim } from './dispatch-store.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import { report } from './report.ts'
 

@@ -2,7 +2,9 @@ import { addressIdentity } from '../model/address.ts'
 import type { Channel } from '../model/channel.ts'
 import type { Clock, IdSource, Logger } from '../model/ports.ts'
 import { addressOf } from '../model/recipient.ts'
-import type { Claim, Suppression, SuppressionStore } from '../store/store.ts'
+import type { Suppression } from '../model/suppression.ts'
+import type { Claim } from './dispatch-store.ts'
+import type { SuppressionStore } from './suppression-store.ts'
 import { whenStoreAnswers } from './when-store-answers.ts'
 
 /** Whom a notification goes to, where it goes to a list; or that it goes to nobody. */

@@ -1,8 +1,8 @@
 import { type AccountDraft, accountProblems, accountWarnings, dialledHosts } from '../channels/account-check.ts'
 import type { Field } from '../channels/channel.ts'
+import type { StoredAccount } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
 import type { FieldError } from '../model/errors.ts'
-import type { StoredAccount } from '../store/store.ts'
 import type { Context } from './context.ts'
 import { invalidBody } from './schemas.ts'
 

@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { ApiKey, Role } from '../model/api-key.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
+import type { KeyStore } from '../operate/key-store.ts'
 import { hashKey, parseBearer } from '../security/keys.ts'
 import type { UserToken, UserTokens } from '../security/user-token.ts'
-import type { ApiKey, KeyStore, Role, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { clientOf } from './client-address.ts'
 import { createRateLimiter } from './rate.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { NewCallback } from '../store/store.ts'
+import type { NewCallback } from '../model/callback.ts'
 import { type FixtureOptions, openFixture } from './fixture.ts'
 
 async function setup(t: TestContext, options: FixtureOptions = {}) {

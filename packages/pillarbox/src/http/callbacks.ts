@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Nullable } from '../intake/body-fields.ts'
-import { CALLBACK_STATUSES, type CallbackFilter, type ListedCallback } from '../store/store.ts'
+import { CALLBACK_STATUSES, type ListedCallback } from '../model/callback.ts'
+import type { CallbackFilter } from '../receipts/receipt-store.ts'
 import { callerOf, OPS_ONLY, scopeOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { ForOps, notFound, PageSchema, Paging, pageOf, Query } from './schemas.ts'

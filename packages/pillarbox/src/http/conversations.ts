@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { EntityRef } from '../intake/body-fields.ts'
-import { CONVERSATION_STATUSES, type Conversation } from '../store/store.ts'
+import { CONVERSATION_STATUSES, type Conversation } from '../model/conversation.ts'
 import { callerOf, TO_OPERATE, TO_READ, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { invalidQuery } from './entity-query.ts'

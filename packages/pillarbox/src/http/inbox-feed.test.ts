@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { recordingLogger } from '../../../../test/support/samples.ts'
-import type { WakeStore, WakeTopic } from '../store/store.ts'
+import type { WakeStore, WakeTopic } from '../runtime/wake-store.ts'
 import { createInboxFeed, type InboxOwner, type Watch } from './inbox-feed.ts'
 
 const ADA = { tenantId: 'acme', userId: 'ada' }

@@ -1,6 +1,7 @@
+import type { InboxStore } from '../channels/in_app/inbox-store.ts'
 import type { Clock, Logger } from '../model/ports.ts'
 import { createBell } from '../runtime/bell.ts'
-import type { InboxStore, WakeStore } from '../store/store.ts'
+import type { WakeStore } from '../runtime/wake-store.ts'
 
 /** Whose inbox it is. */
 export interface InboxOwner {

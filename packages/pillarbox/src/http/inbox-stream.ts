@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http'
+import type { InboxStore } from '../channels/in_app/inbox-store.ts'
 import { PillarboxError } from '../model/errors.ts'
+import type { InboxChange, InboxMessage } from '../model/inbox.ts'
 import type { Clock, Logger } from '../model/ports.ts'
 import type { UserToken } from '../security/user-token.ts'
-import type { InboxChange, InboxMessage, InboxStore } from '../store/store.ts'
 import type { InboxFeed, InboxOwner } from './inbox-feed.ts'
 
 /**

@@ -3,6 +3,8 @@ import { type Static, Type } from 'typebox'
 import { ChannelName, EntityType, JsonObject, Line, LocaleTag, Nullable } from '../intake/body-fields.ts'
 import { EVENT_TYPE_NAME, type EventType } from '../model/catalogue.ts'
 import { PillarboxError } from '../model/errors.ts'
+import type { Template, TemplateVersion } from '../model/template.ts'
+import type { Tenant } from '../model/tenant.ts'
 import {
   eventTypeOf,
   previewTemplate,
@@ -11,7 +13,6 @@ import {
   templateWarnings,
 } from '../operate/templates.ts'
 import { sendTest } from '../operate/test-send.ts'
-import type { Template, TemplateVersion, Tenant } from '../store/store.ts'
 import { callerOf, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { invalidQuery } from './entity-query.ts'

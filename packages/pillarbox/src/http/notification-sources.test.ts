@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { storedAccount } from '../../../../test/support/samples.ts'
 import { type Scope, shared } from '../../../../test/support/shared.ts'
 import type { Channel } from '../model/channel.ts'
-import type { NotificationView } from '../store/store.ts'
+import type { NotificationView } from '../model/notification.ts'
 import { openFixture } from './fixture.ts'
 
 const CATALOGUE = {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { ENGINES } from '../../../../test/support/engines.ts'
 import { sampleNotification } from '../../../../test/support/samples.ts'
-import type { EventPlan, NewNotification } from '../store/store.ts'
+import type { NewNotification } from '../model/notification.ts'
+import type { EventPlan } from '../plan/plan-store.ts'
 import { CATALOGUE, type Fixture, openFixture, type TestTenant } from './fixture.ts'
 
 for (const { engine, open } of ENGINES) {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, it } from 'node:test'
+import { ROLES, type Role } from '../model/api-key.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { Resend } from '../operate/resend.ts'
-import { ROLES, type Role } from '../store/store.ts'
 import type { RouteEntry } from './app.ts'
 import { type Answer, CATALOGUE, type Fixture, openFixture, type TestTenant } from './fixture.ts'
 

@@ -1,8 +1,8 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { PATTERN_WORDS as BODY_PATTERN_WORDS, Nullable } from '../intake/body-fields.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
+import type { PageOf } from '../model/page.ts'
 import { REASONS } from '../model/reason.ts'
-import type { PageOf } from '../store/store.ts'
 
 /** What routes' schemas share. They validate, type and document alike. */
 

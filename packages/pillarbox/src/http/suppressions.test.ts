@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { ENGINES } from '../../../../test/support/engines.ts'
-import type { Suppression } from '../store/store.ts'
+import type { Suppression } from '../model/suppression.ts'
 import { type Fixture, openFixture } from './fixture.ts'
 
 for (const { engine, open } of ENGINES)

@@ -17,8 +17,9 @@ import { withSns } from '../../../../test/support/sns.ts'
 import type { Channel } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { ReceiptSource } from '../receipts/receipt-source.ts'
+import type { RefusedCount } from '../receipts/receipt-store.ts'
 import { sealAccountSecrets } from '../security/account-secrets.ts'
-import type { RefusedCount, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { type Fixture, openFixture } from './fixture.ts'
 
 const NOW = Date.UTC(2026, 0, 15, 12)

@@ -1,8 +1,9 @@
+import type { StoredAccount } from '../model/account.ts'
 import { chooseAccount } from '../model/account-choice.ts'
 import type { Channel } from '../model/channel.ts'
 import type { Clock } from '../model/ports.ts'
 import type { Address } from '../model/recipient.ts'
-import type { AccountStore, StoredAccount } from '../store/store.ts'
+import type { AccountStore } from '../tenant/account-store.ts'
 import { createTenantCache } from './tenant-cache.ts'
 
 /** Which account a notification goes through. */

@@ -5,8 +5,9 @@ import { CHANNELS } from '../model/channel.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import { type EventRecipient, MAX_PAYLOAD_BYTES, type NewEvent } from '../model/event.ts'
 import type { Clock, IdSource } from '../model/ports.ts'
+import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
-import type { Store, WakeTopic } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import {
   ChannelName,
   EntityRef,

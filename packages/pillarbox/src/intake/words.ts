@@ -2,14 +2,17 @@ import type { EventType } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import { bestByLocale } from '../model/locale.ts'
+import type { Content, NewNotification, SealedContent, Warning } from '../model/notification.ts'
 import { textOf, valueAt } from '../model/path.ts'
 import type { Clock } from '../model/ports.ts'
 import type { Address } from '../model/recipient.ts'
+import type { Template } from '../model/template.ts'
+import type { Tenant } from '../model/tenant.ts'
 import { renderOptions } from '../operate/templates.ts'
 import { looksLikeHtml, type Renderer } from '../render/render.ts'
 import { isSealedContent, type PayloadSeal } from '../security/payload-seal.ts'
 import { redact } from '../security/redact.ts'
-import type { Content, NewNotification, SealedContent, Store, Template, Tenant, Warning } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 
 /** A notification's words: its own, those of a template, or those that planning would choose for an event type. */
 export interface WordsBody {

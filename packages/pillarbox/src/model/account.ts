@@ -43,3 +43,11 @@ export interface Pace {
 export const SLOWEST_PER_SECOND = 0.001
 
 export const DEFAULT_BREAKER = { failures: 5, resetAfterMs: 30_000 } as const
+
+/** An account as stored: secrets sealed, the retry policy as it was given. */
+export interface StoredAccount extends Omit<Account, 'secrets' | 'retry' | 'retryWarning'> {
+  sealedSecrets: string | null
+  /** Names of the secrets that are set. */
+  secretNames: string[]
+  retry: unknown
+}

@@ -240,3 +240,20 @@ function standingFor(entry: Entry): Entry {
 function keyOf({ kind, value }: Identifier): string {
   return `${kind} ${value}`
 }
+
+export interface Contact {
+  id: string
+  tenantId: string
+  profileId: string | null
+  userId: string | null
+  name: string | null
+  phone: string | null
+  email: string | null
+  locale: string | null
+  /** One more with every change, also of what planning learns. */
+  version: number
+  createdAt: number
+  updatedAt: number
+}
+
+export type NewContact = Omit<Contact, 'version' | 'createdAt' | 'updatedAt'>

@@ -1,3 +1,9 @@
+import type { ProviderTemplate } from './catalogue.ts'
+import type { Channel } from './channel.ts'
+import type { Entity } from './event.ts'
+import type { OutcomeKind } from './outcome.ts'
+import type { Reason, StoredReason } from './reason.ts'
+import type { Address } from './recipient.ts'
 /**
  * One thing to deliver to one recipient on one channel, and where it stands.
  *
@@ -85,3 +91,117 @@ export const ACTIONS = {
 } as const satisfies Record<string, { from: readonly NotificationStatus[]; to: NotificationStatus }>
 
 export type Action = keyof typeof ACTIONS
+
+export interface Content {
+  subject: string | null
+  body: string
+  data: Record<string, unknown>
+  /** The body is HTML. Any other is plain text and sent as such, whatever it looks like. */
+  isHtml?: boolean
+  /** What the provider is told instead of, or beside, the words: an approved WhatsApp template, DLT ids. Rendered. */
+  providerTemplate?: ProviderTemplate
+}
+
+/** Content that holds secret payload fields: sealed, and opened only to send. */
+export interface SealedContent {
+  sealed: string
+}
+
+export interface Warning {
+  code: string
+  key?: string
+  message: string
+}
+
+export interface NewNotification {
+  id: string
+  tenantId: string
+  idempotencyKey: string
+  channel: Channel
+  /** The lane; null only when `parked` says why there is none. */
+  accountId: string | null
+  provider: string | null
+  to: Address
+  /** Null only when `parked` says why there is none, or once it was scrubbed. */
+  content: Content | SealedContent | null
+  /** Who that is, where it is known, and the exchange it belongs to. */
+  contactId: string | null
+  conversationId: string | null
+  /** What the event type says in place of the account. */
+  policy: NotificationPolicy | null
+  eventId: string | null
+  eventType: string | null
+  scheduleId: string | null
+  entity: Entity | null
+  templateId: string | null
+  templateVersion: number | null
+  locale: string | null
+  correlationId: string | null
+  executionId: string | null
+  parentExecutionId: string | null
+  site: string | null
+  /** `key:<name>`, `console:<name>` or `system`. */
+  triggeredBy: string
+  /** Channels still to be tried, in order, should this one fail for good. */
+  fallback: Channel[]
+  fallbackOf: string | null
+  warnings: Warning[]
+  /** Not before; null: at once. */
+  dueAt: number | null
+  /** Cancelled with `expired` if not sent by then. */
+  expiresAt: number | null
+  /** Born stopped: visible, and retryable once fixed. */
+  parked: { reason: Reason; error: string } | null
+}
+
+export interface NotificationPolicy {
+  /** A retry policy as the catalogue has it; null: the account's. */
+  retry?: unknown
+  /** An address the provider rejects as undeliverable ends `failed`, without waiting for an operator. */
+  onUndeliverable?: 'fail' | 'park'
+}
+
+export interface NotificationView extends Omit<NewNotification, 'parked'> {
+  /** Whom one message went to, where a list was addressed; of the last attempt. */
+  resolvedTargets: string[] | null
+  /** Its content held secrets and was removed when it was final. */
+  isScrubbed: boolean
+  status: NotificationStatus
+  reason: StoredReason | null
+  lastError: string | null
+  attemptCount: number
+  nextAttemptAt: number | null
+  possibleDuplicate: boolean
+  providerMessageId: string | null
+  fallbackTo: string | null
+  createdAt: number
+  sentAt: number | null
+  deliveredAt: number | null
+  readAt: number | null
+}
+
+export interface AttemptView {
+  number: number
+  outcome: OutcomeKind
+  /** The result arrived after the claim had been taken over; it changed nothing. */
+  late: boolean
+  code: string | null
+  error: string | null
+  provider: string
+  providerMessageId: string | null
+  startedAt: number
+  durationMs: number
+  workerId: string
+}
+
+export interface AuditView {
+  at: number
+  actor: string
+  action: string
+  notificationId: string | null
+  attempt: number | null
+  durationMs: number | null
+  from: string | null
+  to: string | null
+  reason: string | null
+}

@@ -111,3 +111,14 @@ export const FOUND_BY_MESSAGE_ID = ['sns', 'ses'] as const
 export function isFoundByMessageId(provider: string): boolean {
   return (FOUND_BY_MESSAGE_ID as readonly string[]).includes(provider)
 }
+
+export interface ReceiptView {
+  kind: ReceiptKind
+  at: number
+  receivedAt: number
+  provider: string
+  providerMessageId: string
+  recipient: string | null
+  code: string | null
+  error: string | null
+}

@@ -1,8 +1,10 @@
 import type { AccountDirectory } from '../intake/accounts.ts'
 import { PillarboxError } from '../model/errors.ts'
-import type { Action } from '../model/notification.ts'
+import type { Action, NotificationView } from '../model/notification.ts'
 import type { Reason } from '../model/reason.ts'
-import type { ActRequest, NotificationView, Store, WakeTopic } from '../store/store.ts'
+import type { ActRequest } from '../plan/notification-store.ts'
+import type { WakeTopic } from '../runtime/wake-store.ts'
+import type { Store } from '../store/store.ts'
 
 /**
  * Plans a notification anew that was born parked without content. Answers what it can be sent with now, or what still

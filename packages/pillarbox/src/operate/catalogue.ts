@@ -6,8 +6,9 @@ import type { Findings } from '../model/catalogue-fields.ts'
 import { type CatalogueChecks, parseCatalogue } from '../model/catalogue-parse.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
+import type { Template } from '../model/template.ts'
 import { createRenderer } from '../render/render.ts'
-import type { Store, Template } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { knownPaths, lacksSubject } from './templates.ts'
 
 /** A catalogue that can be imported: everything about it was found to be right. */

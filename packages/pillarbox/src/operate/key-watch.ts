@@ -2,7 +2,8 @@ import { errorText } from '../model/errors.ts'
 import type { Clock, Logger } from '../model/ports.ts'
 import { type KeyState, MASTER_KEY, readKeyState } from '../security/key-state.ts'
 import type { Keyring } from '../security/keyring.ts'
-import type { KeyHolder, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
+import type { KeyHolder } from './sealed-store.ts'
 
 export interface KeyWatchDeps {
   store: Pick<Store, 'instance' | 'sealed'>

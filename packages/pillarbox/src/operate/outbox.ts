@@ -1,6 +1,7 @@
 import { PillarboxError } from '../model/errors.ts'
 import type { StoredEvent } from '../model/event.ts'
-import type { Store, WakeTopic } from '../store/store.ts'
+import type { WakeTopic } from '../runtime/wake-store.ts'
+import type { Store } from '../store/store.ts'
 
 /**
  * failed → pending, to be planned again. Event ids are unique per tenant only: where no tenant is named, the one tenant

@@ -1,5 +1,5 @@
+import type { InboxStore } from '../channels/in_app/inbox-store.ts'
 import { type ChoreDeps, runChore } from '../runtime/chore.ts'
-import type { InboxStore } from '../store/store.ts'
 
 /**
  * Brings the receipts of inbox messages that were seen or read so soon that their notifications were still being sent.

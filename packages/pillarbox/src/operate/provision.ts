@@ -1,8 +1,10 @@
 import type { ReadyCatalogues } from '../catalogue/ready.ts'
+import type { ApiKey } from '../model/api-key.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
+import type { Tenant } from '../model/tenant.ts'
 import { hashKey, makeKey } from '../security/keys.ts'
-import type { ApiKey, Store, Tenant } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { type GivenCatalogue, readCatalogue, readCatalogueDocument } from './catalogue.ts'
 
 /** What an issued key looks like to the one it is issued to: the only time `key` is seen. */

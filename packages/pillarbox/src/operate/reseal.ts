@@ -1,7 +1,7 @@
 import type { Keyring } from '../security/keyring.ts'
 import { createResealer } from '../security/reseal.ts'
 import { sealedUnder } from '../security/seal.ts'
-import { SEALED_TABLES, type SealedChange, type SealedStore, type SealedTable } from '../store/store.ts'
+import { SEALED_TABLES, type SealedChange, type SealedStore, type SealedTable } from './sealed-store.ts'
 
 export interface ResealDeps {
   sealed: Pick<SealedStore, 'look' | 'replace'>

@@ -10,10 +10,11 @@ import { createIdSource } from '../runtime/ids.ts'
 import { MASTER_KEY } from '../security/key-state.ts'
 import { createKeyring, type Keyring, keyIdOf } from '../security/keyring.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
-import { SEALED_TABLES, type SealedTable, type Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { systemClock } from '../system.ts'
 import { createKeyWatch } from './key-watch.ts'
 import { type RotationDeps, rotateKeys } from './rotate-keys.ts'
+import { SEALED_TABLES, type SealedTable } from './sealed-store.ts'
 
 const [OLD, NEW, THIRD] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2), Buffer.alloc(32, 3)]
 const [OLD_ID, NEW_ID, THIRD_ID] = [keyIdOf(OLD), keyIdOf(NEW), keyIdOf(THIRD)]

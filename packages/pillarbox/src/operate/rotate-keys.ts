@@ -3,8 +3,9 @@ import type { Clock } from '../model/ports.ts'
 import { MASTER_KEY, readKeyState, turnedTo, writeKeyState } from '../security/key-state.ts'
 import type { Keyring } from '../security/keyring.ts'
 import { missingKey } from '../setup.ts'
-import type { KeyHolder, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { type OnProgress, type ResealCounts, resealAll, sumOf } from './reseal.ts'
+import type { KeyHolder } from './sealed-store.ts'
 
 export interface RotationDeps {
   store: Pick<Store, 'instance' | 'sealed'>

@@ -1,6 +1,8 @@
 import { PillarboxError } from '../model/errors.ts'
 import type { ScheduleStatus } from '../model/event.ts'
-import type { Store, StoredSchedule, WakeTopic } from '../store/store.ts'
+import type { StoredSchedule } from '../model/schedule.ts'
+import type { WakeTopic } from '../runtime/wake-store.ts'
+import type { Store } from '../store/store.ts'
 
 /** What an operator may ask of a schedule. */
 export const SCHEDULE_ACTIONS = ['cancel', 'replay', 'approve', 'reject'] as const

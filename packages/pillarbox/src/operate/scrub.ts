@@ -1,5 +1,5 @@
+import type { NotificationStore } from '../plan/notification-store.ts'
 import { type ChoreDeps, runChore } from '../runtime/chore.ts'
-import type { NotificationStore } from '../store/store.ts'
 
 /**
  * Removes secrets that are no longer needed: the contents of final notifications that held some, then the sealed

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { PillarboxError } from '../model/errors.ts'
-import type { PlanStore, Progress, Store } from '../store/store.ts'
+import type { Progress } from '../model/schedule.ts'
+import type { Store } from '../store/store.ts'
 import { type Bench, openPlanning } from './fixture.ts'
+import type { PlanStore } from './plan-store.ts'
 
 /** A hundred thousand in the long run (`PILLARBOX_CHAOS=full`); fewer parts show the same. */
 const MANY = process.env['PILLARBOX_CHAOS'] === 'full' ? 100_000 : 20_000

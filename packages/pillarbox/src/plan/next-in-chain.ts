@@ -1,9 +1,11 @@
+import type { StoredAccount } from '../model/account.ts'
 import { chooseAccount, withOwnUrl } from '../model/account-choice.ts'
 import type { Channel } from '../model/channel.ts'
 import { fallbackKey } from '../model/idempotency.ts'
+import type { NewNotification, NotificationView } from '../model/notification.ts'
 import type { IdSource } from '../model/ports.ts'
 import { isSealedContent, type PayloadSeal } from '../security/payload-seal.ts'
-import type { NewNotification, NotificationView, Store, StoredAccount } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import type { EventBook } from './event-book.ts'
 import { atEveryAddress, targetOf, type Words, type WordsDeps, waysTo, wordsFor } from './words.ts'
 

@@ -1,4 +1,5 @@
-import type { Progress, Store } from '../store/store.ts'
+import type { Progress } from '../model/schedule.ts'
+import type { Store } from '../store/store.ts'
 import type { DueEvent } from './due-event.ts'
 import type { Stopped } from './plan-event.ts'
 import { type Entry, type Recipient, recipientOfMember } from './recipients.ts'

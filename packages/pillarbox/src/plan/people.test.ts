@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import type { Person, PersonRequest } from '../store/store.ts'
 import { openPlanning } from './fixture.ts'
 import { createPeopleBook, type Stranger } from './people.ts'
+import type { Person, PersonRequest } from './people-store.ts'
 import type { Recipient } from './recipients.ts'
 
 function setup() {

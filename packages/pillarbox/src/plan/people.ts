@@ -1,7 +1,8 @@
+import type { Contact } from '../model/contact.ts'
 import type { Entity } from '../model/event.ts'
 import type { Clock, IdSource } from '../model/ports.ts'
 import type { Address } from '../model/recipient.ts'
-import type { Contact, PeopleStore, Person, PersonRequest } from '../store/store.ts'
+import type { PeopleStore, Person, PersonRequest } from './people-store.ts'
 import type { Recipient } from './recipients.ts'
 
 /** A recipient whose contact is known, as far as there is one. */

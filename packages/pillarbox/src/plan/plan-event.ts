@@ -1,7 +1,7 @@
 import type { Channel } from '../model/channel.ts'
 import { manualKey, perEntityKey, perEventKey } from '../model/idempotency.ts'
+import type { NewNotification, NotificationPolicy } from '../model/notification.ts'
 import type { IdSource } from '../model/ports.ts'
-import type { NewNotification, NotificationPolicy } from '../store/store.ts'
 import type { DueEvent } from './due-event.ts'
 import type { Addressee } from './people.ts'
 import type { Recipient } from './recipients.ts'

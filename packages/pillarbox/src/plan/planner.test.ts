@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { START } from '../../../../test/support/manual-clock.ts'
 import { PillarboxError } from '../model/errors.ts'
-import type { EventPlan, Planning, PlanStore, SchedulePlan } from '../store/store.ts'
 import { type Bench, bodyOf, type Options, openPlanning } from './fixture.ts'
+import type { EventPlan, Planning, PlanStore, SchedulePlan } from './plan-store.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

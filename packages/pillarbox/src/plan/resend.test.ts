@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { isPillarboxError } from '../model/errors.ts'
+import type { NotificationView } from '../model/notification.ts'
 import type { ResendRequest } from '../operate/resend.ts'
-import type { NotificationView } from '../store/store.ts'
 import { type Bench, bodyOf, type Options, openPlanning } from './fixture.ts'
 import { createResend } from './resend.ts'
 

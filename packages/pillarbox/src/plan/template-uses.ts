@@ -1,5 +1,6 @@
+import type { NewNotification } from '../model/notification.ts'
 import type { Logger } from '../model/ports.ts'
-import type { NewNotification, TemplateStore } from '../store/store.ts'
+import type { TemplateStore } from '../tenant/template-store.ts'
 
 /**
  * Remembers in the store which templates notifications were made from, so that those are deactivated rather than

@@ -1,10 +1,12 @@
 import type { AccountBook } from '../dispatch/account-book.ts'
+import type { CallbackResult, StoredCallback } from '../model/callback.ts'
 import { errorText, isPillarboxError } from '../model/errors.ts'
+import type { NewNotification, NotificationView } from '../model/notification.ts'
 import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
 import { isFoundByMessageId } from '../model/receipt.ts'
 import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
-import type { CallbackResult, NewNotification, NotificationView, Store, StoredCallback } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import type { ReceiptEvent, ReceiptSource } from './receipt-source.ts'
 import { type Verdict, verdictOn } from './verdict.ts'
 

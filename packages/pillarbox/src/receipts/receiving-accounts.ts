@@ -1,7 +1,8 @@
 import { type OpenSecrets, openAccount } from '../dispatch/account-book.ts'
-import type { Account } from '../model/account.ts'
+import type { Account, StoredAccount } from '../model/account.ts'
 import type { Clock, Logger } from '../model/ports.ts'
-import type { AccountStore, StoredAccount, TenantStore } from '../store/store.ts'
+import type { AccountStore } from '../tenant/account-store.ts'
+import type { TenantStore } from '../tenant/tenant-store.ts'
 import type { ReceiptSource } from './receipt-source.ts'
 
 /** The accounts that a callback may be about, from memory: anybody can call a webhook as often as he likes. */

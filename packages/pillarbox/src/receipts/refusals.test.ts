@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { recordingLogger } from '../../../../test/support/samples.ts'
-import type { RefusedCount } from '../store/store.ts'
+import type { RefusedCount } from './receipt-store.ts'
 import { createRefusals } from './refusals.ts'
 
 const EVERY_MS = 3_000

@@ -1,7 +1,7 @@
 import { errorText } from '../model/errors.ts'
 import type { Clock, Logger } from '../model/ports.ts'
-import type { ReceiptStore, RefusedCount } from '../store/store.ts'
 import type { Distrust } from './receipt-source.ts'
+import type { ReceiptStore, RefusedCount } from './receipt-store.ts'
 
 /**
  * Callbacks that were not believed, counted in memory and written every now and then: whoever forges a million of them

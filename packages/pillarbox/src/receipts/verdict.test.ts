@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { sampleNotification } from '../../../../test/support/samples.ts'
 import { addressIdentity } from '../model/address.ts'
-import type { NotificationView } from '../store/store.ts'
+import type { NotificationView } from '../model/notification.ts'
 import type { Failure, ReceiptEvent } from './receipt-source.ts'
 import { verdictOn } from './verdict.ts'
 

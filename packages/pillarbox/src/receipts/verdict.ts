@@ -1,9 +1,11 @@
 import { addressIdentity } from '../model/address.ts'
+import type { NotificationView } from '../model/notification.ts'
 import { REASONS } from '../model/reason.ts'
 import type { ReceiptFailure } from '../model/receipt.ts'
 import { addressOf } from '../model/recipient.ts'
-import type { NewReceipt, NotificationView, SuppressionCause } from '../store/store.ts'
+import type { SuppressionCause } from '../model/suppression.ts'
 import type { Failure, ReceiptEvent } from './receipt-source.ts'
+import type { NewReceipt } from './receipt-store.ts'
 
 /** What a report asks for. Pure: the same question always has the same answer. */
 export interface Verdict {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import type { WakeTopic } from '../store/store.ts'
 import { createHub } from './hub.ts'
+import type { WakeTopic } from './wake-store.ts'
 
 function setup() {
   const clock = createManualClock()

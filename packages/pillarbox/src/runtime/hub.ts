@@ -1,6 +1,6 @@
 import type { Clock } from '../model/ports.ts'
-import type { WakeStore, WakeTopic } from '../store/store.ts'
 import { type Bell, createBell } from './bell.ts'
+import type { WakeStore, WakeTopic } from './wake-store.ts'
 
 /**
  * Wake-ups inside this process, passed on to other processes as rate-limited hints. Nothing depends on them but

@@ -1,4 +1,4 @@
-import type { StoredAccount } from '../store/store.ts'
+import type { StoredAccount } from '../model/account.ts'
 import type { Seal, SealedPlace } from './seal.ts'
 
 /** The secrets of an account as its row keeps them. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { sealWith } from '../../../client/src/seal.ts'
-import type { Content } from '../store/store.ts'
+import type { Content } from '../model/notification.ts'
 import { createKeyring } from './keyring.ts'
 import { createPayloadSeal, isSealedContent, type PayloadRef } from './payload-seal.ts'
 

@@ -1,5 +1,5 @@
 import type { FieldError } from '../model/errors.ts'
-import type { Content, SealedContent } from '../store/store.ts'
+import type { Content, SealedContent } from '../model/notification.ts'
 import { type Keyring, keyringOf } from './keyring.ts'
 import { escaped, findSecrets } from './payload-paths.ts'
 import { createSeal, type SealedPlace } from './seal.ts'

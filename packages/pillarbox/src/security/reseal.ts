@@ -1,5 +1,5 @@
 import { errorText } from '../model/errors.ts'
-import type { SealedRow, SealedTable } from '../store/store.ts'
+import type { SealedRow, SealedTable } from '../operate/sealed-store.ts'
 import type { Keyring } from './keyring.ts'
 import { createSeal, type SealedPlace, sealedUnder } from './seal.ts'
 import { createSealedValueOpener, isSealed } from './sealed-value.ts'

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import type { StoredAccount } from '../../model/account.ts'
+import type { ApiKey } from '../../model/api-key.ts'
 import type { Catalogue, EventType, TemplateSeed } from '../../model/catalogue.ts'
 import { isPillarboxError } from '../../model/errors.ts'
-import type { ApiKey, StoredAccount, Template } from '../store.ts'
+import type { Template } from '../../model/template.ts'
 import { allPages, assertBetween, at, type Bench, completion, only, type Rule, reach } from './fixtures.ts'
 
 /** Tenants, keys, accounts and the catalogue: kept as given, and each tenant sees its own. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import type { Claim, Completion } from '../../dispatch/dispatch-store.ts'
 import { CHANNELS } from '../../model/channel.ts'
-import type { AuditView, Claim, Completion } from '../store.ts'
+import type { AuditView } from '../../model/notification.ts'
 import {
   assertBetween,
   assertConserved,

@@ -1,24 +1,15 @@
 import assert from 'node:assert/strict'
+import type { Claim, Completion } from '../../dispatch/dispatch-store.ts'
 import type { Channel } from '../../model/channel.ts'
 import type { NewEvent, StoredEvent } from '../../model/event.ts'
-import type { NotificationStatus } from '../../model/notification.ts'
+import type { Content, NewNotification, NotificationStatus, NotificationView } from '../../model/notification.ts'
+import type { Page, PageOf } from '../../model/page.ts'
 import type { ReceiptKind } from '../../model/receipt.ts'
-import type {
-  ActRequest,
-  Cancels,
-  Claim,
-  Completion,
-  Content,
-  EventPlan,
-  NewNotification,
-  NewReceipt,
-  NotificationView,
-  Page,
-  PageOf,
-  Planning,
-  Store,
-  StoredSchedule,
-} from '../store.ts'
+import type { StoredSchedule } from '../../model/schedule.ts'
+import type { ActRequest } from '../../plan/notification-store.ts'
+import type { Cancels, EventPlan, Planning } from '../../plan/plan-store.ts'
+import type { NewReceipt } from '../../receipts/receipt-store.ts'
+import type { Store } from '../store.ts'
 
 /** A store as an engine's test file opens it: empty, migrated, and with time that can be moved on. */
 export interface OpenStore {

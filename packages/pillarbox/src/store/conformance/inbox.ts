@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import type { InboxStore } from '../../channels/in_app/inbox-store.ts'
+import type { InboxMessage } from '../../model/inbox.ts'
 import type { ReceiptKind } from '../../model/receipt.ts'
-import type { InboxMessage, InboxStore, Store } from '../store.ts'
+import type { Store } from '../store.ts'
 import {
   allPages,
   assertBetween,

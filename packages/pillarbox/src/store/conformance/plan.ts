@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { DueSchedule, EventPlan, NewNotification, SchedulePlan } from '../store.ts'
+import type { NewNotification } from '../../model/notification.ts'
+import type { DueSchedule, EventPlan, SchedulePlan } from '../../plan/plan-store.ts'
 import {
   assertBetween,
   at,

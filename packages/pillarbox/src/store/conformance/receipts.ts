@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import type { NewNotification } from '../../model/notification.ts'
 import { FOUND_BY_MESSAGE_ID, RECEIPT_KINDS, RECEIPTS, type ReceiptKind } from '../../model/receipt.ts'
-import type { NewNotification, NewReceipt } from '../store.ts'
+import type { NewReceipt } from '../../receipts/receipt-store.ts'
 import {
   assertBetween,
   type Bench,

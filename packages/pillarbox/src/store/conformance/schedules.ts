@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import type { ScheduleStatus } from '../../model/event.ts'
 import { REASONS } from '../../model/reason.ts'
-import type { ScheduleStore, StoredSchedule } from '../store.ts'
+import type { StoredSchedule } from '../../model/schedule.ts'
+import type { ScheduleStore } from '../../operate/schedule-store.ts'
 import { allPages, assertBetween, type Bench, deciding, dueLater, dueNow, FAR_MS, type Rule } from './fixtures.ts'
 
 type ScheduleAction = Parameters<ScheduleStore['act']>[0]['action']

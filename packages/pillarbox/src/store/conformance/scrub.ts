@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { NewEvent } from '../../model/event.ts'
-import type { NewNotification, SealedContent } from '../store.ts'
+import type { NewNotification, SealedContent } from '../../model/notification.ts'
 import {
   type Bench,
   bornParked,

@@ -1,6 +1,7 @@
+import type { Claim, ClaimAnswer, ClaimRequest } from '../../dispatch/dispatch-store.ts'
 import type { Channel } from '../../model/channel.ts'
+import type { Content, NotificationPolicy, SealedContent } from '../../model/notification.ts'
 import type { Address } from '../../model/recipient.ts'
-import type { Claim, ClaimAnswer, ClaimRequest, Content, NotificationPolicy, SealedContent } from '../store.ts'
 import { plainArray } from './arrays.ts'
 import type { LowWater } from './low-water.ts'
 import type { Run } from './session.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { sampleCompletion, sampleNotification } from '../../../../../test/support/samples.ts'
-import type { Completion } from '../store.ts'
+import type { Completion } from '../../dispatch/dispatch-store.ts'
 import { complete } from './complete.ts'
 import type { Run, Session } from './session.ts'
 

@@ -1,6 +1,7 @@
+import type { Completion } from '../../dispatch/dispatch-store.ts'
+import type { NewNotification } from '../../model/notification.ts'
 import { moveReason } from '../shared/audit.ts'
 import { isSent } from '../shared/completions.ts'
-import type { Completion, NewNotification } from '../store.ts'
 import { jsonArray, plainArray, textArray, wholeArray } from './arrays.ts'
 import { insertNotifications } from './notifications.ts'
 import type { Run, Session } from './session.ts'

@@ -1,6 +1,7 @@
+import type { DispatchStore, DueLane } from '../../dispatch/dispatch-store.ts'
+import type { BreakerState } from '../../dispatch/lane-store.ts'
 import type { Channel } from '../../model/channel.ts'
 import { IS_RETRYING } from '../shared/notification-view.ts'
-import type { BreakerState, DispatchStore, DueLane } from '../store.ts'
 import { plainArray, storable } from './arrays.ts'
 import { claim, orphans, release } from './claim.ts'
 import { complete } from './complete.ts'

@@ -1,5 +1,5 @@
 import type { NewEvent } from '../../model/event.ts'
-import type { EventStore } from '../store.ts'
+import type { EventStore } from '../../plan/event-store.ts'
 import { jsonArray, plainArray, storable, textArray } from './arrays.ts'
 import { grouped } from './group.ts'
 import type { Session } from './session.ts'

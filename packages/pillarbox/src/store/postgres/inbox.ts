@@ -1,5 +1,5 @@
+import type { InboxStore } from '../../channels/in_app/inbox-store.ts'
 import { type NewInboxMessage, putMessages } from '../shared/inbox.ts'
-import type { InboxStore } from '../store.ts'
 import { grouped } from './group.ts'
 import { scriptRunner } from './scripts.ts'
 import type { Session } from './session.ts'

@@ -1,4 +1,4 @@
-import type { LaneStore } from '../store.ts'
+import type { LaneStore } from '../../dispatch/lane-store.ts'
 import { plainArray, storable } from './arrays.ts'
 import type { Run, Session } from './session.ts'
 

@@ -1,6 +1,7 @@
+import type { NewNotification } from '../../model/notification.ts'
 import { addressOf } from '../../model/recipient.ts'
+import type { NotificationStore } from '../../plan/notification-store.ts'
 import { isSealed } from '../shared/fields.ts'
-import type { NewNotification, NotificationStore } from '../store.ts'
 import { jsonArray, plainArray, storable, textArray } from './arrays.ts'
 import { grouped } from './group.ts'
 import type { Run, Session } from './session.ts'

@@ -5,7 +5,7 @@ import pg from 'pg'
 import { freshDatabase } from '../../../../../test/postgres/database.ts'
 import { startPostgres } from '../../../../../test/postgres/launcher.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
-import type { WakeTopic } from '../store.ts'
+import type { WakeTopic } from '../../runtime/wake-store.ts'
 import type { SessionOptions } from './session.ts'
 import { openWake } from './wake.ts'
 

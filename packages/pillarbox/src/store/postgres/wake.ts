@@ -1,4 +1,4 @@
-import type { WakeStore, WakeTopic } from '../store.ts'
+import type { WakeStore, WakeTopic } from '../../runtime/wake-store.ts'
 import { discard, newClient, type SessionOptions } from './session.ts'
 
 const CHANNEL = 'pillarbox'

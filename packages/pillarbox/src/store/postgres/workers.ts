@@ -1,6 +1,7 @@
+import type { Claim } from '../../dispatch/dispatch-store.ts'
+import type { WorkerStore, WorkerView } from '../../dispatch/worker-store.ts'
 import type { Channel } from '../../model/channel.ts'
 import { jsonOrNull } from '../shared/script.ts'
-import type { Claim, WorkerStore, WorkerView } from '../store.ts'
 import { plainArray, storable } from './arrays.ts'
 import { CLAIM_COLUMNS, type ClaimRow, claimsOf, NOW_MS } from './claim.ts'
 import type { Run, Session } from './session.ts'

@@ -1,6 +1,6 @@
 import { ACTIONS, type Action, type NotificationStatus } from '../../model/notification.ts'
 import { addressOf } from '../../model/recipient.ts'
-import type { Acted, ActRequest } from '../store.ts'
+import type { Acted, ActRequest } from '../../plan/notification-store.ts'
 import { writeAudit } from './audit.ts'
 import { booleanOf, isSealed, textOrNull, uuidOrNull } from './fields.ts'
 import { IS_RETRYING, isRetrying, statusOf } from './notification-view.ts'

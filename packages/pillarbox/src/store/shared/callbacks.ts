@@ -1,17 +1,13 @@
 import { createHash } from 'node:crypto'
 import type {
-  CallbackFilter,
   CallbackResult,
   CallbackStatus,
   ListedCallback,
   NewCallback,
-  Page,
-  PageOf,
-  ReceiptStore,
-  RefusedCallbacks,
-  RefusedCount,
   StoredCallback,
-} from '../store.ts'
+} from '../../model/callback.ts'
+import type { Page, PageOf } from '../../model/page.ts'
+import type { CallbackFilter, ReceiptStore, RefusedCallbacks, RefusedCount } from '../../receipts/receipt-store.ts'
 import { writeAudit } from './audit.ts'
 import { decodeCursor, invalidCursor, pageOf } from './cursor.ts'
 import { only, textOrNull } from './fields.ts'

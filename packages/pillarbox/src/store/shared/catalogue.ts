@@ -1,6 +1,7 @@
 import type { Catalogue, EventType, TemplateSeed } from '../../model/catalogue.ts'
 import { PillarboxError } from '../../model/errors.ts'
-import type { CatalogueStore, StoredCatalogue, Template } from '../store.ts'
+import type { Template } from '../../model/template.ts'
+import type { CatalogueStore, StoredCatalogue } from '../../tenant/catalogue-store.ts'
 import { writeAudit } from './audit.ts'
 import { isUniqueViolation, jsonText } from './fields.ts'
 import { parameters } from './parameters.ts'

@@ -1,4 +1,4 @@
-import type { Completion } from '../store.ts'
+import type { Completion } from '../../dispatch/dispatch-store.ts'
 
 /** Accepted, and nothing else to say of it. */
 export function isSent({ to, outcome, code, error, reason, resolvedTargets }: Completion): boolean {

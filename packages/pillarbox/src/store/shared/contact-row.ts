@@ -1,4 +1,4 @@
-import type { Contact } from '../store.ts'
+import type { Contact } from '../../model/contact.ts'
 import { textOrNull } from './fields.ts'
 import { instantOf, type Row } from './script.ts'
 

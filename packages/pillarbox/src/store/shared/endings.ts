@@ -1,6 +1,6 @@
 import type { Entity, StoredEvent } from '../../model/event.ts'
 import type { Reason } from '../../model/reason.ts'
-import type { Cancels, EventPlan, SchedulePlan } from '../store.ts'
+import type { Cancels, EventPlan, SchedulePlan } from '../../plan/plan-store.ts'
 
 /**
  * Something that an event puts an end to: what is scheduled for an entity by events of one type, no younger than the

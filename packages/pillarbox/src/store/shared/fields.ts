@@ -1,4 +1,4 @@
-import type { Content, SealedContent } from '../store.ts'
+import type { Content, SealedContent } from '../../model/notification.ts'
 
 /** Column values as either engine returns them, turned into what the contract says. */
 

@@ -1,4 +1,6 @@
-import type { InboxChange, InboxMessage, InboxStore, Page, PageOf } from '../store.ts'
+import type { InboxStore } from '../../channels/in_app/inbox-store.ts'
+import type { InboxChange, InboxMessage } from '../../model/inbox.ts'
+import type { Page, PageOf } from '../../model/page.ts'
 import { decodeCursor, invalidCursor, pageOf } from './cursor.ts'
 import { storableText, textOrNull, uuidOrNull } from './fields.ts'
 import { mergeReceipts } from './merge-receipts.ts'

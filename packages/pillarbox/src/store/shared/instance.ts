@@ -1,4 +1,4 @@
-import type { InstanceStore } from '../store.ts'
+import type { InstanceStore } from '../../operate/instance-store.ts'
 import { row, type Script, type ScriptRunner } from './script.ts'
 
 export function sharedInstance({ read, write }: ScriptRunner): InstanceStore {

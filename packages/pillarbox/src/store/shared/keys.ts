@@ -1,4 +1,5 @@
-import type { ApiKey, KeyStore, Role } from '../store.ts'
+import type { ApiKey, Role } from '../../model/api-key.ts'
+import type { KeyStore } from '../../operate/key-store.ts'
 import { numberOrNull, textOrNull, uuidOrNull } from './fields.ts'
 import {
   type Dialect,

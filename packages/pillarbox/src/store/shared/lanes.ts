@@ -1,6 +1,6 @@
+import type { BreakerState, LaneStore, LaneView } from '../../dispatch/lane-store.ts'
 import type { AccountStatus } from '../../model/account.ts'
 import type { Channel } from '../../model/channel.ts'
-import type { BreakerState, LaneStore, LaneView } from '../store.ts'
 import { textOrNull } from './fields.ts'
 import { type Dialect, instantOf, instantOrNull, rows, type Script, type ScriptRunner } from './script.ts'
 

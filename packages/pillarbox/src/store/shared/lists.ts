@@ -1,5 +1,7 @@
 import { addressIdentity } from '../../model/address.ts'
-import type { ListMember, ListStore, Page, PageOf, RecipientList } from '../store.ts'
+import type { Page, PageOf } from '../../model/page.ts'
+import type { ListMember, RecipientList } from '../../model/recipient-list.ts'
+import type { ListStore } from '../../plan/list-store.ts'
 import { writeAudit } from './audit.ts'
 import { decodeCursor, invalidCursor, pageOf } from './cursor.ts'
 import { isUniqueViolation, storableText, textOrNull, uuidOrNull } from './fields.ts'

@@ -1,6 +1,6 @@
-import type { NotificationStatus } from '../../model/notification.ts'
+import type { NewNotification, NotificationStatus } from '../../model/notification.ts'
 import { landingOf, outranks, type ReceiptKind, type Standing, wordOfOne } from '../../model/receipt.ts'
-import type { NewNotification, NewReceipt, ReceiptStore } from '../store.ts'
+import type { NewReceipt, ReceiptStore } from '../../receipts/receipt-store.ts'
 import { booleanOf, textOrNull, uuidOrNull } from './fields.ts'
 import { parameters } from './parameters.ts'
 import { type Dialect, type Row, rows, type Script } from './script.ts'

@@ -1,5 +1,5 @@
+import type { AttemptView, AuditView } from '../../model/notification.ts'
 import type { OutcomeKind } from '../../model/outcome.ts'
-import type { AttemptView, AuditView } from '../store.ts'
 import { booleanOf, numberOrNull, textOrNull, uuidOrNull } from './fields.ts'
 import { instantOf, type Row, rows, type Script } from './script.ts'
 

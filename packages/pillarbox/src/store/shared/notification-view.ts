@@ -1,8 +1,8 @@
 import type { Channel } from '../../model/channel.ts'
+import type { Content, NotificationPolicy, NotificationView, SealedContent, Warning } from '../../model/notification.ts'
 import { NOTIFICATION_STATUSES, type NotificationStatus, type SettledStatus } from '../../model/notification.ts'
 import type { StoredReason } from '../../model/reason.ts'
 import type { Address } from '../../model/recipient.ts'
-import type { Content, NotificationPolicy, NotificationView, SealedContent, Warning } from '../store.ts'
 import { booleanOf, entityOrNull, numberOrNull, textOrNull, uuidOrNull } from './fields.ts'
 import { instantOf, instantOrNull, jsonOf, jsonOrNull, type Row, row, rows, type Script } from './script.ts'
 

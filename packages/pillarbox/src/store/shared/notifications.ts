@@ -1,4 +1,4 @@
-import type { NotificationStore } from '../store.ts'
+import type { NotificationStore } from '../../plan/notification-store.ts'
 import { act } from './act.ts'
 import { auditOf, listAttempts } from './notification-history.ts'
 import { listNotifications } from './notification-list.ts'

@@ -1,4 +1,4 @@
-import type { EventRef, PlanStore, ScheduleRef } from '../store.ts'
+import type { EventRef, PlanStore, ScheduleRef } from '../../plan/plan-store.ts'
 import { writeAudit } from './audit.ts'
 import { uuidOrNull } from './fields.ts'
 import { parameters } from './parameters.ts'

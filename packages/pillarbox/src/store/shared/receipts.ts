@@ -1,5 +1,7 @@
+import type { NotificationView } from '../../model/notification.ts'
+import type { ReceiptView } from '../../model/receipt.ts'
 import { FOUND_BY_MESSAGE_ID, isFoundByMessageId, type ReceiptKind } from '../../model/receipt.ts'
-import type { NewReceipt, NotificationView, ReceiptStore, ReceiptView } from '../store.ts'
+import type { NewReceipt, ReceiptStore } from '../../receipts/receipt-store.ts'
 import { type CallbackParts, sharedCallbacks } from './callbacks.ts'
 import { booleanOf, only, textOrNull, uuidOrNull } from './fields.ts'
 import type { Merged } from './merge-receipts.ts'

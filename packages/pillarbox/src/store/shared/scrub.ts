@@ -1,4 +1,4 @@
-import type { NotificationStore } from '../store.ts'
+import type { NotificationStore } from '../../plan/notification-store.ts'
 import { booleanOf } from './fields.ts'
 import { parameters } from './parameters.ts'
 import { type Dialect, type Row, rows, type Script, type ScriptRunner } from './script.ts'

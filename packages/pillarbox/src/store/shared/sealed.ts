@@ -1,4 +1,11 @@
-import type { KeyHolder, SealedChange, SealedRow, SealedStore, SealedStretch, SealedTable } from '../store.ts'
+import type {
+  KeyHolder,
+  SealedChange,
+  SealedRow,
+  SealedStore,
+  SealedStretch,
+  SealedTable,
+} from '../../operate/sealed-store.ts'
 import { textOrNull } from './fields.ts'
 import { parameters } from './parameters.ts'
 import { type ColumnType, type Dialect, jsonOf, rows, type Script, type ScriptRunner } from './script.ts'

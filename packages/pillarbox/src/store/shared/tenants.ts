@@ -1,4 +1,6 @@
-import type { Page, PageOf, Tenant, TenantStore } from '../store.ts'
+import type { Page, PageOf } from '../../model/page.ts'
+import type { Tenant } from '../../model/tenant.ts'
+import type { TenantStore } from '../../tenant/tenant-store.ts'
 import { decodeCursor, pageOf } from './cursor.ts'
 import { parameters } from './parameters.ts'
 import { type Dialect, instantOf, jsonOf, type Row, row, rows, type Script, type ScriptRunner } from './script.ts'

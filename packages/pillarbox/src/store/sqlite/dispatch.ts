@@ -1,22 +1,20 @@
+import type {
+  Claim,
+  ClaimAnswer,
+  ClaimRequest,
+  Completion,
+  DispatchStore,
+  DueLane,
+} from '../../dispatch/dispatch-store.ts'
+import type { BreakerState } from '../../dispatch/lane-store.ts'
 import type { Channel } from '../../model/channel.ts'
+import type { Content, NotificationPolicy, SealedContent } from '../../model/notification.ts'
 import type { Address } from '../../model/recipient.ts'
 import { moveReason } from '../shared/audit.ts'
 import { isSent } from '../shared/completions.ts'
 import { entityOrNull, jsonText } from '../shared/fields.ts'
 import { IS_RETRYING } from '../shared/notification-view.ts'
 import type { Row } from '../shared/script.ts'
-import type {
-  BreakerState,
-  Claim,
-  ClaimAnswer,
-  ClaimRequest,
-  Completion,
-  Content,
-  DispatchStore,
-  DueLane,
-  NotificationPolicy,
-  SealedContent,
-} from '../store.ts'
 import { insertAudit } from './audit.ts'
 import type { Connection } from './connection.ts'
 import { insertNotification } from './notifications.ts'

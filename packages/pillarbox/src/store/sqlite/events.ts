@@ -1,6 +1,6 @@
 import type { NewEvent } from '../../model/event.ts'
+import type { EventStore } from '../../plan/event-store.ts'
 import { jsonText } from '../shared/fields.ts'
-import type { EventStore } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { Connections } from './scripts.ts'
 

@@ -1,5 +1,5 @@
+import type { LaneStore } from '../../dispatch/lane-store.ts'
 import type { Pace } from '../../model/account.ts'
-import type { LaneStore } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { Connections } from './scripts.ts'
 

@@ -1,6 +1,7 @@
+import type { NewNotification } from '../../model/notification.ts'
 import { addressOf } from '../../model/recipient.ts'
+import type { NotificationStore } from '../../plan/notification-store.ts'
 import { isSealed, jsonText } from '../shared/fields.ts'
-import type { NewNotification, NotificationStore } from '../store.ts'
 import type { Connection } from './connection.ts'
 import type { Connections } from './scripts.ts'
 

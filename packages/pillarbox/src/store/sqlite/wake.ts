@@ -1,5 +1,5 @@
 import type { Clock } from '../../model/ports.ts'
-import type { WakeStore, WakeTopic } from '../store.ts'
+import type { WakeStore, WakeTopic } from '../../runtime/wake-store.ts'
 import type { Connection } from './connection.ts'
 
 export interface WakeOptions {

@@ -1,7 +1,7 @@
+import type { WorkerStore } from '../../dispatch/worker-store.ts'
 import type { Channel } from '../../model/channel.ts'
 import { jsonText } from '../shared/fields.ts'
 import { jsonOrNull } from '../shared/script.ts'
-import type { WorkerStore } from '../store.ts'
 import { isRegistered, takeOverAbandoned } from './dispatch.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'

@@ -1,0 +1,112 @@
+import type { Channel } from '../model/channel.ts'
+import type { Entity } from '../model/event.ts'
+import type { Content, NewNotification, NotificationPolicy, SealedContent } from '../model/notification.ts'
+import type { OutcomeKind } from '../model/outcome.ts'
+import type { Reason, StoredReason } from '../model/reason.ts'
+import type { Address } from '../model/recipient.ts'
+import type { BreakerState } from './lane-store.ts'
+
+export interface DispatchStore {
+  /**
+   * Accounts with due, unclaimed work that are not on hold, the longest-waiting first. A suspended one's hold counts for
+   * nothing: its rows make no calls.
+   */
+  dueLanes(channels: readonly Channel[] | null, limit: number): Promise<DueLane[]>
+  /**
+   * Claims up to `limit` due rows of each lane, oldest first: `sending`, attempt + 1, a token never used before, this
+   * worker. Two workers never get the same row. A lane on hold or with an open breaker gives nothing, unless `probe`.
+   * `fenced` when this worker has been declared dead: it then claims nothing and must register anew.
+   */
+  claim(workerId: string, lanes: readonly LaneClaim[]): Promise<ClaimAnswer>
+  /**
+   * Writes results: dispatch row, attempt, settled row, fallback notification and audit in one transaction. A result
+   * whose token is no longer the row's changes nothing, is kept as a late attempt, and is named in `fenced`. Repeating
+   * a result whose commit succeeded but whose answer was lost changes nothing and is not fenced (its attempt has the
+   * same token).
+   */
+  complete(workerId: string, completions: readonly Completion[]): Promise<{ fenced: string[]; lanes: string[] }>
+  /** Gives unsent claims back as they were before the claim. Compares the token. */
+  release(workerId: string, claims: readonly { notificationId: string; token: number }[]): Promise<void>
+  /**
+   * Rows this worker holds by the store's account and not by its own (`held`: the tokens it knows), because the answer
+   * to a claim, a release or a take-over was lost. Claimed ones never left this process and go back as they were;
+   * taken-over ones (`in_doubt`) are answered under a new token, to be settled as unknown. May scan: called rarely.
+   */
+  orphans(workerId: string, held: readonly number[]): Promise<Claim[]>
+  /** Stops everything that waits on a lane (an account was suspended): parked with `reason`, at most `limit` rows. */
+  stopLane(laneId: string, reason: Reason, error: string, actor: string, limit: number): Promise<number>
+}
+
+export interface DueLane {
+  laneId: string
+  channel: Channel
+  breaker: BreakerState
+}
+
+/** How much of a lane to claim; `probe`: though it is on hold or its breaker open. */
+export interface LaneClaim {
+  laneId: string
+  limit: number
+  probe?: boolean
+}
+
+export interface ClaimRequest {
+  workerId: string
+  lanes: readonly LaneClaim[]
+}
+
+export type ClaimAnswer = { fenced: false; claims: Claim[] } | { fenced: true }
+
+/** One claimed row with all that one provider call needs. */
+export interface Claim {
+  notificationId: string
+  laneId: string
+  token: number
+  /** Number of this provider call, from 1. */
+  attempt: number
+  /** Attempts that counted against the retry policy so far. */
+  spent: number
+  possibleDuplicate: boolean
+  tenantId: string
+  channel: Channel
+  to: Address
+  content: Content | SealedContent
+  policy: NotificationPolicy | null
+  eventType: string | null
+  entity: Entity | null
+  locale: string | null
+  correlationId: string | null
+  fallback: Channel[]
+  expiresAt: number | null
+  /** The store's time when it was claimed. */
+  claimedAt: number
+}
+
+export interface Completion {
+  notificationId: string
+  laneId: string
+  token: number
+  attempt: number
+  provider: string
+  /** Null: no provider call was made (expired, suspended); the transition is audited instead. */
+  outcome: OutcomeKind | null
+  code: string | null
+  error: string | null
+  providerMessageId: string | null
+  /** Whom a list stood for in this call; null where there was none. */
+  resolvedTargets: string[] | null
+  /** How long ago the call began, and how long it took. */
+  ageMs: number
+  durationMs: number
+  to: 'sent' | 'retrying' | 'parked' | 'uncertain' | 'failed' | 'cancelled'
+  reason: StoredReason | null
+  /** For `retrying`: visible again after this. */
+  delayMs: number
+  /** For `retrying`: from now on the lane of another account of the channel, with its provider; null: it stays. */
+  moveTo: { accountId: string; provider: string } | null
+  /** The new count of attempts that counted. */
+  spent: number
+  possibleDuplicate: boolean
+  /** For `failed` by fallback: the notification that takes over. */
+  next: NewNotification | null
+}

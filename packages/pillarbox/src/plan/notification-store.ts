@@ -1,0 +1,94 @@
+import type { Channel } from '../model/channel.ts'
+import type {
+  Action,
+  AttemptView,
+  AuditView,
+  Content,
+  NewNotification,
+  NotificationStatus,
+  NotificationView,
+  SealedContent,
+  Warning,
+} from '../model/notification.ts'
+import type { Page, PageOf } from '../model/page.ts'
+import type { Address } from '../model/recipient.ts'
+
+export interface NotificationStore {
+  /** Writes ledger and dispatch rows; a repeated (tenant, key) answers the first one's id and writes nothing. */
+  insert(notifications: readonly NewNotification[]): Promise<{ id: string; duplicate: boolean }[]>
+  find(tenantId: string | null, id: string): Promise<NotificationView | null>
+  list(filter: NotificationFilter, page: Page): Promise<PageOf<NotificationView>>
+  attempts(notificationId: string): Promise<AttemptView[]>
+  /** Oldest first; attempts appear as `attempt` rows followed by the transition they led to. */
+  audit(notificationId: string): Promise<AuditView[]>
+  /**
+   * Moves a notification by hand, with its audit row. Null: no such notification of that tenant. Retrying an
+   * `uncertain` one sets `possibleDuplicate`: the call in doubt may have arrived.
+   */
+  act(request: ActRequest): Promise<Acted | null>
+  /** How long the event or notification that is due and waits longest has been due; null when nothing is. */
+  oldestDueMs(): Promise<number | null>
+  /**
+   * Scrubs what was sealed and is no longer needed: the content of notifications that are final (`sent` and delivered
+   * or without a fallback left, delivered, read, failed, discarded, cancelled), and then the sealed payload fields of
+   * events of which every notification was scrubbed and no schedule is pending. Answers how many rows it changed.
+   */
+  scrub(limit: number): Promise<number>
+  /** Sum per status, for the conservation check. Counts the whole ledger. */
+  countByStatus(tenantId: string | null): Promise<Record<NotificationStatus, number>>
+}
+
+export interface Acted {
+  moved: boolean
+  from: NotificationStatus
+  laneId: string | null
+  /** Not moved because this one has the key that the replacement would have: it was told in another way meanwhile. */
+  twin?: string
+}
+
+export interface ActRequest {
+  tenantId: string
+  id: string
+  action: Action
+  actor: string
+  /** For a retry of one that never had an account or content: what planning answers now. */
+  replacement?: {
+    accountId: string
+    provider: string
+    channel: Channel
+    content: Content | SealedContent
+    templateId: string | null
+    templateVersion: number | null
+    locale: string | null
+    to: Address
+    fallback: Channel[]
+    warnings: Warning[]
+    /** The key it has from now on: a notification planned anew is the one that its event would be planned as. */
+    idempotencyKey: string
+  }
+}
+
+export interface NotificationFilter {
+  tenantId?: string
+  status?: NotificationStatus[]
+  channel?: Channel
+  eventId?: string
+  eventType?: string
+  entityType?: string
+  entityId?: string
+  contactId?: string
+  conversationId?: string
+  site?: string
+  accountId?: string
+  reason?: string
+  possibleDuplicate?: boolean
+  triggeredBy?: string
+  /** Live, and due for longer than this. */
+  stuckForMs?: number
+  /** Sent longer ago than this, and no receipt since that says what became of it. */
+  staleForMs?: number
+  from?: number
+  to?: number
+  /** Exactly an id, an idempotency key, a provider's id or an address. */
+  q?: string
+}
