@@ -20,7 +20,7 @@ import type { TemplateStore } from '../tenant/template-store.ts'
 import type { TenantStore } from '../tenant/tenant-store.ts'
 
 /**
- * The store contract. SQLite and PostgreSQL stand behind it and pass one conformance suite (`conformance/`).
+ * The store contract. SQLite and PostgreSQL stand behind it and pass one conformance suite (`test/conformance`).
  *
  * Promises every method keeps:
  * - It resolves only after its commit. If it rejects with `store_unavailable`, the commit may or may not have happened.

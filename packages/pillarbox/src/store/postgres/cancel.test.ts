@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
+import { cancelSchedules, SCHEDULE_RECORD } from '../../../../../test/conformance/cancel.ts'
+import { type Bench, createBench, deciding, dueNow } from '../../../../../test/conformance/fixtures.ts'
 import { migratedDatabase } from '../../../../../test/postgres/database.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
-import { cancelSchedules, SCHEDULE_RECORD } from '../conformance/cancel.ts'
-import { type Bench, createBench, deciding, dueNow } from '../conformance/fixtures.ts'
 import { openPostgres } from './open.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }

@@ -1,9 +1,9 @@
 import { after } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
+import { type OpenStore, storeConformance } from '../../../../../test/conformance/index.ts'
 import { type FreshDatabase, migratedDatabase } from '../../../../../test/postgres/database.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
-import { type OpenStore, storeConformance } from '../conformance/index.ts'
 import type { Store } from '../store.ts'
 import { openPostgres } from './open.ts'
 

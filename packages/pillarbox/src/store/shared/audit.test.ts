@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
-import { createBench, deciding, dueLater } from '../conformance/fixtures.ts'
+import { createBench, deciding, dueLater } from '../../../../../test/conformance/fixtures.ts'
 import { openSqlite } from '../sqlite/open.ts'
 
 const TENANT = 'atlas'

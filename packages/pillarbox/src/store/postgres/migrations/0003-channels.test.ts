@@ -1,7 +1,12 @@
 import { it } from 'node:test'
 import pg from 'pg'
+import {
+  assertListUpgraded,
+  assertReceiptsUpgraded,
+  listOfSchema2,
+  rowsOfSchema2,
+} from '../../../../../../test/conformance/upgrade.ts'
 import { freshDatabase } from '../../../../../../test/postgres/database.ts'
-import { assertListUpgraded, assertReceiptsUpgraded, listOfSchema2, rowsOfSchema2 } from '../../conformance/upgrade.ts'
 import { migrate } from '../migrate.ts'
 import { openPostgres } from '../open.ts'
 import { openSession } from '../session.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { it } from 'node:test'
-import { assertUpgraded, rowsOfSchema1 } from '../../conformance/upgrade.ts'
+import { assertUpgraded, rowsOfSchema1 } from '../../../../../../test/conformance/upgrade.ts'
 import { openSqlite } from '../open.ts'
 import { spine } from './0001-spine.ts'
 

@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { it } from 'node:test'
-import { assertListUpgraded, assertReceiptsUpgraded, listOfSchema2, rowsOfSchema2 } from '../../conformance/upgrade.ts'
+import {
+  assertListUpgraded,
+  assertReceiptsUpgraded,
+  listOfSchema2,
+  rowsOfSchema2,
+} from '../../../../../../test/conformance/upgrade.ts'
 import { openSqlite } from '../open.ts'
 import { spine } from './0001-spine.ts'
 import { people } from './0002-people.ts'

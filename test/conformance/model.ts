@@ -1,10 +1,21 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import type { Claim, Completion } from '../../dispatch/dispatch-store.ts'
-import type { Entity } from '../../model/event.ts'
-import { ACTIONS, type Action, NOTIFICATION_STATUSES, type NotificationStatus } from '../../model/notification.ts'
-import { outranks, RECEIPT_KINDS, RECEIPTS, type ReceiptKind, wordOfOne } from '../../model/receipt.ts'
+import type { Claim, Completion } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
+import type { Entity } from '../../packages/pillarbox/src/model/event.ts'
+import {
+  ACTIONS,
+  type Action,
+  NOTIFICATION_STATUSES,
+  type NotificationStatus,
+} from '../../packages/pillarbox/src/model/notification.ts'
+import {
+  outranks,
+  RECEIPT_KINDS,
+  RECEIPTS,
+  type ReceiptKind,
+  wordOfOne,
+} from '../../packages/pillarbox/src/model/receipt.ts'
 import {
   at,
   type Bench,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type { InboxStore } from '../../channels/in_app/inbox-store.ts'
-import type { InboxMessage } from '../../model/inbox.ts'
-import type { ReceiptKind } from '../../model/receipt.ts'
-import type { Store } from '../store.ts'
+import type { InboxStore } from '../../packages/pillarbox/src/channels/in_app/inbox-store.ts'
+import type { InboxMessage } from '../../packages/pillarbox/src/model/inbox.ts'
+import type { ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
+import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import {
   allPages,
   assertBetween,

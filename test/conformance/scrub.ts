@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { NewEvent } from '../../model/event.ts'
-import type { NewNotification, SealedContent } from '../../model/notification.ts'
+import type { NewEvent } from '../../packages/pillarbox/src/model/event.ts'
+import type { NewNotification, SealedContent } from '../../packages/pillarbox/src/model/notification.ts'
 import {
   type Bench,
   bornParked,

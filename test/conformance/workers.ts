@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Claim } from '../../dispatch/dispatch-store.ts'
+import type { Claim } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
 import { assertBetween, at, type Bench, completion, FAR_MS, type Lane, only, type Rule } from './fixtures.ts'
 
 /** Workers are seen, missed and rescued; what a dead one held is taken over under a new token. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type { ScheduleStatus } from '../../model/event.ts'
-import { REASONS } from '../../model/reason.ts'
-import type { StoredSchedule } from '../../model/schedule.ts'
-import type { ScheduleStore } from '../../operate/schedule-store.ts'
+import type { ScheduleStatus } from '../../packages/pillarbox/src/model/event.ts'
+import { REASONS } from '../../packages/pillarbox/src/model/reason.ts'
+import type { StoredSchedule } from '../../packages/pillarbox/src/model/schedule.ts'
+import type { ScheduleStore } from '../../packages/pillarbox/src/operate/schedule-store.ts'
 import { allPages, assertBetween, type Bench, deciding, dueLater, dueNow, FAR_MS, type Rule } from './fixtures.ts'
 
 type ScheduleAction = Parameters<ScheduleStore['act']>[0]['action']

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { NewNotification } from '../../model/notification.ts'
-import type { DueSchedule, EventPlan, SchedulePlan } from '../../plan/plan-store.ts'
+import type { NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
+import type { DueSchedule, EventPlan, SchedulePlan } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import {
   assertBetween,
   at,

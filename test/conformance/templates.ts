@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { NewTemplate, Template } from '../../model/template.ts'
+import type { NewTemplate, Template } from '../../packages/pillarbox/src/model/template.ts'
 import { allPages, assertBetween, at, type Bench, only, type Rule } from './fixtures.ts'
 
 /** Templates as operators change them: nothing that was ever sent is lost, and each place has one. */

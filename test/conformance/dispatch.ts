@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { Claim, Completion } from '../../dispatch/dispatch-store.ts'
-import { CHANNELS } from '../../model/channel.ts'
-import type { AuditView } from '../../model/notification.ts'
+import type { Claim, Completion } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
+import { CHANNELS } from '../../packages/pillarbox/src/model/channel.ts'
+import type { AuditView } from '../../packages/pillarbox/src/model/notification.ts'
 import {
   assertBetween,
   assertConserved,

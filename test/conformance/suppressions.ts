@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { isPillarboxError } from '../../model/errors.ts'
-import type { Suppression } from '../../model/suppression.ts'
+import { isPillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
+import type { Suppression } from '../../packages/pillarbox/src/model/suppression.ts'
 import { allPages, assertBetween, type Bench, type Rule } from './fixtures.ts'
 
 /** Addresses that are not used any more: each once per tenant and channel, until somebody lifts the ban. */

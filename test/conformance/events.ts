@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { NewEvent } from '../../model/event.ts'
+import type { NewEvent } from '../../packages/pillarbox/src/model/event.ts'
 import { allPages, assertBetween, type Bench, deciding, dueNow, only, type Rule } from './fixtures.ts'
 
 /** Facts go in once, and are found again. */

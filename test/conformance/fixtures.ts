@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict'
-import type { Claim, Completion } from '../../dispatch/dispatch-store.ts'
-import type { Channel } from '../../model/channel.ts'
-import type { NewEvent, StoredEvent } from '../../model/event.ts'
-import type { Content, NewNotification, NotificationStatus, NotificationView } from '../../model/notification.ts'
-import type { Page, PageOf } from '../../model/page.ts'
-import type { ReceiptKind } from '../../model/receipt.ts'
-import type { StoredSchedule } from '../../model/schedule.ts'
-import type { ActRequest } from '../../plan/notification-store.ts'
-import type { Cancels, EventPlan, Planning } from '../../plan/plan-store.ts'
-import type { NewReceipt } from '../../receipts/receipt-store.ts'
-import type { Store } from '../store.ts'
+import type { Claim, Completion } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
+import type { Channel } from '../../packages/pillarbox/src/model/channel.ts'
+import type { NewEvent, StoredEvent } from '../../packages/pillarbox/src/model/event.ts'
+import type {
+  Content,
+  NewNotification,
+  NotificationStatus,
+  NotificationView,
+} from '../../packages/pillarbox/src/model/notification.ts'
+import type { Page, PageOf } from '../../packages/pillarbox/src/model/page.ts'
+import type { ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
+import type { StoredSchedule } from '../../packages/pillarbox/src/model/schedule.ts'
+import type { ActRequest } from '../../packages/pillarbox/src/plan/notification-store.ts'
+import type { Cancels, EventPlan, Planning } from '../../packages/pillarbox/src/plan/plan-store.ts'
+import type { NewReceipt } from '../../packages/pillarbox/src/receipts/receipt-store.ts'
+import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 
 /** A store as an engine's test file opens it: empty, migrated, and with time that can be moved on. */
 export interface OpenStore {

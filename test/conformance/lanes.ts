@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { LaneView } from '../../dispatch/lane-store.ts'
+import type { LaneView } from '../../packages/pillarbox/src/dispatch/lane-store.ts'
 import { type Bench, FAR_MS, type Lane, only, type Rule } from './fixtures.ts'
 
 /** What all workers agree on about an account: its pace, its holds, its breaker. */

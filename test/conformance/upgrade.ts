@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { ReceiptKind } from '../../model/receipt.ts'
-import type { Store } from '../store.ts'
+import type { ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
+import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import { only, receiptOf } from './fixtures.ts'
 
 const ID = (n: number): string => `019b7a00-0000-7000-8000-00000000000${n}`

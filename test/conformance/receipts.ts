@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
-import type { NewNotification } from '../../model/notification.ts'
-import { FOUND_BY_MESSAGE_ID, RECEIPT_KINDS, RECEIPTS, type ReceiptKind } from '../../model/receipt.ts'
-import type { NewReceipt } from '../../receipts/receipt-store.ts'
+import type { NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
+import {
+  FOUND_BY_MESSAGE_ID,
+  RECEIPT_KINDS,
+  RECEIPTS,
+  type ReceiptKind,
+} from '../../packages/pillarbox/src/model/receipt.ts'
+import type { NewReceipt } from '../../packages/pillarbox/src/receipts/receipt-store.ts'
 import {
   assertBetween,
   type Bench,

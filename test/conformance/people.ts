@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import type { Contact, NewContact } from '../../model/contact.ts'
-import type { Conversation } from '../../model/conversation.ts'
-import { isPillarboxError } from '../../model/errors.ts'
-import type { Person, PersonRequest } from '../../plan/people-store.ts'
-import type { Store } from '../store.ts'
+import type { Contact, NewContact } from '../../packages/pillarbox/src/model/contact.ts'
+import type { Conversation } from '../../packages/pillarbox/src/model/conversation.ts'
+import { isPillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
+import type { Person, PersonRequest } from '../../packages/pillarbox/src/plan/people-store.ts'
+import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import { allPages, assertBetween, at, type Bench, only, type Rule } from './fixtures.ts'
 
 /** Contacts and conversations: one row per person, whoever asks, and however many ask at once. */

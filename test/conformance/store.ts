@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { isPillarboxError } from '../../model/errors.ts'
+import { isPillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
 import { assertBetween, only, type Rule } from './fixtures.ts'
 
 /** The store as a whole: schema, time, transactions, wake-ups. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type { Content, NewNotification } from '../../model/notification.ts'
-import { ACTIONS, type Action, NOTIFICATION_STATUSES } from '../../model/notification.ts'
-import type { REASONS } from '../../model/reason.ts'
-import type { NotificationFilter } from '../../plan/notification-store.ts'
+import type { Content, NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
+import { ACTIONS, type Action, NOTIFICATION_STATUSES } from '../../packages/pillarbox/src/model/notification.ts'
+import type { REASONS } from '../../packages/pillarbox/src/model/reason.ts'
+import type { NotificationFilter } from '../../packages/pillarbox/src/plan/notification-store.ts'
 import {
   allPages,
   assertBetween,

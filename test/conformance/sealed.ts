@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { SEALED_TABLES, type SealedRow, type SealedTable } from '../../operate/sealed-store.ts'
-import type { Store } from '../store.ts'
+import { SEALED_TABLES, type SealedRow, type SealedTable } from '../../packages/pillarbox/src/operate/sealed-store.ts'
+import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import { type Bench, deciding, dueNow, only, type Rule } from './fixtures.ts'
 
 /** What a rotation of the master key goes through: every sealed text is found, and none that changed is overwritten. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { CallbackResult, NewCallback } from '../../model/callback.ts'
+import type { CallbackResult, NewCallback } from '../../packages/pillarbox/src/model/callback.ts'
 import { allPages, assertBetween, at, type Bench, FAR_MS, only, type Rule } from './fixtures.ts'
 
 /** Raw callbacks: kept before they are answered, applied after, and kept still when that is done. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type { Entity, NewEvent } from '../../model/event.ts'
-import type { NewNotification } from '../../model/notification.ts'
-import type { Cancels, EventPlan } from '../../plan/plan-store.ts'
-import type { Store } from '../store.ts'
+import type { Entity, NewEvent } from '../../packages/pillarbox/src/model/event.ts'
+import type { NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
+import type { Cancels, EventPlan } from '../../packages/pillarbox/src/plan/plan-store.ts'
+import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import { type Bench, completion, deciding, dueLater, dueNow, FAR_MS, type Lane, only, type Rule } from './fixtures.ts'
 
 const CANCELS: Cancels = { eventTypes: ['booking.confirmed', 'booking.reminder'], replaces: false }

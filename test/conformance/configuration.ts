@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import type { StoredAccount } from '../../model/account.ts'
-import type { ApiKey } from '../../model/api-key.ts'
-import type { Catalogue, EventType, TemplateSeed } from '../../model/catalogue.ts'
-import { isPillarboxError } from '../../model/errors.ts'
-import type { Template } from '../../model/template.ts'
+import type { StoredAccount } from '../../packages/pillarbox/src/model/account.ts'
+import type { ApiKey } from '../../packages/pillarbox/src/model/api-key.ts'
+import type { Catalogue, EventType, TemplateSeed } from '../../packages/pillarbox/src/model/catalogue.ts'
+import { isPillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
+import type { Template } from '../../packages/pillarbox/src/model/template.ts'
 import { allPages, assertBetween, at, type Bench, completion, only, type Rule, reach } from './fixtures.ts'
 
 /** Tenants, keys, accounts and the catalogue: kept as given, and each tenant sees its own. */

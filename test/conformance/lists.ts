@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { isPillarboxError } from '../../model/errors.ts'
-import type { ListMember, RecipientList } from '../../model/recipient-list.ts'
+import { isPillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
+import type { ListMember, RecipientList } from '../../packages/pillarbox/src/model/recipient-list.ts'
 import { allPages, assertBetween, type Bench, only, type Rule } from './fixtures.ts'
 
 /** Recipient lists: every member once, in an order that holds while a list is being sent to. */
