@@ -64,7 +64,7 @@ function complaintAbout(importer: string, specifier: string, known: ReadonlySet<
  * contracts, and whoever implements or uses it may import it, `store/` above all.
  */
 function isContract(file: string): boolean {
-  return /^packages\/pillarbox\/src\/.*-store\.ts$/.test(file)
+  return /^packages\/pillarbox\/src\/(?!cli\/).*-store\.ts$/.test(file)
 }
 
 function isModel(file: string): boolean {
