@@ -1,6 +1,6 @@
+import { parseCatalogue } from '../../packages/pillarbox/src/catalogue/parse.ts'
 import type { ClaimAnswer, Completion } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
 import { createEngine, type Engine, type EngineSettings } from '../../packages/pillarbox/src/engine.ts'
-import { parseCatalogue } from '../../packages/pillarbox/src/model/catalogue-parse.ts'
 import type { NewEvent } from '../../packages/pillarbox/src/model/event.ts'
 import type { Action, NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
 import type { Logger } from '../../packages/pillarbox/src/model/ports.ts'

@@ -1,7 +1,7 @@
+import { parseCatalogue } from '../../../packages/pillarbox/src/catalogue/parse.ts'
 import type { Provider, ProviderRegistry } from '../../../packages/pillarbox/src/channels/channel.ts'
 import type { OpenSecrets } from '../../../packages/pillarbox/src/dispatch/account-book.ts'
 import { createEngine, type Engine, type EngineSettings } from '../../../packages/pillarbox/src/engine.ts'
-import { parseCatalogue } from '../../../packages/pillarbox/src/model/catalogue-parse.ts'
 import type { Channel } from '../../../packages/pillarbox/src/model/channel.ts'
 import type { NewNotification } from '../../../packages/pillarbox/src/model/notification.ts'
 import type { Logger, Random } from '../../../packages/pillarbox/src/model/ports.ts'

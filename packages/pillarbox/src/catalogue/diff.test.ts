@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Catalogue } from '../model/catalogue.ts'
-import { parseCatalogue } from '../model/catalogue-parse.ts'
 import { changesAnything, diffCatalogue, type TemplateNow } from './diff.ts'
+import { parseCatalogue } from './parse.ts'
 
 type Json = Record<string, unknown>
 

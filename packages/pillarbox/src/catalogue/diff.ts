@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Catalogue, EventType, TemplateSeed } from '../model/catalogue.ts'
-import { placeOf } from '../model/catalogue-templates.ts'
 import { definitionOf } from './format.ts'
+import { placeOf } from './templates.ts'
 
 export const CHANGE_KINDS = [
   'setting_changed',

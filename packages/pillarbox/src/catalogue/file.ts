@@ -11,9 +11,9 @@ import {
   parseDocument,
 } from 'yaml'
 import type { Catalogue } from '../model/catalogue.ts'
-import { type CatalogueChecks, parseCatalogue } from '../model/catalogue-parse.ts'
 import type { FieldError } from '../model/errors.ts'
-import { checkSchema } from './payload.ts'
+import { checkSchema } from './check-payload.ts'
+import { type CatalogueChecks, parseCatalogue } from './parse.ts'
 
 /** Something to say about a place in a file. */
 export interface PlacedError extends FieldError {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { parseCatalogue } from '../model/catalogue-parse.ts'
 import { readCatalogueText } from './file.ts'
 import { definitionOf } from './format.ts'
+import { parseCatalogue } from './parse.ts'
 import { readyCatalogues } from './ready.ts'
 
 for (const name of readyCatalogues.names())

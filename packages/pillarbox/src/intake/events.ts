@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { checkPayload } from '../catalogue/payload.ts'
+import { checkPayload } from '../catalogue/check-payload.ts'
 import { EVENT_TYPE_NAME, type EventType } from '../model/catalogue.ts'
 import { CHANNELS } from '../model/channel.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'

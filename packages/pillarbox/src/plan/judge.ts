@@ -1,4 +1,4 @@
-import { checkPayload } from '../catalogue/payload.ts'
+import { checkPayload } from '../catalogue/check-payload.ts'
 import { CHANNELS, isChannel } from '../model/channel.ts'
 import type { StoredEvent } from '../model/event.ts'
 import type { Reason } from '../model/reason.ts'

@@ -1,5 +1,8 @@
-import { type Catalogue, EVENT_TYPE_NAME, type EventType, type TemplateSeed } from './catalogue.ts'
-import { deliveryOf, timingOf } from './catalogue-delivery.ts'
+import { type Catalogue, EVENT_TYPE_NAME, type EventType, type TemplateSeed } from '../model/catalogue.ts'
+import type { FieldError } from '../model/errors.ts'
+import { parseRetry } from '../model/retry.ts'
+import { mayHavePath } from '../model/schema-paths.ts'
+import { deliveryOf, timingOf } from './delivery.ts'
 import {
   asPath,
   createReport,
@@ -19,13 +22,10 @@ import {
   textOf,
   unusable,
   WORD,
-} from './catalogue-fields.ts'
-import { RECIPIENT_PATHS, recipientsOf } from './catalogue-recipients.ts'
-import { sourcesOf } from './catalogue-sources.ts'
-import { adviseOnTemplates, MAX_TEMPLATES, type TemplateCheck, templatesOf } from './catalogue-templates.ts'
-import type { FieldError } from './errors.ts'
-import { parseRetry } from './retry.ts'
-import { mayHavePath } from './schema-paths.ts'
+} from './fields.ts'
+import { RECIPIENT_PATHS, recipientsOf } from './recipients.ts'
+import { sourcesOf } from './sources.ts'
+import { adviseOnTemplates, MAX_TEMPLATES, type TemplateCheck, templatesOf } from './templates.ts'
 
 /** What is right and wrong beyond the form, and needs more than this stage has. Paths are within what is given. */
 export interface CatalogueChecks {

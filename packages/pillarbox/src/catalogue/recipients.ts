@@ -1,15 +1,5 @@
-import type { Delivery, RecipientPaths } from './catalogue.ts'
-import {
-  asPath,
-  type Form,
-  fieldsOf,
-  flagOf,
-  itemsOf,
-  type Json,
-  type Report,
-  step,
-  textOf,
-} from './catalogue-fields.ts'
+import type { Delivery, RecipientPaths } from '../model/catalogue.ts'
+import { asPath, type Form, fieldsOf, flagOf, itemsOf, type Json, type Report, step, textOf } from './fields.ts'
 
 export const RECIPIENT_PATHS = [
   'phone',

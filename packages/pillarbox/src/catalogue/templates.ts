@@ -1,17 +1,7 @@
-import type { EventType, TemplateSeed } from './catalogue.ts'
-import { channelOf } from './catalogue-delivery.ts'
-import {
-  type Findings,
-  fieldsOf,
-  got,
-  itemsOf,
-  type Json,
-  LOCALE,
-  type Report,
-  textOf,
-  WORD,
-} from './catalogue-fields.ts'
-import type { Channel } from './channel.ts'
+import type { EventType, TemplateSeed } from '../model/catalogue.ts'
+import type { Channel } from '../model/channel.ts'
+import { channelOf } from './delivery.ts'
+import { type Findings, fieldsOf, got, itemsOf, type Json, LOCALE, type Report, textOf, WORD } from './fields.ts'
 
 export const MAX_TEMPLATES = 5_000
 const MAX_TEXT = 100_000

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { Catalogue, EventType, TemplateSeed } from './catalogue.ts'
-import { type CatalogueChecks, parseCatalogue } from './catalogue-parse.ts'
-import type { FieldError } from './errors.ts'
+import type { Catalogue, EventType, TemplateSeed } from '../model/catalogue.ts'
+import type { FieldError } from '../model/errors.ts'
+import { type CatalogueChecks, parseCatalogue } from './parse.ts'
 
 type Json = Record<string, unknown>
 

@@ -6,7 +6,7 @@ import { errorText, type FieldError } from '../model/errors.ts'
 import { type SchemaError, schemaErrors } from '../model/schema-errors.ts'
 import { parseDate } from '../model/timing.ts'
 import { boundedPattern, PATTERN_STEPS, patternMeter } from './pattern.ts'
-import { type Draft, draftOf, safetyProblems, schemaWarnings } from './payload-schema.ts'
+import { type Draft, draftOf, safetyProblems, schemaWarnings } from './schema-safety.ts'
 import { sealable } from './sealable.ts'
 
 type Schema = Record<string, unknown>

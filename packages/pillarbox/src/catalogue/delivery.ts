@@ -1,7 +1,7 @@
-import type { Delivery, Timing } from './catalogue.ts'
-import { asPath, durationOf, fieldsOf, got, itemsOf, oneOf, type Report } from './catalogue-fields.ts'
-import { CHANNELS, type Channel, isChannel } from './channel.ts'
-import { isTimeOfDay } from './timing.ts'
+import type { Delivery, Timing } from '../model/catalogue.ts'
+import { CHANNELS, type Channel, isChannel } from '../model/channel.ts'
+import { isTimeOfDay } from '../model/timing.ts'
+import { asPath, durationOf, fieldsOf, got, itemsOf, oneOf, type Report } from './fields.ts'
 
 const DELIVERY_FORMS = '{ all: true }, { channels: [sms] }, { fallback: [whatsapp, sms] } or { none: true }'
 

@@ -1,5 +1,5 @@
-import type { Catalogue, EventType, HasuraSource } from './catalogue.ts'
-import { asPath, type Form, fieldsOf, got, type Report, recordOf, step } from './catalogue-fields.ts'
+import type { Catalogue, EventType, HasuraSource } from '../model/catalogue.ts'
+import { asPath, type Form, fieldsOf, got, type Report, recordOf, step } from './fields.ts'
 
 const TRIGGER: Form = { pattern: /^[A-Za-z_][\w-]{0,99}$/, what: 'a Hasura trigger’s name', such: 'booking_confirmed' }
 

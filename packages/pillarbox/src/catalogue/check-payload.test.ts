@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { checkPayload, checkSchema } from './payload.ts'
+import { checkPayload, checkSchema } from './check-payload.ts'
 
 type Json = Record<string, unknown>
 

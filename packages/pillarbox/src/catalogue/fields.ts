@@ -1,6 +1,6 @@
-import { closest } from './closest.ts'
-import { formatDuration, parseDuration } from './duration.ts'
-import type { FieldError } from './errors.ts'
+import { closest } from '../model/closest.ts'
+import { formatDuration, parseDuration } from '../model/duration.ts'
+import type { FieldError } from '../model/errors.ts'
 
 /** Reading the fields of a document that anybody may have written: every fault is reported, none is thrown. */
 
