@@ -1,17 +1,7 @@
-import {
-  type Alias,
-  type Document,
-  isAlias,
-  isMap,
-  isPair,
-  isScalar,
-  isSeq,
-  Lexer,
-  LineCounter,
-  parseDocument,
-} from 'yaml'
+import { type Document, isAlias, isMap, isPair, isScalar, isSeq, Lexer, LineCounter, parseDocument } from 'yaml'
 import type { Catalogue } from '../model/catalogue.ts'
 import type { FieldError } from '../model/errors.ts'
+import { pointerKeys, pointerTo } from '../model/json-pointer.ts'
 import { checkSchema } from './check-payload.ts'
 import { type CatalogueChecks, parseCatalogue } from './parse.ts'
 
@@ -82,15 +72,7 @@ const NESTED = 'is nested too deeply to be read'
 /** `busflow.yaml:12:7  eventTypes.X.timing.after: must be … (got "24h"; write PT24H)` */
 export function describePlaced(file: string, { line, column, path, message }: PlacedError): string {
   const where = line === null ? file : `${file}:${line}:${column}`
-  return path === '' ? `${where}  ${message}` : `${where}  ${dotted(path)}: ${message}`
-}
-
-function dotted(pointer: string): string {
-  return pointer.slice(1).split('/').map(unescaped).join('.')
-}
-
-function unescaped(step: string): string {
-  return step.replaceAll('~1', '/').replaceAll('~0', '~')
+  return path === '' ? `${where}  ${message}` : `${where}  ${pointerKeys(path).join('.')}: ${message}`
 }
 
 function refused(problems: PlacedError[]): FileRead {
@@ -154,7 +136,7 @@ function repeatedKeys(document: Document, lines: LineCounter): PlacedError[] {
         found.push(placed(lines, offset, path, 'has a field without a name; names are plain text'))
         continue
       }
-      const at = `${path}/${escaped(name.slice(0, 200))}`
+      const at = pointerTo(path, name.slice(0, 200))
       if (seen.has(name)) found.push(placed(lines, offset, at, 'stands here a second time; keep one of the two'))
       seen.add(name)
       waiting.push({ node: value, path: at })
@@ -167,8 +149,8 @@ function repeatedKeys(document: Document, lines: LineCounter): PlacedError[] {
 function offsetOf(document: Document, pointer: string): number | null {
   let node: unknown = document.contents
   let offset = startOf(node)
-  for (const step of pointer.split('/').slice(1).map(unescaped)) {
-    if (isAlias(node)) node = resolved(node, document)
+  for (const step of pointerKeys(pointer)) {
+    if (isAlias(node)) node = node.resolve(document)
     if (isSeq(node)) {
       node = node.items[Number(step)]
       offset = startOf(node) ?? offset
@@ -182,10 +164,6 @@ function offsetOf(document: Document, pointer: string): number | null {
   return offset
 }
 
-function resolved(alias: Alias, document: Document): unknown {
-  return alias.resolve(document)
-}
-
 /** A key as the text it becomes; null for one that is none. */
 function nameOf(key: unknown): string | null {
   const value = isScalar(key) ? key.value : null
@@ -195,8 +173,4 @@ function nameOf(key: unknown): string | null {
 
 function startOf(node: unknown): number | null {
   return (node as { range?: [number, number, number] | null } | null | undefined)?.range?.[0] ?? null
-}
-
-function escaped(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }

@@ -1,5 +1,6 @@
 import { closest } from '../model/closest.ts'
 import type { FieldError } from '../model/errors.ts'
+import { pointerTo } from '../model/json-pointer.ts'
 import { localTarget } from '../model/schema-paths.ts'
 import { patternProblem } from './pattern.ts'
 
@@ -60,7 +61,7 @@ function look(part: Schema, path: string, root: Schema, wrong: (path: string, me
   for (const [at, text] of [
     [`${path}/pattern`, pattern] as const,
     ...Object.keys((patternProperties ?? {}) as Schema).map(
-      (key) => [`${path}/patternProperties/${escaped(key)}`, key] as const,
+      (key) => [pointerTo(`${path}/patternProperties`, key), key] as const,
     ),
   ]) {
     const problem = typeof text === 'string' ? patternProblem(text) : null
@@ -123,7 +124,7 @@ function subschemas(part: Schema, path: string): [string, unknown, string][] {
   }
   for (const keyword of NAMED)
     for (const [name, one] of Object.entries(Object(part[keyword]) as Schema))
-      if (isSchema(one)) found.push([keyword, one, `${path}/${keyword}/${escaped(name)}`])
+      if (isSchema(one)) found.push([keyword, one, pointerTo(`${path}/${keyword}`, name)])
   return found
 }
 
@@ -186,7 +187,7 @@ export function schemaWarnings(schema: Schema, formats: readonly string[]): Fiel
       if ((KEYWORDS as readonly string[]).includes(keyword)) continue
       const meant = closest(keyword, KEYWORDS)
       if (meant !== null)
-        warnings.push({ path: `${path}/${escaped(keyword)}`, message: `does nothing: did you mean "${meant}"?` })
+        warnings.push({ path: pointerTo(path, keyword), message: `does nothing: did you mean "${meant}"?` })
     }
     const { format } = part
     if (typeof format !== 'string' || formats.includes(format)) return
@@ -201,8 +202,4 @@ export function schemaWarnings(schema: Schema, formats: readonly string[]): Fiel
 
 function isSchema(value: unknown): boolean {
   return typeof value === 'boolean' || (typeof value === 'object' && value !== null && !Array.isArray(value))
-}
-
-function escaped(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }

@@ -1,4 +1,5 @@
 import type { FieldError } from './errors.ts'
+import { pointerTo } from './json-pointer.ts'
 
 /** What a JSON Schema validator says of one value. */
 export interface SchemaError {
@@ -32,11 +33,11 @@ function fieldError({ keyword, instancePath: path, params, message }: SchemaErro
   const said = message ?? 'is not as expected'
   switch (keyword) {
     case 'additionalProperties':
-      return { path: `${path}/${pointer(params['additionalProperty'])}`, message: 'is not a known field' }
+      return { path: below(path, params['additionalProperty']), message: 'is not a known field' }
     case 'unevaluatedProperties':
-      return { path: `${path}/${pointer(params['unevaluatedProperty'])}`, message: 'is not a known field' }
+      return { path: below(path, params['unevaluatedProperty']), message: 'is not a known field' }
     case 'required':
-      return { path: `${path}/${pointer(params['missingProperty'])}`, message: 'is required' }
+      return { path: below(path, params['missingProperty']), message: 'is required' }
     case 'enum':
       return { path, message: `must be one of ${(params['allowedValues'] as unknown[]).map(String).join(', ')}` }
     case 'const':
@@ -52,7 +53,7 @@ function fieldError({ keyword, instancePath: path, params, message }: SchemaErro
   }
 }
 
-/** A field's name as a part of a JSON pointer; long ones are cut, because they come from outside. */
-function pointer(name: unknown): string {
-  return String(name).slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')
+/** The pointer to a field; a long name is cut, because it comes from outside. */
+function below(path: string, name: unknown): string {
+  return pointerTo(path, String(name).slice(0, 100))
 }
