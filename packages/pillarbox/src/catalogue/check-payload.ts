@@ -5,6 +5,7 @@ import type { EventType } from '../model/catalogue.ts'
 import { errorText, type FieldError } from '../model/errors.ts'
 import { type SchemaError, schemaErrors } from '../model/schema-errors.ts'
 import { parseDate } from '../model/timing.ts'
+import { hasAtMost } from './bounds.ts'
 import { boundedPattern, PATTERN_STEPS, patternMeter } from './pattern.ts'
 import { type Draft, draftOf, safetyProblems, schemaWarnings } from './schema-safety.ts'
 import { sealable } from './sealable.ts'
@@ -152,15 +153,4 @@ function wordsFor(errors: readonly SchemaError[]): FieldError[] {
   if (words.length > 0) return words
   // Only a choice was wrong, and none of its alternatives has anything to say.
   return errors.slice(0, 1).map(({ instancePath, message }) => ({ path: instancePath, message: message ?? 'is wrong' }))
-}
-
-/** Counts values without recursion, and no further than it must. */
-function hasAtMost(value: unknown, most: number): boolean {
-  const waiting = [value]
-  for (let count = 0; waiting.length > 0; count += 1) {
-    if (count > most || waiting.length > most) return false
-    const next = waiting.pop()
-    if (typeof next === 'object' && next !== null) for (const field of Object.values(next)) waiting.push(field)
-  }
-  return true
 }

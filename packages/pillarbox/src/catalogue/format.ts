@@ -1,35 +1,8 @@
 import type { Delivery, EventType, Timing } from '../model/catalogue.ts'
-import type { Channel } from '../model/channel.ts'
 import { formatDuration } from '../model/duration.ts'
+import type { EventTypeDefinition } from './schema.ts'
 
 /** An event type as a catalogue file has it, without its templates; fields that say nothing are left out. */
-export interface EventTypeDefinition {
-  description?: string
-  entity: string
-  once: EventType['once']
-  payload?: Record<string, unknown>
-  recipients: EventType['recipients']
-  delivery: { all: true } | { none: true } | { channels: Channel[] } | { fallback: Channel[] }
-  timing: TimingDefinition
-  replaces?: true
-  cancelledBy?: string[]
-  approval?: true
-  secrets?: string[]
-  scopes?: Record<string, string>
-  conversation?: 'entity' | { type: string; id: string }
-  expiresAfter?: string
-  retry?: unknown
-  onUndeliverable?: 'fail' | 'park'
-}
-
-export interface TimingDefinition {
-  after?: string
-  before?: string
-  field?: string
-  at?: string
-  ifPast?: 'skip'
-}
-
 export function definitionOf(type: EventType): EventTypeDefinition {
   const { conversation } = type
   return {
@@ -54,7 +27,7 @@ export function definitionOf(type: EventType): EventTypeDefinition {
   }
 }
 
-function deliveryDefinition(delivery: Delivery): EventTypeDefinition['delivery'] {
+function deliveryDefinition(delivery: Delivery): NonNullable<EventTypeDefinition['delivery']> {
   switch (delivery.kind) {
     case 'all':
       return { all: true }
@@ -67,7 +40,7 @@ function deliveryDefinition(delivery: Delivery): EventTypeDefinition['delivery']
   }
 }
 
-function timingDefinition({ offsetMs, field, at, ifPast }: Timing): TimingDefinition {
+function timingDefinition({ offsetMs, field, at, ifPast }: Timing): NonNullable<EventTypeDefinition['timing']> {
   return {
     ...(offsetMs < 0 && { before: formatDuration(-offsetMs) }),
     ...((offsetMs > 0 || (offsetMs === 0 && at === null)) && { after: formatDuration(offsetMs) }),

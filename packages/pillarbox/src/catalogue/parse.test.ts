@@ -307,6 +307,7 @@ describe('a bad catalogue', () => {
       booking({}, { recipients: [{ phone: 'a[].b', email: 'c[].d' }] }),
       [`${AT}/recipients/0`],
     ],
+    ['with a recipient of empty fields', booking({}, { recipients: [{ email: null }] }), [`${AT}/recipients/0`]],
     ['with a list and more', booking({}, { recipients: [{ list: 'l', email: 'e' }] }), [`${AT}/recipients/0/email`]],
     [
       'with expand and no list',
@@ -332,6 +333,7 @@ describe('a bad catalogue', () => {
       [`${AT}/timing`],
     ],
     ['with a time of day that is none', booking({}, { timing: { at: '25:00' } }), [`${AT}/timing/at`]],
+    ['with a timing after nothing', booking({}, { timing: { after: null } }), [`${AT}/timing/after`]],
     ['with a date out of a list', booking({}, { timing: { after: 'PT0S', field: 'a[].d' } }), [`${AT}/timing/field`]],
     ['with an unknown ifPast', booking({}, { timing: { after: 'PT0S', ifPast: 'drop' } }), [`${AT}/timing/ifPast`]],
     ['with a delay of centuries', booking({}, { timing: { after: 'P99999D' } }), [`${AT}/timing/after`]],
@@ -347,6 +349,7 @@ describe('a bad catalogue', () => {
       booking({}, { secrets: ['guest'], timing: { after: 'PT0S', field: 'guest.since' } }),
       [`${AT}/recipients/0/email`, `${AT}/timing/field`],
     ],
+    ['with a secret that is nothing', booking({}, { secrets: [null] }), [`${AT}/secrets/0`]],
     ['with scopes in a list', booking({}, { scopes: ['listing'] }), [`${AT}/scopes`]],
     ['with a scope that is no path', booking({}, { scopes: { listing: 5 } }), [`${AT}/scopes/listing`]],
     ['with a conversation about nothing', booking({}, { conversation: { type: 'trip' } }), [`${AT}/conversation/id`]],
@@ -370,6 +373,7 @@ describe('a bad catalogue', () => {
     ['with a provider template in words', template({ providerTemplate: 'x' }), [`${AT}/templates/0/providerTemplate`]],
     ['with sources it does not know', booking({ sources: { kafka: {} } }), ['/sources/kafka']],
     ['with a source of no known type', source({ eventType: 'booking.confirmd' }), [`${H}/eventType`]],
+    ['with a source of an empty entity', source({ entityId: null }), [`${H}/entityId`]],
     ['with a source of no entity', source({ entityId: undefined }), [`${H}/entityId`]],
     ['with a source’s payload that is no path', source({ payload: { a: 5 } }), [`${H}/payload/a`]],
     [
@@ -464,6 +468,50 @@ describe('a bad catalogue', () => {
 
     assert.equal(problems.length, 1_000)
     assert.equal(problems.filter(({ message }) => message.includes('did you mean')).length, 50)
+  })
+
+  it('is not told what only follows from another mistake', () => {
+    const none = { entity: 'booking', delivery: { nnoe: true } }
+    const templates = [{ channel: 'email', subject: 'x', body: 'x' }]
+    const sources = { hasura: { t: { eventType: 'gone', entityId: 'new.id' } } }
+    const json = booking(
+      { entities: { booking: 5 }, sources },
+      { delivery: { channels: ['emial'] }, timing: { aftre: 'PT1H' }, templates, cancelledBy: ['none', 'gone'] },
+      { none, gone: null },
+    )
+
+    const answer = parseCatalogue(json)
+
+    assert.ok('problems' in answer)
+    assert.deepEqual(answer.problems.map(({ path }) => path).sort(), [
+      '/entities/booking',
+      `${AT}/delivery/channels/0`,
+      `${AT}/timing/aftre`,
+      '/eventTypes/gone',
+      '/eventTypes/none/delivery/nnoe',
+    ])
+    assert.deepEqual(answer.warnings, [])
+  })
+
+  it('is checked further where it has the right form, and told the places that its author wrote', () => {
+    const secrets = ['a b', 'guestName']
+    const recipients = [{ fax: 'f' }, { name: 'guestName', phone: 'guestPhone' }]
+
+    const problems = problemsOf(booking({}, { secrets, recipients }))
+
+    assert.deepEqual(problems.map(({ path }) => path).sort(), [
+      `${AT}/recipients/0/fax`,
+      `${AT}/recipients/1/name`,
+      `${AT}/secrets/0`,
+    ])
+  })
+
+  it('is told its first fault only where it is too large for a list of all', () => {
+    const endless = Array.from({ length: 1_000_000 }, () => 0)
+
+    assert.deepEqual(problemsOf(booking({}, { secrets: endless })), [
+      { path: `${AT}/secrets`, message: 'must have at most 50 entries (got 1000000)' },
+    ])
   })
 
   it('never throws over a value that cannot be made text', () => {

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { CHANGE_KINDS } from '../catalogue/diff.ts'
 import { definitionOf } from '../catalogue/format.ts'
+import { CatalogueSchema, EVENT_TYPE_FIELDS } from '../catalogue/schema.ts'
 import { ChannelName, JsonObject, Nullable } from '../intake/body-fields.ts'
 import { EVENT_TYPE_NAME, type EventType } from '../model/catalogue.ts'
 import type { Template } from '../model/template.ts'
@@ -12,121 +13,9 @@ import { ForOps, foundWarnings, notFound, Query, WarningSchema } from './schemas
 import { withBodyCheck } from './validation.ts'
 import { isYamlType } from './yaml-body.ts'
 
-const path = (description: string) => Type.Optional(Type.String({ description }))
-const duration = (description: string) => Type.Optional(Type.String({ description: `ISO 8601. ${description}` }))
-
-const RecipientJson = Type.Object(
-  {
-    phone: path('Dot path into the payload; passengers[].phone makes one recipient of each element.'),
-    email: path('Dot path.'),
-    name: path('Dot path.'),
-    locale: path('Dot path.'),
-    profileId: path('Dot path.'),
-    userId: path('Dot path.'),
-    deviceToken: path('Dot path.'),
-    platform: path('Dot path.'),
-    url: path('Dot path.'),
-    list: Type.Optional(Type.String({ description: 'A recipient list, by name.' })),
-    expand: Type.Optional(Type.Boolean({ description: 'One notification per member of the list.' })),
-  },
-  { additionalProperties: false },
-)
-
 const ScopeJson = Type.Object({ type: Type.String(), id: Type.String() }, { additionalProperties: false })
 
-const TemplateSeedJson = Type.Object(
-  {
-    channel: ChannelName,
-    locale: Type.Optional(Type.String({ description: 'Absent: the catalogue’s default.' })),
-    scope: Type.Optional(ScopeJson),
-    subject: Type.Optional(Type.String()),
-    body: Type.String({ maxLength: 100_000, description: 'Liquid.' }),
-    providerTemplate: Type.Optional(JsonObject),
-  },
-  { additionalProperties: false },
-)
-
-const definition = {
-  description: Type.Optional(Type.String({ maxLength: 1_000 })),
-  entity: Type.String(),
-  once: Type.Optional(Type.Enum(['per-entity', 'per-event'])),
-  payload: Type.Optional(
-    Type.Unsafe<Record<string, unknown>>({ ...JsonObject, description: 'JSON Schema: 2020-12, or draft-07.' }),
-  ),
-  recipients: Type.Optional(Type.Array(RecipientJson)),
-  delivery: Type.Optional(
-    Type.Object(
-      {
-        all: Type.Optional(Type.Boolean()),
-        channels: Type.Optional(Type.Array(ChannelName)),
-        fallback: Type.Optional(Type.Array(ChannelName)),
-        none: Type.Optional(Type.Boolean()),
-      },
-      { additionalProperties: false, minProperties: 1, maxProperties: 1 },
-    ),
-  ),
-  timing: Type.Optional(
-    Type.Object(
-      {
-        after: duration('After the event, or after the date in field.'),
-        before: duration('Before the date in field.'),
-        field: path('Dot path of a date.'),
-        at: Type.Optional(Type.String({ description: 'A local time of the tenant’s zone, such as 09:00.' })),
-        ifPast: Type.Optional(Type.Enum(['send', 'skip'])),
-      },
-      { additionalProperties: false },
-    ),
-  ),
-  replaces: Type.Optional(Type.Boolean()),
-  cancelledBy: Type.Optional(Type.Array(Type.String())),
-  approval: Type.Optional(Type.Boolean()),
-  secrets: Type.Optional(Type.Array(Type.String())),
-  scopes: Type.Optional(Type.Record(Type.String(), Type.String())),
-  conversation: Type.Optional(
-    Type.Unsafe<'entity' | { type: string; id: string }>({
-      anyOf: [{ const: 'entity' }, { ...ScopeJson, description: 'id is a dot path.' }],
-    }),
-  ),
-  expiresAfter: duration('Cancelled if not sent this long after it was due.'),
-  retry: Type.Optional(Type.Unsafe<unknown>({ type: 'object', additionalProperties: true })),
-  onUndeliverable: Type.Optional(Type.Enum(['fail', 'park'])),
-}
-
-/** The catalogue as it is written; `parseCatalogue` is what judges it, and names every problem at once. */
-const CatalogueBody = Type.Object(
-  {
-    name: Type.Optional(Type.String()),
-    defaultLocale: Type.Optional(Type.String()),
-    entities: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'Singular: plural.' })),
-    eventTypes: Type.Record(
-      Type.String(),
-      Type.Object(
-        { ...definition, templates: Type.Optional(Type.Array(TemplateSeedJson)) },
-        { additionalProperties: false },
-      ),
-    ),
-    sources: Type.Optional(
-      Type.Object(
-        {
-          hasura: Type.Optional(
-            Type.Record(
-              Type.String(),
-              Type.Object({
-                eventType: Type.String(),
-                entityId: Type.String(),
-                payload: Type.Optional(Type.Record(Type.String(), Type.String())),
-              }),
-            ),
-          ),
-        },
-        { additionalProperties: false },
-      ),
-    ),
-  },
-  { additionalProperties: false, title: 'Catalogue' },
-)
-
-const EventTypeJson = Type.Object({ name: Type.String(), ...definition, templateCount: Type.Integer() })
+const EventTypeJson = Type.Object({ name: Type.String(), ...EVENT_TYPE_FIELDS, templateCount: Type.Integer() })
 
 const TemplateJson = Type.Object({
   id: Type.String(),
@@ -249,7 +138,7 @@ export function eventTypeRoutes(app: App, context: Context): void {
       }),
       body: Type.Unsafe<unknown>({
         content: {
-          'application/json': { schema: CatalogueBody },
+          'application/json': { schema: { ...CatalogueSchema, title: 'Catalogue' } },
           'application/yaml': { schema: { type: 'string', description: 'A catalogue file.' } },
         },
       }),
@@ -307,8 +196,7 @@ export function eventTypeRoutes(app: App, context: Context): void {
 }
 
 function eventTypeJson(type: EventType, templateCount: number): Static<typeof EventTypeJson> {
-  const { recipients, ...rest } = definitionOf(type)
-  return { name: type.name, ...rest, recipients: recipients.map((fields) => ({ ...fields })), templateCount }
+  return { name: type.name, ...definitionOf(type), templateCount }
 }
 
 function templateJson(template: Template): Static<typeof TemplateJson> {

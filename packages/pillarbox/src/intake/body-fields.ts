@@ -1,16 +1,9 @@
-import { type Static, type TSchema, type TUnsafe, Type } from 'typebox'
+import { Type } from 'typebox'
 import { EVENT_TYPE_NAME } from '../model/catalogue.ts'
-import { CHANNELS } from '../model/channel.ts'
+
+export { ChannelName, JsonObject, Nullable } from '../model/schema-pieces.ts'
 
 /** The pieces that bodies are made of. A schema validates, types and documents alike. */
-
-/** One type or null, written as JSON Schema and OpenAPI 3.1 have it. */
-export function Nullable<T extends TSchema>(schema: T): TUnsafe<Static<T> | null> {
-  const { type, enum: values, ...rest } = schema as unknown as { type?: string; enum?: unknown[] }
-  if (values) return Type.Unsafe<Static<T> | null>({ ...rest, enum: [...values, null] })
-  if (type !== undefined) return Type.Unsafe<Static<T> | null>({ ...rest, type: [type, 'null'] })
-  return Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }] })
-}
 
 const LINE = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$'
 
@@ -29,16 +22,12 @@ const YEARS = '^(?:19(?:7[1-9]|[89][0-9])|[2-8][0-9]{3}|9(?:[0-8][0-9]{2}|9(?:[0
 export const Instant = (description = 'An ISO 8601 time of the years 1971 to 9998.') =>
   Type.String({ format: 'date-time', pattern: YEARS, description })
 
-export const ChannelName = Type.Enum([...CHANNELS])
-
 const ENTITY_TYPE = '^[A-Za-z][\\w-]{0,62}$'
 
 /** The name of a kind of entity, such as `booking`. */
 export const EntityType = Type.String({ pattern: ENTITY_TYPE })
 
 export const EntityRef = Type.Object({ type: EntityType, id: Line(1, 200) }, { additionalProperties: false })
-
-export const JsonObject = Type.Record(Type.String(), Type.Unknown())
 
 const LOCALE = '^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$'
 
