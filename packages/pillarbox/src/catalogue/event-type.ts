@@ -149,6 +149,7 @@ function checkPayloadPaths(report: Report, type: EventType, json: EventTypeRemai
   for (const [at, used] of uses)
     if (type.secrets.some((secret) => leadsInto(used, secret)))
       report.wrong(at, `is secret: "${used}" is sealed and can only be used in templates`)
+  if (report.isFaulty(`${path}/payload`)) return
   for (const [i, secret] of (json.secrets ?? []).entries()) if (secret) uses.push([`${path}/secrets/${i}`, secret])
   for (const [at, used] of uses)
     if (!mayHavePath(type.payload, used)) report.odd(at, `leads nowhere: the payload’s schema has no "${used}"`)

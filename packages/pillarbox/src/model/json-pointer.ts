@@ -7,8 +7,10 @@ export function pointerTo(pointer: string, key: string | number): string {
 
 /** The keys that a pointer leads through, in order. */
 export function pointerKeys(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return pointer.split('/').slice(1).map(unescapedStep)
+}
+
+/** The key that one step of a pointer stands for. */
+export function unescapedStep(step: string): string {
+  return step.replaceAll('~1', '/').replaceAll('~0', '~')
 }

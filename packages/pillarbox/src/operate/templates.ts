@@ -2,10 +2,10 @@ import type { EventType } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { Warning } from '../model/notification.ts'
+import { dateFieldsOf, pathsOf } from '../model/schema-paths.ts'
 import type { NewTemplate } from '../model/template.ts'
 import type { Tenant } from '../model/tenant.ts'
 import type { Preview, Renderer, RenderOptions, Words } from '../render/render.ts'
-import { dateFieldsOf, pathsOf } from '../render/schema-paths.ts'
 import type { Store } from '../store/store.ts'
 
 /** What a template says and where it applies. */

@@ -1,4 +1,4 @@
-import type { DateFields } from './schema-paths.ts'
+import type { DateFields } from '../model/schema-paths.ts'
 
 /** What is known beforehand of a payload's fields, as a tree that is walked along with the payload. */
 export interface Field {
