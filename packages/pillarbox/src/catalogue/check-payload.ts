@@ -4,13 +4,12 @@ import * as ajvFormats from 'ajv-formats'
 import type { EventType } from '../model/catalogue.ts'
 import { errorText, type FieldError } from '../model/errors.ts'
 import { type SchemaError, schemaErrors } from '../model/schema-errors.ts'
+import type { PayloadSchema } from '../model/schema-paths.ts'
 import { parseDate } from '../model/timing.ts'
 import { hasAtMost } from './bounds.ts'
 import { boundedPattern, PATTERN_STEPS, patternMeter } from './pattern.ts'
 import { type Draft, draftOf, safetyProblems, schemaWarnings } from './schema-safety.ts'
 import { sealable } from './sealable.ts'
-
-type Schema = Record<string, unknown>
 
 // At run time the default export is the plugin; under nodenext its types say it is a namespace.
 const addFormats = ajvFormats.default as unknown as (ajv: Ajv) => Ajv
@@ -45,9 +44,9 @@ export function checkPayload(type: PayloadRules, payload: unknown): FieldError[]
 }
 
 /** What keeps a payload's schema from being used, and what in it is probably not meant. Paths are within the schema. */
-export function checkSchema(schema: Schema): { problems: FieldError[]; warnings: FieldError[] } {
+export function checkSchema(schema: PayloadSchema): { problems: FieldError[]; warnings: FieldError[] } {
   const unsafe = safetyProblems(schema)
-  const warnings = schemaWarnings(schema, FORMAT_NAMES)
+  const warnings = schemaWarnings(schema, knownNames())
   if (unsafe.length > 0) return { problems: unsafe, warnings }
   try {
     const meta = metaSchemas[draftOf(schema) ?? '2020-12']()
@@ -74,7 +73,7 @@ interface Compiled {
 const byObject = new WeakMap<object, { compiled: Compiled; secrets: string }>()
 const byText = new Map<string, Compiled>()
 
-function compiledFor({ secrets }: PayloadRules, schema: Schema): Compiled {
+function compiledFor({ secrets }: PayloadRules, schema: PayloadSchema): Compiled {
   const known = byObject.get(schema)
   if (known?.secrets === String(secrets)) return known.compiled
   const text = JSON.stringify([schema, secrets])
@@ -89,12 +88,12 @@ function compiledFor({ secrets }: PayloadRules, schema: Schema): Compiled {
   return compiled
 }
 
-function lazily(schema: Schema, secrets: readonly string[]): Compiled {
+function lazily(schema: PayloadSchema, secrets: readonly string[]): Compiled {
   let all: ValidateFunction | undefined
   return { first: compile(schema, secrets, false), all: () => (all ??= compile(schema, secrets, true)) }
 }
 
-function compile(schema: Schema, secrets: readonly string[], allErrors: boolean): ValidateFunction {
+function compile(schema: PayloadSchema, secrets: readonly string[], allErrors: boolean): ValidateFunction {
   const problem = safetyProblems(schema)[0]
   if (problem) throw new Error(`${problem.path || 'it'} ${problem.message}`)
   // Names of its own would clash with those of other schemas, and nothing can refer to them.
@@ -138,7 +137,14 @@ const metaSchemas: Record<Draft, () => Ajv> = {
   'draft-07': once(() => instance('draft-07', { allErrors: true })),
 }
 
-const FORMAT_NAMES = Object.keys(instance('draft-07', { meta: false }).formats)
+/** What a schema of either draft may say. `example` is OpenAPI's. */
+const knownNames = once(() => {
+  const drafts = (['2020-12', 'draft-07'] as const).map((draft) => instance(draft, { meta: false }))
+  return {
+    keywords: ['example', ...drafts.flatMap(({ RULES }) => Object.keys(RULES.keywords))],
+    formats: drafts.flatMap(({ formats }) => Object.keys(formats)),
+  }
+})
 
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined

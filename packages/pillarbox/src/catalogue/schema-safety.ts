@@ -1,10 +1,8 @@
 import { closest } from '../model/closest.ts'
 import type { FieldError } from '../model/errors.ts'
 import { pointerTo } from '../model/json-pointer.ts'
-import { localTarget } from '../model/schema-paths.ts'
+import { localTarget, type PayloadSchema } from '../model/schema-paths.ts'
 import { patternProblem } from './pattern.ts'
-
-type Schema = Record<string, unknown>
 
 const MAX_SCHEMA = 65_536
 /** With everything that is referred to written out. More would make checking one payload slow. */
@@ -18,7 +16,7 @@ export const DRAFTS = {
 export type Draft = (typeof DRAFTS)[keyof typeof DRAFTS]
 
 /** 2020-12 unless `$schema` says otherwise; null where it names one that is not known. */
-export function draftOf({ $schema: named }: Schema): Draft | null {
+export function draftOf({ $schema: named }: PayloadSchema): Draft | null {
   if (named === undefined) return '2020-12'
   const id = typeof named === 'string' ? named.replace(/#$/, '') : ''
   return Object.hasOwn(DRAFTS, id) ? DRAFTS[id as keyof typeof DRAFTS] : null
@@ -29,7 +27,7 @@ export function draftOf({ $schema: named }: Schema): Draft | null {
  * it, nowhere, or back to themselves; patterns and lists that could take for ever; too much of it. Paths are pointers
  * into the schema.
  */
-export function safetyProblems(schema: Schema): FieldError[] {
+export function safetyProblems(schema: PayloadSchema): FieldError[] {
   const size = JSON.stringify(schema).length
   if (size > MAX_SCHEMA)
     return [{ path: '', message: `must have at most ${MAX_SCHEMA} characters of JSON (got ${size})` }]
@@ -48,7 +46,12 @@ export function safetyProblems(schema: Schema): FieldError[] {
   return problems
 }
 
-function look(part: Schema, path: string, root: Schema, wrong: (path: string, message: string) => void): void {
+function look(
+  part: PayloadSchema,
+  path: string,
+  root: PayloadSchema,
+  wrong: (path: string, message: string) => void,
+): void {
   for (const keyword of ['$dynamicRef', '$recursiveRef', '$async', ...(path === '' ? [] : ['$id'])])
     if (part[keyword] !== undefined) wrong(`${path}/${keyword}`, 'cannot be used here; refer to #/$defs/… with $ref')
   const { $ref: ref, pattern, patternProperties, uniqueItems, maxItems } = part
@@ -60,7 +63,7 @@ function look(part: Schema, path: string, root: Schema, wrong: (path: string, me
   }
   for (const [at, text] of [
     [`${path}/pattern`, pattern] as const,
-    ...Object.keys((patternProperties ?? {}) as Schema).map(
+    ...Object.keys((patternProperties ?? {}) as PayloadSchema).map(
       (key) => [pointerTo(`${path}/patternProperties`, key), key] as const,
     ),
   ]) {
@@ -77,7 +80,7 @@ function look(part: Schema, path: string, root: Schema, wrong: (path: string, me
 /** Parts of a schema with its references written out; one that leads back to itself has no such number. */
 function weigh(
   part: unknown,
-  root: Schema,
+  root: PayloadSchema,
   path: string,
   known: Map<unknown, number>,
   wrong: (path: string, message: string) => void,
@@ -88,9 +91,9 @@ function weigh(
   if (before !== undefined) return Math.max(1, before)
   known.set(part, -1)
   let weight = 1
-  for (const [keyword, below, at] of subschemas(part as Schema, path))
+  for (const [keyword, below, at] of subschemas(part as PayloadSchema, path))
     if (keyword !== '$defs' && keyword !== 'definitions') weight += weigh(below, root, at, known, wrong)
-  const { $ref: ref } = part as Schema
+  const { $ref: ref } = part as PayloadSchema
   if (typeof ref === 'string') weight += weigh(localTarget(root, ref), root, `${path}/$ref`, known, wrong)
   known.set(part, weight)
   return weight
@@ -113,7 +116,7 @@ const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const
 const NAMED = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies'] as const
 
 /** Every schema directly within one, with the keyword it stands under and its pointer. */
-function subschemas(part: Schema, path: string): [string, unknown, string][] {
+function subschemas(part: PayloadSchema, path: string): [string, unknown, string][] {
   const found: [string, unknown, string][] = []
   for (const keyword of ONE) if (isSchema(part[keyword])) found.push([keyword, part[keyword], `${path}/${keyword}`])
   for (const keyword of [...LISTS, 'items']) {
@@ -123,69 +126,27 @@ function subschemas(part: Schema, path: string): [string, unknown, string][] {
     else if (keyword === 'items' && isSchema(value)) found.push([keyword, value, `${path}/items`])
   }
   for (const keyword of NAMED)
-    for (const [name, one] of Object.entries(Object(part[keyword]) as Schema))
+    for (const [name, one] of Object.entries(Object(part[keyword]) as PayloadSchema))
       if (isSchema(one)) found.push([keyword, one, pointerTo(`${path}/${keyword}`, name)])
   return found
 }
 
-function visit(part: unknown, path: string, seen: (part: Schema, path: string) => void): void {
+function visit(part: unknown, path: string, seen: (part: PayloadSchema, path: string) => void): void {
   if (typeof part !== 'object' || part === null || Array.isArray(part)) return
-  seen(part as Schema, path)
-  for (const [, below, at] of subschemas(part as Schema, path)) visit(below, at, seen)
+  seen(part as PayloadSchema, path)
+  for (const [, below, at] of subschemas(part as PayloadSchema, path)) visit(below, at, seen)
 }
 
-const KEYWORDS = [
-  '$schema',
-  '$id',
-  '$ref',
-  '$anchor',
-  '$comment',
-  '$vocabulary',
-  'title',
-  'description',
-  'default',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-  'examples',
-  'example',
-  'type',
-  'enum',
-  'const',
-  'nullable',
-  'format',
-  'pattern',
-  'minLength',
-  'maxLength',
-  'minimum',
-  'maximum',
-  'exclusiveMinimum',
-  'exclusiveMaximum',
-  'multipleOf',
-  'minItems',
-  'maxItems',
-  'uniqueItems',
-  'minContains',
-  'maxContains',
-  'required',
-  'minProperties',
-  'maxProperties',
-  'dependentRequired',
-  'contentEncoding',
-  'contentMediaType',
-  ...ONE,
-  ...LISTS,
-  ...NAMED,
-  'items',
-] as const
-
 /** Keywords that look like slips, and formats that nobody checks: JSON Schema takes both without a word. */
-export function schemaWarnings(schema: Schema, formats: readonly string[]): FieldError[] {
+export function schemaWarnings(
+  schema: PayloadSchema,
+  { keywords, formats }: { keywords: readonly string[]; formats: readonly string[] },
+): FieldError[] {
   const warnings: FieldError[] = []
   visit(schema, '', (part, path) => {
     for (const keyword of Object.keys(part)) {
-      if ((KEYWORDS as readonly string[]).includes(keyword)) continue
-      const meant = closest(keyword, KEYWORDS)
+      if (keywords.includes(keyword)) continue
+      const meant = closest(keyword, keywords)
       if (meant !== null)
         warnings.push({ path: pointerTo(path, keyword), message: `does nothing: did you mean "${meant}"?` })
     }

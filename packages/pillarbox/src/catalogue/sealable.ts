@@ -1,34 +1,36 @@
-import { localTarget } from '../model/schema-paths.ts'
+import { localTarget, type PayloadSchema } from '../model/schema-paths.ts'
 
-type Schema = Record<string, unknown>
-
-const SEALED: Schema = {
+const SEALED: PayloadSchema = {
   type: 'object',
   required: ['$sealed'],
   properties: { $sealed: { type: 'string' } },
   additionalProperties: false,
 }
 
-const IN_PLACE = ['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'] as const
+/** Keywords whose schemas a path goes through without a step: they apply to the same value, or to elements of a list. */
+const WITHOUT_STEP = [
+  ...['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'],
+  ...['items', 'prefixItems', 'additionalItems', 'contains'],
+]
 
 /**
  * The schema that also takes `{"$sealed": …}` wherever one of `secrets` leads: whether a sealed value is right is known
  * only to whoever sealed it. Names are compared, and lists gone through, as the sealing does it.
  */
-export function sealable(schema: Schema, secrets: readonly string[]): Schema {
+export function sealable(schema: PayloadSchema, secrets: readonly string[]): PayloadSchema {
   if (secrets.length === 0) return schema
   return withSealed(
     schema,
     secrets.map((secret) => secret.split('.')),
     schema,
-  ) as Schema
+  ) as PayloadSchema
 }
 
-function withSealed(schema: unknown, paths: readonly (readonly string[])[], root: Schema): unknown {
+function withSealed(schema: unknown, paths: readonly (readonly string[])[], root: PayloadSchema): unknown {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema) || paths.length === 0) return schema
-  const at = schema as Schema
-  const next: Schema = { ...at }
-  for (const keyword of IN_PLACE) {
+  const at = schema as PayloadSchema
+  const next: PayloadSchema = { ...at }
+  for (const keyword of WITHOUT_STEP) {
     const part = at[keyword]
     if (part === undefined) continue
     next[keyword] = Array.isArray(part)
@@ -42,16 +44,9 @@ function withSealed(schema: unknown, paths: readonly (readonly string[])[], root
     const written = withSealed(localTarget(root, ref), paths, root)
     next['allOf'] = [...(Array.isArray(next['allOf']) ? (next['allOf'] as unknown[]) : []), written ?? false]
   }
-  for (const keyword of ['items', 'prefixItems', 'additionalItems', 'contains'] as const) {
-    const elements = at[keyword]
-    if (elements === undefined) continue
-    next[keyword] = Array.isArray(elements)
-      ? elements.map((one) => withSealed(one, paths, root))
-      : withSealed(elements, paths, root)
-  }
-  const properties = (at['properties'] ?? {}) as Schema
+  const properties = (at['properties'] ?? {}) as PayloadSchema
   const others = at['additionalProperties']
-  const fields: Schema = { ...properties }
+  const fields: PayloadSchema = { ...properties }
   for (const name of namesIn(properties, others, paths)) {
     const rests = paths.flatMap((path) => (isNamed(path[0], name) ? [path.slice(1)] : []))
     const field = Object.hasOwn(properties, name) ? properties[name] : others
@@ -62,7 +57,7 @@ function withSealed(schema: unknown, paths: readonly (readonly string[])[], root
 }
 
 /** The named fields that a path leads to, and those it leads to through a schema for all other fields. */
-function namesIn(properties: Schema, others: unknown, paths: readonly (readonly string[])[]): string[] {
+function namesIn(properties: PayloadSchema, others: unknown, paths: readonly (readonly string[])[]): string[] {
   const wanted = paths.map(([first = '']) => first.replace(/\[\]$/, ''))
   const named = Object.keys(properties).filter((name) => wanted.some((first) => isNamed(first, name)))
   if (typeof others !== 'object' || others === null) return named
@@ -74,7 +69,7 @@ function sealedField(
   paths: readonly (readonly string[])[],
   rests: readonly (readonly string[])[],
   name: string,
-  root: Schema,
+  root: PayloadSchema,
 ): unknown {
   const deeper = withSealed(
     field,
@@ -88,15 +83,15 @@ function sealedField(
   return orSealed(isList ? elementsSealed(deeper, root) : deeper)
 }
 
-function elementsSealed(schema: unknown, root: Schema): unknown {
+function elementsSealed(schema: unknown, root: PayloadSchema): unknown {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema
-  const { $ref: ref, ...at } = schema as Schema
+  const { $ref: ref, ...at } = schema as PayloadSchema
   if (typeof ref === 'string') return { ...at, allOf: [elementsSealed(localTarget(root, ref), root) ?? false] }
   return at['items'] === undefined || Array.isArray(at['items']) ? at : { ...at, items: orSealed(at['items']) }
 }
 
 /** By `if`, not `anyOf`: then only the value's own faults are reported. */
-function orSealed(schema: unknown): Schema {
+function orSealed(schema: unknown): PayloadSchema {
   return { if: SEALED, else: schema }
 }
 

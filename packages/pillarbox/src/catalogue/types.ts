@@ -1,12 +1,11 @@
 import type { EventType } from '../model/catalogue.ts'
-import { localTarget } from '../model/schema-paths.ts'
+import { localTarget, type PayloadSchema } from '../model/schema-paths.ts'
 
-type Schema = Record<string, unknown>
 /** Secret paths from here on, each as its remaining steps. */
 type Secrets = readonly (readonly string[])[]
 
 interface Place {
-  root: Schema
+  root: PayloadSchema
   secrets: Secrets
   indent: string
 }
@@ -42,7 +41,7 @@ function payloadType({ payload, secrets }: EventType): string {
 function typeOf(schema: unknown, place: Place): string {
   if (schema === false) return 'never'
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'unknown'
-  const at = schema as Schema
+  const at = schema as PayloadSchema
   const parts: string[] = []
   const { $ref: ref, nullable } = at
   if (typeof ref === 'string') parts.push(typeOf(localTarget(place.root, ref), place))
@@ -63,7 +62,7 @@ function typeOf(schema: unknown, place: Place): string {
 }
 
 /** What `type` and the keywords that imply one say; null where nothing does. */
-function ownType(at: Schema, place: Place): string | null {
+function ownType(at: PayloadSchema, place: Place): string | null {
   const { type } = at
   const hasFields = at['properties'] !== undefined || at['required'] !== undefined
   const implied = hasFields ? ['object'] : at['items'] !== undefined || at['prefixItems'] !== undefined ? ['array'] : []
@@ -72,7 +71,7 @@ function ownType(at: Schema, place: Place): string | null {
   return union(named.map((name) => typeNamed(name, at, place)))
 }
 
-function typeNamed(name: unknown, at: Schema, place: Place): string {
+function typeNamed(name: unknown, at: PayloadSchema, place: Place): string {
   switch (name) {
     case 'integer':
     case 'number':
@@ -90,8 +89,8 @@ function typeNamed(name: unknown, at: Schema, place: Place): string {
   }
 }
 
-function objectType(at: Schema, place: Place): string {
-  const properties = (at['properties'] ?? {}) as Schema
+function objectType(at: PayloadSchema, place: Place): string {
+  const properties = (at['properties'] ?? {}) as PayloadSchema
   const required = Array.isArray(at['required']) ? (at['required'] as unknown[]).map(String) : []
   const others = at['additionalProperties']
   const isOpen = others !== undefined && others !== false
@@ -106,7 +105,7 @@ function objectType(at: Schema, place: Place): string {
   const lines = names.map((name) => {
     const schema = Object.hasOwn(properties, name) ? properties[name] : true
     const mark = required.includes(name) ? '' : '?'
-    const about = typeof schema === 'object' ? (schema as Schema | null)?.['description'] : null
+    const about = typeof schema === 'object' ? (schema as PayloadSchema | null)?.['description'] : null
     return `${comment(about, within.indent)}${within.indent}${propertyName(name)}${mark}: ${fieldType(name, schema, within)}\n`
   })
   // A narrower index type would contradict the named fields.
@@ -114,7 +113,7 @@ function objectType(at: Schema, place: Place): string {
   return `{\n${lines.join('')}${place.indent}}`
 }
 
-function isCombined(at: Schema): boolean {
+function isCombined(at: PayloadSchema): boolean {
   return ['$ref', 'allOf', 'anyOf', 'oneOf'].some((keyword) => at[keyword] !== undefined)
 }
 
@@ -127,7 +126,7 @@ function fieldType(name: string, schema: unknown, place: Place): string {
   return typeOf(schema, { ...place, secrets: rests.map(({ rest }) => rest) })
 }
 
-function arrayType(at: Schema, place: Place): string {
+function arrayType(at: PayloadSchema, place: Place): string {
   const tuple = [at['prefixItems'], at['items']].find((items) => Array.isArray(items)) as unknown[] | undefined
   if (!tuple) return `${bracketed(at['items'] === undefined ? 'unknown' : typeOf(at['items'], place))}[]`
   const rest = Array.isArray(at['items']) ? at['additionalItems'] : at['items']
@@ -148,7 +147,9 @@ function literal(value: unknown): string {
   if (typeof value === 'string') return quoted(value)
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value)
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`
-  const fields = Object.entries(value as Schema).map(([name, field]) => `${propertyName(name)}: ${literal(field)}`)
+  const fields = Object.entries(value as PayloadSchema).map(
+    ([name, field]) => `${propertyName(name)}: ${literal(field)}`,
+  )
   return `{ ${fields.join('; ')} }`
 }
 

@@ -2,7 +2,7 @@ import { unescapedStep } from './json-pointer.ts'
 
 /** The paths of a payload by its JSON Schema: dot paths, with `[]` for the elements of a list (`guests[].name`). */
 
-type PayloadSchema = Record<string, unknown>
+export type PayloadSchema = Record<string, unknown>
 
 /** Which fields of a payload are dates. */
 export type DateFields = ReadonlySet<string>
