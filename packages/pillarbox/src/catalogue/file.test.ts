@@ -122,7 +122,9 @@ eventTypes:
     assert.ok('catalogue' in read)
     assert.deepEqual(
       read.warnings.map((warning) => describePlaced('shop.yaml', warning)),
-      ['shop.yaml:10:9  eventTypes.order.paid.templates.0: is an email without a subject'],
+      [
+        'shop.yaml:10:9  eventTypes.order.paid.templates.0: is an email without a subject (missing_subject); give it one',
+      ],
     )
   })
 

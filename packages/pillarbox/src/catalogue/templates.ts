@@ -1,6 +1,6 @@
 import type { EventType, TemplateSeed } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
-import type { Findings, Report } from './report.ts'
+import type { CatalogueReport, Findings } from './report.ts'
 import { type EventTypeRemains, MAX_TEXT } from './schema.ts'
 
 /** What is wrong with, and odd about, a template's words; paths are within the template. */
@@ -18,7 +18,7 @@ type TemplateRemains = NonNullable<EventTypeRemains['templates']>[number]
 
 /** An event type's templates; reports what is wrong with each, and where they do not go with the type or each other. */
 export function checkTemplates(
-  report: Report,
+  report: CatalogueReport,
   documents: readonly TemplateRemains[],
   { path: typePath, type, defaultLocale, check }: TemplatesOfType,
 ): TemplateSeed[] {
@@ -63,13 +63,19 @@ export function placeOf({ channel, locale, scope }: Pick<TemplateSeed, 'channel'
 const HAS_NO_SUBJECT: readonly Channel[] = ['sms', 'whatsapp']
 const HAS_PROVIDER_TEMPLATES: readonly Channel[] = ['sms', 'whatsapp']
 
-function adviseOnTemplate(report: Report, template: TemplateSeed, { delivery, scopes }: EventType, path: string): void {
+function adviseOnTemplate(
+  report: CatalogueReport,
+  template: TemplateSeed,
+  { delivery, scopes }: EventType,
+  path: string,
+): void {
   const { channel, subject, body, scope, providerTemplate } = template
   const isUsed = delivery.kind === 'all' || ('channels' in delivery && delivery.channels.includes(channel))
   if (!isUsed) report.odd(`${path}/channel`, `is never used: delivery does not name ${channel}`)
   if (body.trim() === '' && !providerTemplate)
     report.odd(`${path}/body`, 'is empty: recipients would get an empty message')
-  if (channel === 'email' && (subject ?? '').trim() === '') report.odd(path, 'is an email without a subject')
+  if (channel === 'email' && (subject ?? '').trim() === '')
+    report.odd(path, 'is an email without a subject (missing_subject); give it one')
   if (subject !== null && HAS_NO_SUBJECT.includes(channel))
     report.odd(`${path}/subject`, `is never sent: ${channel} has no subject`)
   if (providerTemplate && !HAS_PROVIDER_TEMPLATES.includes(channel))
@@ -81,7 +87,12 @@ function adviseOnTemplate(report: Report, template: TemplateSeed, { delivery, sc
     )
 }
 
-function adviseOnChannels(report: Report, seeds: readonly TemplateSeed[], { delivery }: EventType, path: string): void {
+function adviseOnChannels(
+  report: CatalogueReport,
+  seeds: readonly TemplateSeed[],
+  { delivery }: EventType,
+  path: string,
+): void {
   if (delivery.kind === 'none') return
   if (seeds.length === 0)
     report.odd(path, 'has no templates: until it has some, what it should send is parked (no_templates_found)')

@@ -9,7 +9,7 @@ import type { IdSource } from '../model/ports.ts'
 import type { Template } from '../model/template.ts'
 import { createRenderer } from '../render/render.ts'
 import type { Store } from '../store/store.ts'
-import { knownPaths, lacksSubject } from './templates.ts'
+import { knownPaths } from './templates.ts'
 
 /** A catalogue that can be imported: everything about it was found to be right. */
 export interface GivenCatalogue {
@@ -51,8 +51,6 @@ export const CATALOGUE_CHECKS: CatalogueChecks = {
       path: '',
       message: `uses {{${key}}}, which the payload’s schema does not have${suggestion === null ? '' : `; did you mean {{${suggestion}}}?`}`,
     }))
-    if (lacksSubject(template))
-      warnings.push({ path: '', message: 'is an email without a subject (missing_subject); give it one' })
     return { problems, warnings }
   },
 }

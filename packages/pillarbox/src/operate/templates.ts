@@ -73,8 +73,8 @@ export function templateWarnings(
   return warnings
 }
 
-/** A mail without one is sent all the same. */
-export function lacksSubject({ channel, subject }: { channel: Channel; subject: string | null }): boolean {
+/** An email without a subject is sent all the same. */
+function lacksSubject({ channel, subject }: { channel: Channel; subject: string | null }): boolean {
   return channel === 'email' && (subject ?? '').trim() === ''
 }
 
