@@ -7,8 +7,9 @@ import { type SchemaError, schemaErrors } from '../model/schema-errors.ts'
 import type { PayloadSchema } from '../model/schema-paths.ts'
 import { parseDate } from '../model/timing.ts'
 import { hasAtMost } from './bounds.ts'
+import { once } from './once.ts'
 import { boundedPattern, PATTERN_STEPS, patternMeter } from './pattern.ts'
-import { type Draft, draftOf, safetyProblems, schemaWarnings } from './schema-safety.ts'
+import { draftOf, type SchemaDraft, safetyProblems, schemaWarnings } from './schema-safety.ts'
 import { sealable } from './sealable.ts'
 
 // At run time the default export is the plugin; under nodenext its types say it is a namespace.
@@ -54,7 +55,7 @@ export function checkSchema(schema: PayloadSchema): { problems: FieldError[]; wa
       const problems = wordsFor(meta.errors ?? [])
       return { problems: problems.length > 0 ? problems : [{ path: '', message: 'is not a JSON Schema' }], warnings }
     }
-    // Kept: the same schema is imported again and again, and events of its type will want it.
+    // The compiled schema is kept: it is imported again and again, and events of its type are checked by it.
     compiledFor({ payload: schema, secrets: [] }, schema)
     return { problems: [], warnings }
   } catch (error) {
@@ -62,18 +63,21 @@ export function checkSchema(schema: PayloadSchema): { problems: FieldError[]; wa
   }
 }
 
-interface Compiled {
+interface CompiledSchema {
   /** Stops at the first fault. */
   first: ValidateFunction
-  /** Names them all; made when first needed. */
+  /** Names every fault; compiled when first needed. */
   all(): ValidateFunction
 }
 
-/** The same schema is read from the store again and again: by its object while that is kept, else by its text. */
-const byObject = new WeakMap<object, { compiled: Compiled; secrets: string }>()
-const byText = new Map<string, Compiled>()
+/**
+ * What was compiled, by the schema's object while a caller keeps that, else by the schema's text: the same schema is read
+ * from the store again and again.
+ */
+const byObject = new WeakMap<object, { compiled: CompiledSchema; secrets: string }>()
+const byText = new Map<string, CompiledSchema>()
 
-function compiledFor({ secrets }: PayloadRules, schema: PayloadSchema): Compiled {
+function compiledFor({ secrets }: PayloadRules, schema: PayloadSchema): CompiledSchema {
   const known = byObject.get(schema)
   if (known?.secrets === String(secrets)) return known.compiled
   const text = JSON.stringify([schema, secrets])
@@ -88,7 +92,7 @@ function compiledFor({ secrets }: PayloadRules, schema: PayloadSchema): Compiled
   return compiled
 }
 
-function lazily(schema: PayloadSchema, secrets: readonly string[]): Compiled {
+function lazily(schema: PayloadSchema, secrets: readonly string[]): CompiledSchema {
   let all: ValidateFunction | undefined
   return { first: compile(schema, secrets, false), all: () => (all ??= compile(schema, secrets, true)) }
 }
@@ -98,7 +102,7 @@ function compile(schema: PayloadSchema, secrets: readonly string[], allErrors: b
   if (problem) throw new Error(`${problem.path || 'it'} ${problem.message}`)
   // Names of its own would clash with those of other schemas, and nothing can refer to them.
   const { $id: _, $schema: __, ...own } = sealable(schema, secrets)
-  // An instance each: what is compiled goes away together with it.
+  // Each schema has an Ajv instance of its own: both are freed together.
   return instance(draftOf(schema) ?? '2020-12', { allErrors, meta: false, validateSchema: false }).compile(own)
 }
 
@@ -113,7 +117,7 @@ const FORMATS: Record<string, string> = {
 
 const MAX_FORMATTED = 4_096
 
-function instance(draft: Draft, options: Options): Ajv {
+function instance(draft: SchemaDraft, options: Options): Ajv {
   const common: Options = {
     strict: false,
     logger: false,
@@ -131,8 +135,8 @@ function instance(draft: Draft, options: Options): Ajv {
   return ajv
 }
 
-/** Only what judges schemas; made when first needed, because most processes are never given one. */
-const metaSchemas: Record<Draft, () => Ajv> = {
+/** The validators of schemas themselves. Made when first needed: most processes are never given a schema. */
+const metaSchemas: Record<SchemaDraft, () => Ajv> = {
   '2020-12': once(() => instance('2020-12', { allErrors: true })),
   'draft-07': once(() => instance('draft-07', { allErrors: true })),
 }
@@ -145,14 +149,6 @@ const knownNames = once(() => {
     formats: drafts.flatMap(({ formats }) => Object.keys(formats)),
   }
 })
-
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined
-  return () => {
-    made ??= { value: make() }
-    return made.value
-  }
-}
 
 function wordsFor(errors: readonly SchemaError[]): FieldError[] {
   const words = schemaErrors(errors, { formats: FORMATS })

@@ -4,7 +4,7 @@ import { pointerTo } from '../model/json-pointer.ts'
 import { parseRetry } from '../model/retry.ts'
 import { mayHavePath } from '../model/schema-paths.ts'
 import { RECIPIENT_PATHS, recipientsOf } from './recipients.ts'
-import { got, type Report } from './report.ts'
+import { type CatalogueReport, got } from './report.ts'
 import { type EventTypeRemains, TIMING_FORMS } from './schema.ts'
 
 /** Where an event type stands, and what else the catalogue has. */
@@ -16,7 +16,7 @@ interface EventTypePlace {
 
 /** What an event type's document means; reports where its parts contradict each other or the catalogue. */
 export function eventTypeOf(
-  report: Report,
+  report: CatalogueReport,
   name: string,
   json: EventTypeRemains,
   { path, names, entities }: EventTypePlace,
@@ -64,7 +64,7 @@ function deliveryOf({ none, channels, fallback }: NonNullable<EventTypeRemains['
 }
 
 /** At once unless it says otherwise. */
-function timingOf(report: Report, json: EventTypeRemains['timing'], path: string): Timing {
+function timingOf(report: CatalogueReport, json: EventTypeRemains['timing'], path: string): Timing {
   const { after, before, field, at, ifPast } = json ?? {}
   if (json && !report.isFaulty(path)) {
     if (after === undefined && before === undefined && at === undefined)
@@ -83,7 +83,12 @@ function timingOf(report: Report, json: EventTypeRemains['timing'], path: string
 const MAX_MS = 3_650 * 86_400_000
 
 /** Milliseconds; null where there is none, or one that is too short or too long. */
-function durationOf(report: Report, text: string | null | undefined, path: string, minMs: number): number | null {
+function durationOf(
+  report: CatalogueReport,
+  text: string | null | undefined,
+  path: string,
+  minMs: number,
+): number | null {
   const ms = parseDuration(text ?? '')
   if (ms === null || (ms >= minMs && ms <= MAX_MS)) return ms
   report.wrong(path, `must be between ${formatDuration(minMs)} and ${formatDuration(MAX_MS)} ${got(text)}`)
@@ -91,7 +96,7 @@ function durationOf(report: Report, text: string | null | undefined, path: strin
 }
 
 function cancelledByOf(
-  report: Report,
+  report: CatalogueReport,
   given: readonly (string | undefined)[],
   path: string,
   names: readonly string[],
@@ -110,7 +115,7 @@ function conversationOf(json: EventTypeRemains['conversation'] | null): EventTyp
   return json.type === undefined || json.id === undefined ? null : { type: json.type, path: json.id }
 }
 
-function retryOf(report: Report, value: unknown, path: string): unknown {
+function retryOf(report: CatalogueReport, value: unknown, path: string): unknown {
   const read = value === null ? { problems: [] } : parseRetry(value)
   if ('problems' in read)
     for (const problem of read.problems)
@@ -119,7 +124,7 @@ function retryOf(report: Report, value: unknown, path: string): unknown {
 }
 
 function adviseOnEntity(
-  report: Report,
+  report: CatalogueReport,
   entity: string | undefined,
   path: string,
   entities: Record<string, string>,
@@ -135,7 +140,7 @@ function adviseOnEntity(
 }
 
 /** What paths into the payload lead to: they must not be secret, and should be in its schema. */
-function checkPayloadPaths(report: Report, type: EventType, json: EventTypeRemains, path: string): void {
+function checkPayloadPaths(report: CatalogueReport, type: EventType, json: EventTypeRemains, path: string): void {
   const uses: [string, string][] = []
   for (const [i, recipient] of (json.recipients ?? []).entries())
     for (const field of RECIPIENT_PATHS) {

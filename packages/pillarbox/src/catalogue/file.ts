@@ -3,7 +3,7 @@ import type { Catalogue } from '../model/catalogue.ts'
 import type { FieldError } from '../model/errors.ts'
 import { pointerKeys, pointerTo } from '../model/json-pointer.ts'
 import { checkSchema } from './check-payload.ts'
-import { type CatalogueChecks, parseCatalogue } from './parse.ts'
+import { type CatalogueChecks, parseCatalogue, TOO_MUCH } from './parse.ts'
 
 /** Something to say about a place in a file. */
 export interface PlacedError extends FieldError {
@@ -62,7 +62,7 @@ function tooMuch(text: string): string | null {
     if (token === '[' || token === '{') depth += 1
     else if (token === ']' || token === '}') depth -= 1
     if (depth > MAX_BRACKETS) return NESTED
-    if (tokens > MAX_TOKENS) return 'has more parts than any catalogue; it is not read'
+    if (tokens > MAX_TOKENS) return TOO_MUCH
   }
   return null
 }

@@ -1,67 +1,36 @@
-import { Ajv, type DefinedError, type Options, type ValidateFunction } from 'ajv'
+import { Ajv, type DefinedError } from 'ajv'
 import { parseDuration } from '../model/duration.ts'
 import { pointerKeys, pointerTo } from '../model/json-pointer.ts'
-import { hasAtMost } from './bounds.ts'
-import { got, MAX_REPORTED, type Report } from './report.ts'
+import { once } from './once.ts'
+import { type CatalogueReport, got, MAX_REPORTED } from './report.ts'
 import { type CatalogueRemains, CatalogueSchema } from './schema.ts'
 import { meantBy } from './text-forms.ts'
-
-/** A document with more values is told its first fault of form only: a list of all of them could be millions long. */
-const MAX_VALUES = 100_000
 
 /**
  * Reports every value of a document that does not have the form that schema.ts declares. Answers the document without
  * those values, so that what is left can be checked further; null where nothing is left, or not all faults are known.
  */
-export function checkForm(report: Report, document: unknown): CatalogueRemains | null {
-  const isLarge = !hasAtMost(document, MAX_VALUES)
-  const validate = validators[isLarge ? 'first' : 'all']()
+export function checkForm(report: CatalogueReport, document: unknown): CatalogueRemains | null {
+  const validate = validator()
   if (validate(document)) return document as CatalogueRemains
-  const errors = withoutWrongBranches((validate.errors ?? []) as DefinedError[])
+  // A name of the wrong form is an error by itself and once more by the keyword that asks for names.
+  const errors = (validate.errors as DefinedError[]).filter(({ keyword }) => keyword !== 'propertyNames')
   for (const error of errors.slice(0, MAX_REPORTED)) report.wrong(pathOf(error), messageOf(error, report))
-  return isLarge || errors.length > MAX_REPORTED ? null : withoutFaults(document, errors.map(pathOf))
+  return errors.length > MAX_REPORTED ? null : withoutFaults(document, errors.map(pathOf))
 }
-
-const validators = { first: validator({ allErrors: false }), all: validator({ allErrors: true }) }
 
 /** Compiled when first needed: most processes never read a catalogue. */
-function validator(options: Options): () => ValidateFunction {
-  let compiled: ValidateFunction | undefined
-  return () => {
-    // Verbose: an error carries the value and the schema that it broke, from which its words are made.
-    compiled ??= new Ajv({
-      strict: true,
-      allowUnionTypes: true,
-      ownProperties: true,
-      verbose: true,
-      formats: { duration: (text: string) => parseDuration(text) !== null },
-      ...options,
-    }).compile(CatalogueSchema)
-    return compiled
-  }
-}
-
-/**
- * Where a value may have one of several forms, Ajv lists what each of them has against the value, then that none fits.
- * A form of another type (`entity` beside an object) has nothing to say to the author; where no other form remains,
- * the choice as a whole does.
- */
-function withoutWrongBranches(errors: readonly DefinedError[]): DefinedError[] {
-  const kept: DefinedError[] = []
-  for (const error of errors) {
-    if (error.keyword === 'propertyNames') continue
-    if (error.keyword === 'anyOf') {
-      const first = kept.findLastIndex(({ schemaPath }) => !schemaPath.startsWith(`${error.schemaPath}/`)) + 1
-      const branches = kept.splice(first)
-      const fitting = branches.filter(({ keyword, instancePath }) => {
-        const isOfAnotherType = keyword === 'type' || keyword === 'const'
-        return !(isOfAnotherType && instancePath === error.instancePath)
-      })
-      kept.push(...(fitting.length > 0 ? fitting : [error]))
-    } else kept.push(error)
-  }
-  return kept
-}
+const validator = once(() =>
+  // Verbose: an error carries the value and the schema that it broke, from which its words are made.
+  new Ajv({
+    strict: true,
+    allowUnionTypes: true,
+    ownProperties: true,
+    allErrors: true,
+    verbose: true,
+    formats: { duration: (text: string) => parseDuration(text) !== null },
+  }).compile(CatalogueSchema),
+)
 
 /** The place of the value that is wrong. Ajv names the object for a key, and the list for an item. */
 function pathOf({ instancePath, propertyName, ...error }: DefinedError): string {
@@ -78,7 +47,7 @@ function pathOf({ instancePath, propertyName, ...error }: DefinedError): string 
   }
 }
 
-function messageOf(error: DefinedError, report: Report): string {
+function messageOf(error: DefinedError, report: CatalogueReport): string {
   const { data } = error
   const schema = (error.parentSchema ?? {}) as FormSchema
   if (error.propertyName !== undefined) return `must be named with ${schema.title}`
@@ -136,7 +105,7 @@ function expected({ title, enum: choices, type }: FormSchema): string {
 }
 
 /** How the author can mend the value, where that can be guessed. */
-function advice(schema: FormSchema, value: unknown, report: Report): string {
+function advice(schema: FormSchema, value: unknown, report: CatalogueReport): string {
   const { title, enum: choices, type } = schema
   if (choices)
     return report.meant(

@@ -1,10 +1,10 @@
 import type { Catalogue, EventType, HasuraSource, TemplateSeed } from '../model/catalogue.ts'
 import type { FieldError } from '../model/errors.ts'
 import { pointerTo } from '../model/json-pointer.ts'
-import { unusable } from './bounds.ts'
+import { hasAtMost, unusable } from './bounds.ts'
 import { eventTypeOf } from './event-type.ts'
 import { checkForm } from './form.ts'
-import { createReport, type Findings, got, type Report } from './report.ts'
+import { type CatalogueReport, createReport, type Findings, got } from './report.ts'
 import { type CatalogueRemains, MAX_TEMPLATES } from './schema.ts'
 import { checkTemplates, type TemplateCheck } from './templates.ts'
 
@@ -18,6 +18,10 @@ export interface CatalogueChecks {
 /** `warnings` are legal and probably not meant. Paths are JSON pointers. */
 export type CatalogueRead = { catalogue: Catalogue; warnings: FieldError[] } | Findings
 
+/** A catalogue as large as one may be has about half as many. Each may be wrong, and Ajv makes a list of all faults. */
+const MAX_VALUES = 200_000
+export const TOO_MUCH = 'has more parts than any catalogue; it is not read'
+
 /** Taken by routes beside the event types. */
 const RESERVED_NAMES = ['versions']
 
@@ -27,7 +31,7 @@ const RESERVED_NAMES = ['versions']
  * have the right form.
  */
 export function parseCatalogue(value: unknown, checks: CatalogueChecks = {}): CatalogueRead {
-  const refusal = unusable(value)
+  const refusal = unusable(value) ?? (hasAtMost(value, MAX_VALUES) ? null : { path: '', message: TOO_MUCH })
   if (refusal) return { problems: [refusal], warnings: [] }
   const report = createReport()
   const document = checkForm(report, value)
@@ -36,7 +40,7 @@ export function parseCatalogue(value: unknown, checks: CatalogueChecks = {}): Ca
   return catalogue && problems.length === 0 ? { catalogue, warnings } : { problems, warnings }
 }
 
-function catalogueOf(report: Report, document: CatalogueRemains, checks: CatalogueChecks): Catalogue {
+function catalogueOf(report: CatalogueReport, document: CatalogueRemains, checks: CatalogueChecks): Catalogue {
   const defaultLocale = document.defaultLocale ?? 'en'
   const entities = entitiesOf(report, document.entities ?? {})
   const types = document.eventTypes ?? {}
@@ -61,7 +65,10 @@ function catalogueOf(report: Report, document: CatalogueRemains, checks: Catalog
   return { name: document.name ?? 'catalogue', defaultLocale, entities, eventTypes, templates, sources: { hasura } }
 }
 
-function entitiesOf(report: Report, document: NonNullable<CatalogueRemains['entities']>): Record<string, string> {
+function entitiesOf(
+  report: CatalogueReport,
+  document: NonNullable<CatalogueRemains['entities']>,
+): Record<string, string> {
   const entities: Record<string, string> = {}
   const singulars = new Map<string, string>()
   for (const [singular, plural] of Object.entries(document)) {
@@ -75,7 +82,7 @@ function entitiesOf(report: Report, document: NonNullable<CatalogueRemains['enti
   return entities
 }
 
-function adviseOnCancelling(report: Report, eventTypes: readonly EventType[]): void {
+function adviseOnCancelling(report: CatalogueReport, eventTypes: readonly EventType[]): void {
   const byName = new Map(eventTypes.map((type) => [type.name, type]))
   for (const type of eventTypes) {
     const path = `${pointerTo('/eventTypes', type.name)}/cancelledBy`
@@ -93,7 +100,7 @@ function adviseOnCancelling(report: Report, eventTypes: readonly EventType[]): v
 }
 
 function hasuraOf(
-  report: Report,
+  report: CatalogueReport,
   document: NonNullable<NonNullable<CatalogueRemains['sources']>['hasura']>,
   names: readonly string[],
 ): Record<string, HasuraSource> {

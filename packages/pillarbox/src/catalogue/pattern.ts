@@ -59,20 +59,20 @@ export function boundedPattern(pattern: string): BoundedPattern {
 
 /** Ways to match a long text, as a power of ten; `nested` where there is no telling. */
 function costOf(pattern: string): number | 'nested' {
-  const reader: Reader = { pattern, at: 0 }
+  const reader: PatternReader = { pattern, at: 0 }
   const body = alternatives(reader)
   if (body === 'nested') return 'nested'
   // Without an anchor every place of the text is tried as the beginning.
   return body + (pattern.startsWith('^') ? 0 : UNBOUNDED)
 }
 
-interface Reader {
+interface PatternReader {
   readonly pattern: string
   at: number
 }
 
 /** Up to the closing bracket, or the end. Alternatives that begin differently leave no choice, and cost nothing. */
-function alternatives(reader: Reader): number | 'nested' {
+function alternatives(reader: PatternReader): number | 'nested' {
   const costs: number[] = []
   const beginnings: (string | null)[] = []
   for (;;) {
@@ -87,7 +87,7 @@ function alternatives(reader: Reader): number | 'nested' {
   return Math.max(...costs) + (isClear ? 0 : Math.log10(costs.length))
 }
 
-function sequence(reader: Reader): number | 'nested' {
+function sequence(reader: PatternReader): number | 'nested' {
   let cost = 0
   while (reader.at < reader.pattern.length) {
     const next = reader.pattern[reader.at]
@@ -106,7 +106,7 @@ function sequence(reader: Reader): number | 'nested' {
 }
 
 /** One character, class or group; answers how many ways the group itself can match. */
-function atom(reader: Reader): number | 'nested' {
+function atom(reader: PatternReader): number | 'nested' {
   const { pattern } = reader
   const first = pattern[reader.at]
   if (first === '[') {
@@ -126,7 +126,7 @@ function atom(reader: Reader): number | 'nested' {
 }
 
 /** Least and most times the atom before may occur; null where it occurs once. */
-function repetition(reader: Reader): [number, number] | null {
+function repetition(reader: PatternReader): [number, number] | null {
   const match = /^(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/.exec(reader.pattern.slice(reader.at))
   if (!match) return null
   const [whole, sign, least = '', comma, most = ''] = match
@@ -145,7 +145,7 @@ function escapeLength(pattern: string, at: number): number {
 }
 
 /** The plain character that comes next; null where something else does. */
-function literalAt({ pattern, at }: Reader): string | null {
+function literalAt({ pattern, at }: PatternReader): string | null {
   const [, escaped, plain] = /^(?:\\([^\w\s])|([^\\^$.*+?()[\]{}|]))(?![*?{])/u.exec(pattern.slice(at)) ?? []
   return escaped ?? plain ?? null
 }

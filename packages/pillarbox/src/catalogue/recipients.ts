@@ -1,6 +1,6 @@
 import type { RecipientPaths } from '../model/catalogue.ts'
 import { pointerTo } from '../model/json-pointer.ts'
-import type { Report } from './report.ts'
+import type { CatalogueReport } from './report.ts'
 import type { EventTypeRemains } from './schema.ts'
 
 type RecipientRemains = NonNullable<NonNullable<EventTypeRemains['recipients']>[number]>
@@ -9,7 +9,7 @@ const REACHES_SOMEBODY = ['phone', 'email', 'profileId', 'userId', 'deviceToken'
 export const RECIPIENT_PATHS = [...REACHES_SOMEBODY, 'name', 'locale', 'platform'] as const
 
 export function recipientsOf(
-  report: Report,
+  report: CatalogueReport,
   entries: NonNullable<EventTypeRemains['recipients']>,
   path: string,
 ): RecipientPaths[] {
@@ -19,13 +19,17 @@ export function recipientsOf(
   })
 }
 
-function listOf(report: Report, { list = '', expand, ...others }: RecipientRemains, path: string): RecipientPaths {
+function listOf(
+  report: CatalogueReport,
+  { list = '', expand, ...others }: RecipientRemains,
+  path: string,
+): RecipientPaths {
   for (const [key, field] of Object.entries(others))
     if (field !== undefined) report.wrong(pointerTo(path, key), 'cannot stand beside list; give it an entry of its own')
   return expand ? { list, expand } : { list }
 }
 
-function recipientOf(report: Report, given: RecipientRemains, path: string): RecipientPaths {
+function recipientOf(report: CatalogueReport, given: RecipientRemains, path: string): RecipientPaths {
   if (given.expand !== undefined && !report.isFaulty(`${path}/list`))
     report.wrong(`${path}/expand`, 'goes with list only')
   const paths: RecipientPaths = {}

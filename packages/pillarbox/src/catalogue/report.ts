@@ -9,7 +9,7 @@ export interface Findings {
 }
 
 /** Collects what is found in a document that anybody may have written: every fault is reported, none is thrown. */
-export interface Report extends Findings {
+export interface CatalogueReport extends Findings {
   wrong(path: string, message: string): void
   /** Legal, and probably not meant. */
   odd(path: string, message: string): void
@@ -25,13 +25,13 @@ export interface Report extends Findings {
 export const MAX_REPORTED = 1_000
 const MAX_GUESSES = 50
 
-export function createReport(): Report {
+export function createReport(): CatalogueReport {
   const problems: FieldError[] = []
   const warnings: FieldError[] = []
   /** The path of every problem, and of everything that it stands in. */
   const faulty = new Set<string>()
   let guesses = 0
-  const report: Report = {
+  const report: CatalogueReport = {
     problems,
     warnings,
     wrong(path, message) {

@@ -13,10 +13,10 @@ export const DRAFTS = {
   'https://json-schema.org/draft/2020-12/schema': '2020-12',
   'http://json-schema.org/draft-07/schema': 'draft-07',
 } as const
-export type Draft = (typeof DRAFTS)[keyof typeof DRAFTS]
+export type SchemaDraft = (typeof DRAFTS)[keyof typeof DRAFTS]
 
 /** 2020-12 unless `$schema` says otherwise; null where it names one that is not known. */
-export function draftOf({ $schema: named }: PayloadSchema): Draft | null {
+export function draftOf({ $schema: named }: PayloadSchema): SchemaDraft | null {
   if (named === undefined) return '2020-12'
   const id = typeof named === 'string' ? named.replace(/#$/, '') : ''
   return Object.hasOwn(DRAFTS, id) ? DRAFTS[id as keyof typeof DRAFTS] : null

@@ -1,4 +1,4 @@
-import { type Static, type TSchema, type TUnsafe, Type } from 'typebox'
+import { type Static, type TProperties, type TSchema, type TUnsafe, Type } from 'typebox'
 import { EVENT_TYPE_NAME } from '../model/catalogue.ts'
 import { ChannelName, JsonObject, Nullable } from '../model/schema-pieces.ts'
 import { PATTERNS } from './text-forms.ts'
@@ -12,132 +12,106 @@ import { PATTERNS } from './text-forms.ts'
 export const MAX_TEMPLATES = 5_000
 export const MAX_TEXT = 100_000
 
-const CLOSED = { additionalProperties: false } as const
-
 /** A field that a file may leave out, or leave empty (`templates:` with nothing behind it). */
 const MayBeEmpty = <T extends TSchema>(schema: T) => Type.Optional(Nullable(schema))
 
+/** An object with known fields, and no others. */
+const Fields = <T extends TProperties>(title: string, fields: T, options: object = {}) =>
+  Type.Object(fields, { title, additionalProperties: false, ...options })
+
 /** An object whose keys are the author's own. */
 function Named<T extends TSchema>(
+  title: string,
   name: TSchema,
   value: T,
-  options: { title: string; maxProperties: number; minProperties?: number; description?: string },
+  options: { maxProperties: number; minProperties?: number; description?: string },
 ): TUnsafe<Record<string, Static<T>>> {
-  return Type.Unsafe({ type: 'object', propertyNames: name, additionalProperties: value, ...options })
+  return Type.Unsafe({ title, type: 'object', propertyNames: name, additionalProperties: value, ...options })
 }
 
+/** An object whose fields are not known here. */
+const AnyObject = <T = Record<string, unknown>>(title: string, description?: string) =>
+  Type.Unsafe<T>({ ...JsonObject, title, ...(description !== undefined && { description }) })
+
+const Text = (title: string, pattern: string, description?: string) =>
+  Type.String({ title, pattern, ...(description !== undefined && { description }) })
+
 const Word = (example: string, pattern = '^[A-Za-z][\\w-]{0,62}$') =>
-  Type.String({ pattern, title: `a word of letters, digits, "_" and "-", such as ${example}` })
+  Text(`a word of letters, digits, "_" and "-", such as ${example}`, pattern)
 
-const Locale = Type.String({
-  pattern: '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$',
-  title: 'a locale, such as de-DE',
-  description: 'Absent: the catalogue’s default; for the catalogue itself: en.',
-})
+const Locale = Text('a locale, such as de-DE', '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$')
 
-const Path = (into = 'the payload', example = 'guest.phone') =>
-  Type.String({ pattern: PATTERNS.path, title: `a dot path into ${into}, such as ${example}` })
+const Path = (example: string, into = 'the payload') =>
+  Text(`a dot path into ${into}, such as ${example}`, PATTERNS.path)
 
 const LIST_PATH = 'a dot path into the payload, such as guest.phone or passengers[].phone'
 
 const RecipientPath = MayBeEmpty(
-  Type.String({
-    pattern: PATTERNS.recipientPath,
-    title: LIST_PATH,
-    description: 'Dot path into the payload; passengers[].phone makes one recipient of each element.',
-  }),
+  Text(LIST_PATH, PATTERNS.recipientPath, 'Dot path; passengers[].phone makes one recipient of each element.'),
 )
 
 const Duration = (description: string) =>
-  Type.String({
-    format: 'duration',
-    title: 'an ISO 8601 duration such as PT24H',
-    description: `ISO 8601. ${description}`,
-  })
+  Type.String({ format: 'duration', title: 'an ISO 8601 duration such as PT24H', description })
 
-const RecipientDocument = Type.Object(
-  {
-    phone: RecipientPath,
-    email: RecipientPath,
-    name: RecipientPath,
-    locale: RecipientPath,
-    profileId: RecipientPath,
-    userId: RecipientPath,
-    deviceToken: RecipientPath,
-    platform: RecipientPath,
-    url: RecipientPath,
-    list: Type.Optional(
-      Type.String({ pattern: '^\\P{Cc}{1,200}$', title: 'the name of a recipient list, such as ops-team' }),
-    ),
-    expand: MayBeEmpty(Type.Boolean({ description: 'One notification per member of the list.' })),
-  },
-  { ...CLOSED, title: 'an object of dot paths into the payload, such as { email: guestEmail }' },
-)
+const EventTypeRef = Type.String({ title: 'an event type of this catalogue' })
+
+const RecipientForm = Fields('an object of dot paths into the payload, such as { email: guestEmail }', {
+  phone: RecipientPath,
+  email: RecipientPath,
+  name: RecipientPath,
+  locale: RecipientPath,
+  profileId: RecipientPath,
+  userId: RecipientPath,
+  deviceToken: RecipientPath,
+  platform: RecipientPath,
+  url: RecipientPath,
+  list: Type.Optional(Text('the name of a recipient list, such as ops-team', '^\\P{Cc}{1,200}$')),
+  expand: MayBeEmpty(Type.Boolean({ description: 'One notification per member of the list.' })),
+})
 
 const Only = Type.Optional(Type.Unsafe<true>({ const: true, title: 'true, or be left out' }))
-const Channels = Type.Optional(Type.Array(ChannelName, { minItems: 1, maxItems: 20, uniqueItems: true }))
+const ChannelsForm = Type.Optional(Type.Array(ChannelName, { minItems: 1, maxItems: 20, uniqueItems: true }))
 
-const DeliveryDocument = Type.Object(
-  { all: Only, channels: Channels, fallback: Channels, none: Only },
-  {
-    ...CLOSED,
-    minProperties: 1,
-    maxProperties: 1,
-    title: 'exactly one of { all: true }, { channels: [sms] }, { fallback: [whatsapp, sms] } and { none: true }',
-  },
+const DeliveryForm = Fields(
+  'exactly one of { all: true }, { channels: [sms] }, { fallback: [whatsapp, sms] } and { none: true }',
+  { all: Only, channels: ChannelsForm, fallback: ChannelsForm, none: Only },
+  { minProperties: 1, maxProperties: 1 },
 )
 
 export const TIMING_FORMS =
   '{ after: PT24H }, { before: PT24H, field: departureDate }, { after: PT2H, field: … } or { at: "09:00", … }'
 
-const TimingDocument = Type.Object(
-  {
-    after: Type.Optional(Duration('After the event, or after the date in field.')),
-    before: Type.Optional(Duration('Before the date in field.')),
-    field: Type.Optional(Path('the payload', 'departureDate')),
-    at: Type.Optional(
-      Type.String({
-        pattern: PATTERNS.timeOfDay,
-        title: 'a local time such as "09:00"',
-        description: 'A local time of the tenant’s zone.',
-      }),
-    ),
-    ifPast: MayBeEmpty(Type.Enum(['send', 'skip'])),
-  },
-  { ...CLOSED, title: `one of ${TIMING_FORMS}` },
-)
+const TimingForm = Fields(`one of ${TIMING_FORMS}`, {
+  after: Type.Optional(Duration('After the event, or after the date in field.')),
+  before: Type.Optional(Duration('Before the date in field.')),
+  field: Type.Optional(Path('departureDate')),
+  at: Type.Optional(Text('a local time such as "09:00"', PATTERNS.timeOfDay, 'In the tenant’s zone.')),
+  ifPast: MayBeEmpty(Type.Enum(['send', 'skip'])),
+})
 
-const ConversationDocument = Type.Object({ type: Word('trip'), id: Path('the payload', 'tripId') }, CLOSED)
+const ConversationForm = Fields('entity, or { type: trip, id: <path into the payload> }', {
+  type: Word('trip'),
+  id: Path('tripId'),
+})
 
-const TemplateDocument = Type.Object(
-  {
-    channel: ChannelName,
-    locale: Type.Optional(Locale),
-    scope: MayBeEmpty(
-      Type.Object(
-        {
-          type: Word('listing'),
-          id: Type.Unsafe<string | number>({
-            type: ['string', 'integer'],
-            maxLength: 200,
-            minimum: Number.MIN_SAFE_INTEGER,
-            maximum: Number.MAX_SAFE_INTEGER,
-          }),
-        },
-        { ...CLOSED, title: 'an object such as { type: listing, id: "10" }' },
-      ),
-    ),
-    subject: Type.Optional(Type.String({ maxLength: 998 })),
-    body: Type.String({ maxLength: MAX_TEXT, description: 'Liquid.' }),
-    providerTemplate: MayBeEmpty(
-      Type.Unsafe<Record<string, unknown>>({
-        ...JsonObject,
-        title: 'an object, such as { name: booking_confirmed, language: en }',
-      }),
-    ),
-  },
-  { ...CLOSED, title: 'an object with channel and body' },
-)
+const ScopeForm = Fields('an object such as { type: listing, id: "10" }', {
+  type: Word('listing'),
+  id: Type.Unsafe<string | number>({
+    type: ['string', 'integer'],
+    maxLength: 200,
+    minimum: Number.MIN_SAFE_INTEGER,
+    maximum: Number.MAX_SAFE_INTEGER,
+  }),
+})
+
+const TemplateForm = Fields('an object with channel and body', {
+  channel: ChannelName,
+  locale: Type.Optional(Locale),
+  scope: MayBeEmpty(ScopeForm),
+  subject: Type.Optional(Type.String({ maxLength: 998 })),
+  body: Type.String({ maxLength: MAX_TEXT, description: 'Liquid.' }),
+  providerTemplate: MayBeEmpty(AnyObject('an object, such as { name: booking_confirmed, language: en }')),
+})
 
 /** The fields of an event type in a catalogue file, without its templates. */
 export const EVENT_TYPE_FIELDS = {
@@ -145,105 +119,86 @@ export const EVENT_TYPE_FIELDS = {
   entity: Type.Optional(Word('booking')),
   once: MayBeEmpty(Type.Enum(['per-entity', 'per-event'])),
   payload: Type.Optional(
-    Type.Unsafe<Record<string, unknown>>({
-      ...JsonObject,
-      title: 'a JSON Schema, such as { type: object, properties: { … } }',
-      description: 'JSON Schema: 2020-12, or draft-07.',
-    }),
+    AnyObject('a JSON Schema, such as { type: object, properties: { … } }', 'JSON Schema: 2020-12, or draft-07.'),
   ),
   recipients: Type.Optional(
-    Type.Array(RecipientDocument, {
+    Type.Array(RecipientForm, {
       maxItems: 20,
       title: 'a list such as [{ email: guestEmail }], or [] where every event names its own recipients',
     }),
   ),
-  delivery: Type.Optional(DeliveryDocument),
-  timing: Type.Optional(TimingDocument),
+  delivery: Type.Optional(DeliveryForm),
+  timing: Type.Optional(TimingForm),
   replaces: MayBeEmpty(Type.Boolean()),
-  cancelledBy: MayBeEmpty(Type.Array(Type.String({ title: 'an event type of this catalogue' }), { maxItems: 100 })),
+  cancelledBy: MayBeEmpty(Type.Array(EventTypeRef, { maxItems: 100 })),
   approval: MayBeEmpty(Type.Boolean()),
-  secrets: MayBeEmpty(Type.Array(Type.String({ pattern: PATTERNS.secretPath, title: LIST_PATH }), { maxItems: 50 })),
+  secrets: MayBeEmpty(Type.Array(Text(LIST_PATH, PATTERNS.secretPath), { maxItems: 50 })),
   scopes: MayBeEmpty(
-    Named(Word('listing'), Path('the payload', 'listingId'), {
+    Named('an object of scope: path, such as { listing: listingId }', Word('listing'), Path('listingId'), {
       maxProperties: 10,
-      title: 'an object of scope: path, such as { listing: listingId }',
     }),
   ),
   conversation: Type.Optional(
-    Type.Unsafe<'entity' | Static<typeof ConversationDocument> | null>({
-      anyOf: [{ const: 'entity' }, ConversationDocument, { type: 'null' }],
-      title: 'entity, or { type: trip, id: <path into the payload> }',
+    // No anyOf: keywords of texts look at texts only, those of objects at objects, and each says what it misses.
+    Type.Unsafe<'entity' | Static<typeof ConversationForm> | null>({
+      ...ConversationForm,
+      type: ['string', 'object', 'null'],
+      pattern: '^entity$',
     }),
   ),
   expiresAfter: MayBeEmpty(Duration('Cancelled if not sent this long after it was due.')),
-  retry: MayBeEmpty(Type.Unsafe<unknown>({ ...JsonObject, title: 'an object such as { delays: [PT1M] }' })),
+  retry: MayBeEmpty(AnyObject<unknown>('an object such as { delays: [PT1M] }')),
   onUndeliverable: MayBeEmpty(Type.Enum(['fail', 'park'])),
 }
 
-const EventTypeDefinitionSchema = Type.Object(EVENT_TYPE_FIELDS, CLOSED)
-export type EventTypeDefinition = Static<typeof EventTypeDefinitionSchema>
+const EventTypeForm = Fields('an object such as { entity: booking, recipients: [], templates: [] }', {
+  ...EVENT_TYPE_FIELDS,
+  templates: MayBeEmpty(Type.Array(TemplateForm, { maxItems: MAX_TEMPLATES })),
+})
 
-const EventTypeDocument = Type.Object(
-  { ...EVENT_TYPE_FIELDS, templates: MayBeEmpty(Type.Array(TemplateDocument, { maxItems: MAX_TEMPLATES })) },
-  CLOSED,
-)
-
-const HasuraDocument = Type.Object(
-  {
-    eventType: Type.String({ title: 'an event type of this catalogue' }),
-    entityId: Path('event.data', 'new.id'),
-    payload: MayBeEmpty(
-      Named(Type.String(), Path('event.data', 'new.id'), {
-        maxProperties: 200,
-        title: 'an object of field: path into event.data, such as { bookingId: new.id }',
-      }),
+const HasuraSourceForm = Fields('an object such as { eventType: booking.confirmed, entityId: new.id }', {
+  eventType: EventTypeRef,
+  entityId: Path('new.id', 'event.data'),
+  payload: MayBeEmpty(
+    Named(
+      'an object of field: path into event.data, such as { bookingId: new.id }',
+      Type.String(),
+      Path('new.id', 'event.data'),
+      { maxProperties: 200 },
     ),
-  },
-  { ...CLOSED, title: 'an object such as { eventType: booking.confirmed, entityId: new.id }' },
+  ),
+})
+
+const EntitiesForm = Named(
+  'an object of singular: plural, such as { booking: bookings }',
+  Word('booking'),
+  Text('a word of lower-case letters, digits and "-", such as bookings', '^[a-z][a-z0-9-]{0,62}$'),
+  { maxProperties: 100, description: 'Singular: plural.' },
 )
 
-export const CatalogueSchema = Type.Object(
-  {
-    name: Type.Optional(Word('atlas', '^[\\w-]{1,63}$')),
-    defaultLocale: Type.Optional(Locale),
-    entities: MayBeEmpty(
-      Named(
-        Word('booking'),
-        Type.String({
-          pattern: '^[a-z][a-z0-9-]{0,62}$',
-          title: 'a word of lower-case letters, digits and "-", such as bookings',
-        }),
-        {
-          maxProperties: 100,
-          title: 'an object of singular: plural, such as { booking: bookings }',
-          description: 'Singular: plural.',
-        },
+const EventTypeName = Text(
+  'up to 100 letters, digits, ".", "_" and "-", such as booking.confirmed',
+  EVENT_TYPE_NAME.source,
+)
+
+const TriggerName = Word('booking_confirmed', '^[A-Za-z_][\\w-]{0,99}$')
+
+export const CatalogueSchema = Fields('an object with eventTypes', {
+  name: Type.Optional(Word('atlas', '^[\\w-]{1,63}$')),
+  defaultLocale: Type.Optional(Locale),
+  entities: MayBeEmpty(EntitiesForm),
+  eventTypes: Named('an object with at least one event type, by name', EventTypeName, EventTypeForm, {
+    minProperties: 1,
+    maxProperties: 500,
+  }),
+  sources: MayBeEmpty(
+    Fields('an object such as { hasura: { … } }', {
+      hasura: MayBeEmpty(
+        Named('an object of sources by trigger name', TriggerName, HasuraSourceForm, { maxProperties: 100 }),
       ),
-    ),
-    eventTypes: Named(
-      Type.String({
-        pattern: EVENT_TYPE_NAME.source,
-        title: 'up to 100 letters, digits, ".", "_" and "-", such as booking.confirmed',
-      }),
-      EventTypeDocument,
-      { minProperties: 1, maxProperties: 500, title: 'an object with at least one event type, by name' },
-    ),
-    sources: MayBeEmpty(
-      Type.Object(
-        {
-          hasura: MayBeEmpty(
-            Named(Word('booking_confirmed', '^[A-Za-z_][\\w-]{0,99}$'), HasuraDocument, {
-              maxProperties: 100,
-              title: 'an object of sources by trigger name',
-            }),
-          ),
-        },
-        { ...CLOSED, title: 'an object such as { hasura: { … } }' },
-      ),
-    ),
-  },
-  { ...CLOSED, title: 'an object with eventTypes' },
-)
+    }),
+  ),
+})
 
 /**
  * What is left of a value that should have had a form, after everything of another form was taken out: in place of any
@@ -256,4 +211,7 @@ type Remains<T> = T extends readonly (infer Item)[]
     : T
 
 export type CatalogueRemains = Remains<Static<typeof CatalogueSchema>>
-export type EventTypeRemains = Remains<Static<typeof EventTypeDocument>>
+export type EventTypeRemains = Remains<Static<typeof EventTypeForm>>
+
+/** An event type as a catalogue file has it, without its templates. */
+export type EventTypeDefinition = Omit<Static<typeof EventTypeForm>, 'templates'>

@@ -15,7 +15,7 @@ const WITHOUT_STEP = [
 
 /**
  * The schema that also takes `{"$sealed": …}` wherever one of `secrets` leads: whether a sealed value is right is known
- * only to whoever sealed it. Names are compared, and lists gone through, as the sealing does it.
+ * only to whoever sealed it. Names are compared, and lists gone through, as security/payload-paths.ts does it when it seals.
  */
 export function sealable(schema: PayloadSchema, secrets: readonly string[]): PayloadSchema {
   if (secrets.length === 0) return schema

@@ -26,7 +26,8 @@ export function mayHavePath(schema: PayloadSchema | null, path: string): boolean
   let places: unknown[] = [schema]
   for (const step of path.replaceAll('[]', '.[]').split('.')) {
     const parts = places.flatMap((place) => [...partsOf(place, schema)])
-    places = step === '[]' ? parts.flatMap(elementsOf) : parts.flatMap((part) => fieldsOf(part).get(step) ?? [])
+    const fields = parts.map(fieldsOf).filter((named) => named.has(step))
+    places = step === '[]' ? parts.flatMap(elementsOf) : fields.map((named) => named.get(step))
     if (places.length === 0) return step === '[]' ? parts.every(mayBeList) : isOpen(parts)
   }
   return true
