@@ -12,7 +12,7 @@ import { meantBy } from './text-forms.ts'
  */
 export function checkForm(report: CatalogueReport, document: unknown): CatalogueRemains | null {
   const validate = validator()
-  if (validate(document)) return document as CatalogueRemains
+  if (validate(document)) return document
   // A name of the wrong form is an error by itself and once more by the keyword that asks for names.
   const errors = (validate.errors as DefinedError[]).filter(({ keyword }) => keyword !== 'propertyNames')
   for (const error of errors.slice(0, MAX_REPORTED)) report.wrong(pathOf(error), messageOf(error, report))

@@ -320,6 +320,7 @@ describe('a bad catalogue', () => {
     ['with all: false', booking({}, { delivery: { all: false } }), [`${AT}/delivery/all`]],
     ['with an unknown channel', booking({}, { delivery: { channels: ['sms', 'fax'] } }), [`${AT}/delivery/channels/1`]],
     ['with a channel twice', booking({}, { delivery: { fallback: ['sms', 'sms'] } }), [`${AT}/delivery/fallback/1`]],
+    ['with a chain that is nothing', booking({}, { delivery: { fallback: null } }), [`${AT}/delivery/fallback`]],
     ['with an empty chain', booking({}, { delivery: { fallback: [] } }), [`${AT}/delivery/fallback`]],
     ['whose delivery is text', booking({}, { delivery: 'all' }), [`${AT}/delivery`]],
     ['with a timing in words', booking({}, { timing: { after: 'a day' } }), [`${AT}/timing/after`]],

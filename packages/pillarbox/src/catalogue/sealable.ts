@@ -8,10 +8,8 @@ const SEALED: PayloadSchema = {
 }
 
 /** Keywords whose schemas a path goes through without a step: they apply to the same value, or to elements of a list. */
-const WITHOUT_STEP = [
-  ...['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'],
-  ...['items', 'prefixItems', 'additionalItems', 'contains'],
-]
+const SAME_VALUE = ['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else']
+const ELEMENTS = ['items', 'prefixItems', 'additionalItems', 'contains']
 
 /**
  * The schema that also takes `{"$sealed": …}` wherever one of `secrets` leads: whether a sealed value is right is known
@@ -30,7 +28,7 @@ function withSealed(schema: unknown, paths: readonly (readonly string[])[], root
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema) || paths.length === 0) return schema
   const at = schema as PayloadSchema
   const next: PayloadSchema = { ...at }
-  for (const keyword of WITHOUT_STEP) {
+  for (const keyword of [...SAME_VALUE, ...ELEMENTS]) {
     const part = at[keyword]
     if (part === undefined) continue
     next[keyword] = Array.isArray(part)
