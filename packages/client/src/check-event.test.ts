@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { eventRow, eventRows, InvalidEventError } from './check-event.ts'
-import { MAX_JSON_BYTES, MAX_JSON_DEPTH, type Problem } from './json-text.ts'
+import { InvalidEventError, validEvent, validEvents } from './check-event.ts'
+import { MAX_JSON_DEPTH, MAX_PAYLOAD_BYTES } from './event-rules.ts'
+import type { Problem } from './json-text.ts'
 
 const newId = (): string => 'made-id'
 
@@ -28,10 +29,10 @@ function problemsOf(check: () => unknown): readonly Problem[] {
 }
 
 const pathsOf = (changes: Record<string, unknown>): string[] =>
-  problemsOf(() => eventRow(event(changes), newId)).map(({ path }) => path)
+  problemsOf(() => validEvent(event(changes), newId)).map(({ path }) => path)
 
 const payloadProblem = (payload: unknown): Problem => {
-  const [problem, ...others] = problemsOf(() => eventRow(event({ payload }), newId))
+  const [problem, ...others] = problemsOf(() => validEvent(event({ payload }), newId))
   assert.deepEqual(others, [])
   assert.ok(problem)
   return problem
@@ -44,15 +45,15 @@ function nested(levels: number): object {
   return value
 }
 
-describe('eventRow', () => {
-  it('makes the row of an event, with an id where it has none and null for all it leaves out', () => {
-    assert.deepEqual(eventRow(event({ correlationId: undefined, dueAt: null }), newId), {
+describe('validEvent', () => {
+  it('reads an event, with an id where it has none and null for all it leaves out', () => {
+    assert.deepEqual(validEvent(event({ correlationId: undefined, dueAt: null }), newId), {
       tenantId: 'atlas',
       id: 'made-id',
       type: 'booking.confirmed',
-      entityType: 'booking',
-      entityId: '12345',
-      payload: '{"bookingId":12345}',
+      entity: { type: 'booking', id: '12345' },
+      payload: { bookingId: 12345 },
+      payloadText: '{"bookingId":12345}',
       occurredAt: null,
       dueAt: null,
       correlationId: null,
@@ -65,7 +66,7 @@ describe('eventRow', () => {
   })
 
   it('takes times as Date and as ISO text with any offset', () => {
-    const row = eventRow(event({ occurredAt: new Date(1_000), dueAt: '2026-03-15T00:30:00.250+05:30' }), newId)
+    const row = validEvent(event({ occurredAt: new Date(1_000), dueAt: '2026-03-15T00:30:00.250+05:30' }), newId)
 
     assert.equal(row.occurredAt, 1_000)
     assert.equal(row.dueAt, Date.UTC(2026, 2, 14, 19, 0, 0, 250))
@@ -97,7 +98,7 @@ describe('eventRow', () => {
     }
 
     assert.deepEqual(
-      problemsOf(() => eventRow(bad, newId))
+      problemsOf(() => validEvent(bad, newId))
         .map(({ path }) => path)
         .toSorted(),
       [
@@ -133,8 +134,8 @@ describe('eventRow', () => {
     }
     const payload = { items: [{}, {}, { price: Number.NaN }], 'a b': { '~/': 1n } }
 
-    const one = message(() => eventRow(event({ payload, type: '' }), newId))
-    const many = message(() => eventRows([event(), event({ payload })], newId))
+    const one = message(() => validEvent(event({ payload, type: '' }), newId))
+    const many = message(() => validEvents([event(), event({ payload })], newId))
 
     assert.match(
       one,
@@ -142,7 +143,7 @@ describe('eventRow', () => {
     )
     assert.match(many, /^Invalid event: \[1\]\.payload\.items\[2\]\.price is NaN/)
     assert.match(
-      message(() => eventRow(5, newId)),
+      message(() => validEvent(5, newId)),
       /^Invalid event: it must be an event, not a number$/,
     )
   })
@@ -150,15 +151,15 @@ describe('eventRow', () => {
   it('refuses what is no event at all', () => {
     for (const value of [undefined, null, 'event', [event()], new (class Booking {})()]) {
       assert.deepEqual(
-        problemsOf(() => eventRow(value, newId)).map(({ path }) => path),
+        problemsOf(() => validEvent(value, newId)).map(({ path }) => path),
         [''],
       )
     }
   })
 
   it('bounds ids by length and refuses characters that a database refuses', () => {
-    assert.equal(eventRow(event({ id: 'é'.repeat(200) }), newId).id.length, 200)
-    for (const id of ['x'.repeat(201), 'a\0b', 'a\ud800b', 'a\nb', 'a\u2028b']) {
+    assert.equal(validEvent(event({ id: '🎉'.repeat(200) }), newId).id.length, 400)
+    for (const id of ['x'.repeat(201), '🎉'.repeat(201), 'a\0b', 'a\ud800b', 'a\nb', 'a\u2028b']) {
       assert.deepEqual(pathsOf({ id }), ['/id'])
       assert.deepEqual(pathsOf({ entity: { type: 'booking', id } }), ['/entity/id'])
     }
@@ -167,14 +168,14 @@ describe('eventRow', () => {
   it('holds an id that was made to the same rules', () => {
     for (const id of ['', 'x'.repeat(201), 'a\nb', 7]) {
       assert.deepEqual(
-        problemsOf(() => eventRow(event(), () => id as string)).map(({ path }) => path),
+        problemsOf(() => validEvent(event(), () => id as string)).map(({ path }) => path),
         ['/id'],
       )
     }
   })
 
-  it('keeps recipients, channels and conversation as JSON, without what was left out', () => {
-    const row = eventRow(
+  it('keeps recipients, channels and conversation, without what was left out and what is there twice', () => {
+    const read = validEvent(
       event({
         recipients: [{ name: 'Jürgen "Jo"', phone: '+919876543210', email: undefined, locale: null }, { name: '' }],
         channels: ['whatsapp', 'sms', 'whatsapp'],
@@ -183,9 +184,9 @@ describe('eventRow', () => {
       newId,
     )
 
-    assert.equal(row.recipients, '[{"name":"Jürgen \\"Jo\\"","phone":"+919876543210"},{}]')
-    assert.equal(row.channels, '["whatsapp","sms"]')
-    assert.equal(row.conversation, '{"type":"booking","id":"7"}')
+    assert.deepEqual(read.recipients, [{ name: 'Jürgen "Jo"', phone: '+919876543210' }, {}])
+    assert.deepEqual(read.channels, ['whatsapp', 'sms'])
+    assert.deepEqual(read.conversation, { type: 'booking', id: '7' })
   })
 
   it('refuses empty lists of recipients and channels', () => {
@@ -211,7 +212,7 @@ describe('a payload', () => {
 
     fc.assert(
       fc.property(fc.dictionary(key, tree, { maxKeys: 4 }), (payload) => {
-        assert.equal(eventRow(event({ payload }), newId).payload, JSON.stringify(payload))
+        assert.equal(validEvent(event({ payload }), newId).payloadText, JSON.stringify(payload))
       }),
     )
   })
@@ -219,15 +220,18 @@ describe('a payload', () => {
   it('leaves out undefined properties and writes dates as ISO text', () => {
     const payload = { phone: undefined, checkIn: new Date(0), rows: [Object.assign(Object.create(null), { a: 1 })] }
 
-    assert.equal(eventRow(event({ payload }), newId).payload, '{"checkIn":"1970-01-01T00:00:00.000Z","rows":[{"a":1}]}')
+    assert.equal(
+      validEvent(event({ payload }), newId).payloadText,
+      '{"checkIn":"1970-01-01T00:00:00.000Z","rows":[{"a":1}]}',
+    )
   })
 
   it('is refused where JSON would lose or change something, with the place and the loss', () => {
     class Money {}
     const losses: [unknown, RegExp][] = [
       [1n, /bigint/],
-      [Number.NaN, /NaN, which JSON would turn into null/],
-      [Number.POSITIVE_INFINITY, /Infinity, which JSON would turn into null/],
+      [Number.NaN, /NaN, which JSON cannot hold/],
+      [Number.POSITIVE_INFINITY, /Infinity, which JSON cannot hold/],
       [() => 1, /function, which JSON would drop/],
       [Symbol('x'), /symbol, which JSON would drop/],
       [new Map(), /instance of Map/],
@@ -272,7 +276,7 @@ describe('a payload', () => {
     const hidden = { value: 1, enumerable: false }
     const payload = Object.defineProperties({ a: [1] }, { [Symbol('x')]: hidden, y: hidden })
 
-    assert.equal(eventRow(event({ payload }), newId).payload, '{"a":[1]}')
+    assert.equal(validEvent(event({ payload }), newId).payloadText, '{"a":[1]}')
   })
 
   it('is refused where a key is one that readers or databases trip over', () => {
@@ -295,20 +299,23 @@ describe('a payload', () => {
   it('may hold text that looks like an escape, and every whole character', () => {
     const payload = { text: '\\u0000 \\ud800 \\\\ud800 🎉 \u0001', '\\u0000': 1 }
 
-    assert.equal(eventRow(event({ payload }), newId).payload, JSON.stringify(payload))
+    assert.equal(validEvent(event({ payload }), newId).payloadText, JSON.stringify(payload))
   })
 
   it(`may be ${MAX_JSON_DEPTH} levels deep, and no deeper`, () => {
     const deepest = nested(MAX_JSON_DEPTH)
 
-    assert.equal(eventRow(event({ payload: deepest }), newId).payload, JSON.stringify(deepest))
+    assert.equal(validEvent(event({ payload: deepest }), newId).payloadText, JSON.stringify(deepest))
     assert.match(payloadProblem({ inner: deepest }).message, /deeper than 32/)
   })
 
   it('may be 1 MiB as JSON in UTF-8, and no larger', () => {
-    const room = MAX_JSON_BYTES - '{"text":""}'.length
+    const room = MAX_PAYLOAD_BYTES - '{"text":""}'.length
 
-    assert.equal(eventRow(event({ payload: { text: 'x'.repeat(room) } }), newId).payload.length, MAX_JSON_BYTES)
+    assert.equal(
+      validEvent(event({ payload: { text: 'x'.repeat(room) } }), newId).payloadText.length,
+      MAX_PAYLOAD_BYTES,
+    )
     assert.equal(
       payloadProblem({ text: 'x'.repeat(room + 1) }).message,
       'must not be larger than 1 MiB (1048576 bytes) as JSON, and has 1048577 bytes',
@@ -335,20 +342,20 @@ describe('a payload', () => {
       },
     }
 
-    assert.equal(eventRow(event({ payload }), newId).payload, '{"total":5}')
+    assert.equal(validEvent(event({ payload }), newId).payloadText, '{"total":5}')
   })
 
   it('with countless faults is answered with a bounded list', () => {
     const payload = { list: Array.from({ length: 5_000 }, () => Number.NaN) }
 
-    assert.equal(problemsOf(() => eventRow(event({ payload }), newId)).length, 50)
+    assert.equal(problemsOf(() => validEvent(event({ payload }), newId)).length, 50)
   })
 })
 
-describe('eventRows', () => {
+describe('validEvents', () => {
   it('keeps the order and gives each its own id', () => {
     const made = ['made-1', 'made-2']
-    const rows = eventRows([event({ id: 'b' }), event(), event({ id: 'a' }), event()], () => made.shift() ?? '')
+    const rows = validEvents([event({ id: 'b' }), event(), event({ id: 'a' }), event()], () => made.shift() ?? '')
 
     assert.deepEqual(
       rows.map(({ id }) => id),
@@ -357,14 +364,14 @@ describe('eventRows', () => {
   })
 
   it('names the faulty one by its index', () => {
-    const problems = problemsOf(() => eventRows([event(), event({ type: '' }), 5], newId))
+    const problems = problemsOf(() => validEvents([event(), event({ type: '' }), 5], newId))
 
     assert.deepEqual(
       problems.map(({ path }) => path),
       ['/1/type', '/2'],
     )
     assert.deepEqual(
-      problemsOf(() => eventRows('events' as never, newId)).map(({ path }) => path),
+      problemsOf(() => validEvents('events' as never, newId)).map(({ path }) => path),
       [''],
     )
   })

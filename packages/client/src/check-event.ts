@@ -1,10 +1,28 @@
-import { CHANNELS, type Channel, type EntityRef, type Recipient } from './event.ts'
+import type { EntityRef } from './event.ts'
+import {
+  CHANNELS,
+  type Channel,
+  EARLIEST_MS,
+  ENTITY_TYPE,
+  EVENT_TYPE,
+  INSTANT_WORDS,
+  LATEST_MS,
+  LINE_PATTERN,
+  LOCALE,
+  lineWords,
+  MAX_ID_LENGTH,
+  MAX_RECIPIENTS,
+  MAX_SCHEMA_VERSION,
+  RECIPIENT_LENGTHS,
+  TENANT_ID,
+  type TextForm,
+} from './event-rules.ts'
 import {
   describe,
   isPlainObject,
   jsonCopy,
-  jsonObjectText,
   type Problem,
+  payloadCopy,
   pointer,
   type Report,
   textProblem,
@@ -33,22 +51,39 @@ function placeOf(path: string): string {
   return place.join('').replace(/^\./, '') || 'it'
 }
 
-/** An event in the form of its row: times in ms since 1970, JSON as text. */
-export interface EventRow {
+/** An event that keeps every rule: times in ms since 1970, null for what was left out, nothing twice. */
+export interface CheckedEvent {
   tenantId: string
   id: string
   type: string
-  entityType: string
-  entityId: string
-  payload: string
+  entity: EntityRef
+  payload: Record<string, unknown>
+  /** The JSON of `payload`. */
+  payloadText: string
   occurredAt: number | null
   dueAt: number | null
   correlationId: string | null
   locale: string | null
-  recipients: string | null
-  channels: string | null
-  conversation: string | null
+  recipients: CheckedRecipient[] | null
+  channels: Channel[] | null
+  conversation: EntityRef | null
   schemaVersion: number
+}
+
+export type CheckedRecipient = { [Field in RecipientField]?: string }
+type RecipientField = keyof typeof RECIPIENT_LENGTHS | 'locale'
+
+/**
+ * Reads an event that may hold anything, with `newId` for the id of one that has none. Where a rule is broken the answer
+ * lists every problem, at most 50. The event names its tenant; with `tenantId` the caller does, and the event must not.
+ */
+export function checkEvent(
+  event: unknown,
+  { newId, tenantId }: { newId: () => string; tenantId?: string },
+): { event: CheckedEvent } | { problems: Problem[] } {
+  const problems: Problem[] = []
+  const checked = readEvent(event, '', { newId, tenantId }, collector(problems))
+  return checked === null || problems.length > 0 ? { problems } : { event: checked }
 }
 
 /**
@@ -66,44 +101,33 @@ export function sendableEvents<Event extends { payload: object }>(events: readon
   return copies
 }
 
-/** The row of one event; throws `InvalidEventError`. */
-export function eventRow(event: unknown, newId: () => string): EventRow {
-  const problems: Problem[] = []
-  const row = readEvent(event, '', newId, collector(problems))
-  if (row === null || problems.length > 0) throw new InvalidEventError(problems)
-  return row
+/** One event that keeps the rules; throws `InvalidEventError`. */
+export function validEvent(event: unknown, newId: () => string): CheckedEvent {
+  const checked = checkEvent(event, { newId })
+  if ('problems' in checked) throw new InvalidEventError(checked.problems)
+  return checked.event
 }
 
-/** The rows of several, in the given order; one bad event refuses them all. Paths start with the index. */
-export function eventRows(events: readonly unknown[], newId: () => string): EventRow[] {
+/** Several events in the given order; one bad event refuses them all. Paths of problems start with the index. */
+export function validEvents(events: readonly unknown[], newId: () => string): CheckedEvent[] {
   const problems: Problem[] = []
   const report = collector(problems)
   if (!Array.isArray(events)) {
     throw new InvalidEventError([{ path: '', message: `must be a list of events, not ${describe(events)}` }])
   }
-  const rows: EventRow[] = []
+  const checked: CheckedEvent[] = []
   for (let index = 0; index < events.length; index += 1) {
-    const row = readEvent(events[index], `/${index}`, newId, report)
-    if (row !== null) rows.push(row)
+    const event = readEvent(events[index], `/${index}`, { newId, tenantId: undefined }, report)
+    if (event !== null) checked.push(event)
   }
   if (problems.length > 0) throw new InvalidEventError(problems)
-  return rows
+  return checked
 }
 
-const TENANT = { form: /^[a-z0-9-]{1,63}$/, wanted: '1 to 63 of the characters a-z, 0-9 and "-"' }
-const EVENT_TYPE = {
-  form: /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
-  wanted: '1 to 100 letters, digits, ".", "_" and "-", a letter or digit first',
-}
-const ENTITY_TYPE = { form: /^[A-Za-z][\w-]{0,62}$/, wanted: '1 to 63 letters, digits, "_" and "-", a letter first' }
-const LOCALE = { form: /^(?=.{2,35}$)[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, wanted: 'a locale such as "de-DE"' }
-const MAX_ID_LENGTH = 200
-const MAX_RECIPIENTS = 10_000
-const MAX_SCHEMA_VERSION = 1_000_000
 const MAX_PROBLEMS = 50
 
+/** The fields that every event may have; one that names its own tenant has `tenantId` as well. */
 const EVENT_FIELDS: ReadonlySet<string> = new Set([
-  'tenantId',
   'id',
   'type',
   'entity',
@@ -117,9 +141,9 @@ const EVENT_FIELDS: ReadonlySet<string> = new Set([
   'conversation',
   'schemaVersion',
 ])
+const EVENT_FIELDS_WITH_TENANT: ReadonlySet<string> = new Set(['tenantId', ...EVENT_FIELDS])
 const REF_FIELDS: ReadonlySet<string> = new Set(['type', 'id'])
-const RECIPIENT_TEXTS = { profileId: 200, userId: 200, name: 200, phone: 40, email: 254 } as const
-const RECIPIENT_FIELDS = [...(Object.keys(RECIPIENT_TEXTS) as (keyof typeof RECIPIENT_TEXTS)[]), 'locale'] as const
+const RECIPIENT_FIELDS = [...(Object.keys(RECIPIENT_LENGTHS) as (keyof typeof RECIPIENT_LENGTHS)[]), 'locale'] as const
 const KNOWN_RECIPIENT_FIELDS: ReadonlySet<string> = new Set(RECIPIENT_FIELDS)
 
 function collector(problems: Problem[]): Report {
@@ -128,34 +152,43 @@ function collector(problems: Problem[]): Report {
   }
 }
 
-/** Null, or a row with gaps, where something was reported. */
-function readEvent(event: unknown, path: string, newId: () => string, report: Report): EventRow | null {
+/** Null, or an event with gaps, where something was reported. */
+function readEvent(
+  event: unknown,
+  path: string,
+  { newId, tenantId }: { newId: () => string; tenantId: string | undefined },
+  report: Report,
+): CheckedEvent | null {
   if (!isPlainObject(event)) {
     report(path, `must be an event, not ${describe(event)}`)
     return null
   }
-  refuseOtherFields(event, EVENT_FIELDS, path, report)
+  refuseOtherFields(event, tenantId === undefined ? EVENT_FIELDS_WITH_TENANT : EVENT_FIELDS, path, report)
   const { id, payload, occurredAt, dueAt, correlationId, locale, recipients, channels, conversation, schemaVersion } =
     event
-  const entity = readRef(event['entity'], path, 'entity', report)
   return {
-    tenantId: readForm(event['tenantId'], TENANT, path, 'tenantId', report),
-    id: readText(isGiven(id) ? id : newId(), MAX_ID_LENGTH, path, 'id', report),
+    tenantId: tenantId ?? readForm(event['tenantId'], TENANT_ID, path, 'tenantId', report),
+    id: readLine(isGiven(id) ? id : newId(), MAX_ID_LENGTH, path, 'id', report),
     type: readForm(event['type'], EVENT_TYPE, path, 'type', report),
-    entityType: entity.type,
-    entityId: entity.id,
-    payload: jsonObjectText(payload, `${path}/payload`, report) ?? '',
+    entity: readRef(event['entity'], path, 'entity', report),
+    ...readPayload(payload, `${path}/payload`, report),
     occurredAt: isGiven(occurredAt) ? readInstant(occurredAt, `${path}/occurredAt`, report) : null,
     dueAt: isGiven(dueAt) ? readInstant(dueAt, `${path}/dueAt`, report) : null,
     correlationId: isGiven(correlationId)
-      ? readText(correlationId, MAX_ID_LENGTH, path, 'correlationId', report)
+      ? readLine(correlationId, MAX_ID_LENGTH, path, 'correlationId', report)
       : null,
     locale: isGiven(locale) ? readForm(locale, LOCALE, path, 'locale', report) : null,
-    recipients: isGiven(recipients) ? JSON.stringify(readRecipients(recipients, `${path}/recipients`, report)) : null,
-    channels: isGiven(channels) ? JSON.stringify(readChannels(channels, `${path}/channels`, report)) : null,
-    conversation: isGiven(conversation) ? JSON.stringify(readRef(conversation, path, 'conversation', report)) : null,
+    recipients: isGiven(recipients) ? readRecipients(recipients, `${path}/recipients`, report) : null,
+    channels: isGiven(channels) ? readChannels(channels, `${path}/channels`, report) : null,
+    conversation: isGiven(conversation) ? readRef(conversation, path, 'conversation', report) : null,
     schemaVersion: isGiven(schemaVersion) ? readVersion(schemaVersion, `${path}/schemaVersion`, report) : 1,
   }
+}
+
+/** An event without a payload has nothing more to say; null in place of one is more likely a mistake. */
+function readPayload(value: unknown, path: string, report: Report): Pick<CheckedEvent, 'payload' | 'payloadText'> {
+  const copied = value === undefined ? null : payloadCopy(value, path, report)
+  return copied === null ? { payload: {}, payloadText: '{}' } : { payload: copied.copy, payloadText: copied.text }
 }
 
 function readRef(value: unknown, path: string, field: string, report: Report): EntityRef {
@@ -167,18 +200,18 @@ function readRef(value: unknown, path: string, field: string, report: Report): E
   refuseOtherFields(value, REF_FIELDS, at, report)
   return {
     type: readForm(value['type'], ENTITY_TYPE, at, 'type', report),
-    id: readText(value['id'], MAX_ID_LENGTH, at, 'id', report),
+    id: readLine(value['id'], MAX_ID_LENGTH, at, 'id', report),
   }
 }
 
-function readRecipients(value: unknown, path: string, report: Report): Recipient[] {
+function readRecipients(value: unknown, path: string, report: Report): CheckedRecipient[] {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_RECIPIENTS) {
     report(path, `must be a list of 1 to ${MAX_RECIPIENTS} recipients; leave it out for the catalogue's`)
     return []
   }
   return value.map((entry: unknown, index) => {
     const at = pointer(path, index)
-    const recipient: Recipient = {}
+    const recipient: CheckedRecipient = {}
     if (!isPlainObject(entry)) {
       report(at, `must be an object with some of ${RECIPIENT_FIELDS.join(', ')}, not ${describe(entry)}`)
       return recipient
@@ -191,7 +224,7 @@ function readRecipients(value: unknown, path: string, report: Report): Recipient
       recipient[field] =
         field === 'locale'
           ? readForm(given, LOCALE, at, field, report)
-          : readText(given, RECIPIENT_TEXTS[field], at, field, report)
+          : readLine(given, RECIPIENT_LENGTHS[field], at, field, report)
     }
     return recipient
   })
@@ -216,21 +249,24 @@ function readVersion(value: unknown, path: string, report: Report): number {
   return 1
 }
 
-const ISO_INSTANT = /^\d{4}-\d{2}-(\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|([+-])(\d{2}):(\d{2}))$/
-/** Of the years that every store keeps. */
-const LATEST_MS = Date.UTC(9998, 11, 31, 23, 59, 59, 999)
-
 function readInstant(value: unknown, path: string, report: Report): number {
   const ms = value instanceof Date ? value.getTime() : typeof value === 'string' ? parseIso(value) : Number.NaN
-  if (ms >= 0 && ms <= LATEST_MS) return ms
-  report(
-    path,
-    Number.isNaN(ms)
-      ? 'must be a valid Date, or ISO 8601 text with a zone such as "2026-03-15T09:00:00Z"'
-      : 'must lie in the years 1970 to 9998',
-  )
+  if (isKept(ms)) return ms
+  report(path, `must be ${INSTANT_WORDS}`)
   return 0
 }
+
+/** The ms since 1970 of ISO 8601 text with a zone, or null where it is no such text or of a year that is not kept. */
+export function instantMs(text: string): number | null {
+  const ms = parseIso(text)
+  return isKept(ms) ? ms : null
+}
+
+function isKept(ms: number): boolean {
+  return ms >= EARLIEST_MS && ms <= LATEST_MS
+}
+
+const ISO_INSTANT = /^\d{4}-\d{2}-(\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|([+-])(\d{2}):(\d{2}))$/
 
 /** NaN where the text is no instant. `Date.parse` alone would take 30 February for 2 March. */
 function parseIso(text: string): number {
@@ -241,36 +277,32 @@ function parseIso(text: string): number {
   return new Date(ms + offsetMs).getUTCDate() === Number(day) ? ms : Number.NaN
 }
 
-// The two that every event passes several times: they make a path only where there is a problem.
+// Every event passes the next two functions several times: they make a path only where there is a problem.
 
-function readForm(
-  value: unknown,
-  { form, wanted }: { form: RegExp; wanted: string },
-  path: string,
-  field: string,
-  report: Report,
-): string {
-  if (typeof value === 'string' && form.test(value)) return value
-  report(`${path}/${field}`, `must be ${wanted}${typeof value === 'string' ? '' : `, not ${describe(value)}`}`)
+function readForm(value: unknown, { pattern, words }: TextForm, path: string, field: string, report: Report): string {
+  if (typeof value === 'string' && pattern.test(value)) return value
+  report(`${path}/${field}`, `must be ${words}${butGot(value)}`)
   return ''
 }
 
-function readText(value: unknown, maxLength: number, path: string, field: string, report: Report): string {
-  if (typeof value !== 'string' || value.length === 0 || value.length > maxLength) {
-    report(
-      `${path}/${field}`,
-      `must be text of 1 to ${maxLength} characters${typeof value === 'string' ? '' : `, not ${describe(value)}`}`,
-    )
-    return ''
-  }
-  if (UNFIT.test(value)) {
-    report(`${path}/${field}`, textProblem(value) ?? 'must be one line without control characters')
-  }
-  return value
+function readLine(value: unknown, maxLength: number, path: string, field: string, report: Report): string {
+  if (typeof value === 'string') {
+    const isLine = value.length > 0 && hasAtMost(maxLength, value) && LINE_PATTERN.test(value)
+    if (isLine && value.isWellFormed()) return value
+    report(`${path}/${field}`, (isLine ? textProblem(value) : null) ?? `must be ${lineWords(maxLength)}`)
+  } else report(`${path}/${field}`, `must be ${lineWords(maxLength)}${butGot(value)}`)
+  return ''
 }
 
-/** Ids and addresses may come to stand in a header; halves of surrogate pairs are no text at all. */
-const UNFIT = /[\p{Cc}\p{Cs}\u2028\u2029]/u
+/** Whether the text has at most so many characters. A character takes one or two of the units that `length` counts. */
+function hasAtMost(maxLength: number, text: string): boolean {
+  if (text.length <= maxLength) return true
+  return text.length <= 2 * maxLength && Array.from(text).length <= maxLength
+}
+
+function butGot(value: unknown): string {
+  return typeof value === 'string' ? '' : `, not ${describe(value)}`
+}
 
 function refuseOtherFields(value: object, known: ReadonlySet<string>, path: string, report: Report): void {
   for (const key of Object.keys(value)) {

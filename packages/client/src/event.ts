@@ -1,6 +1,4 @@
-/** The ways a notification can reach somebody. */
-export const CHANNELS = ['whatsapp', 'sms', 'email', 'push', 'in_app', 'webhook'] as const
-export type Channel = (typeof CHANNELS)[number]
+import type { Channel } from './event-rules.ts'
 
 /** What an event or a conversation is about, in the host's own terms. */
 export interface EntityRef {
@@ -42,7 +40,7 @@ interface EventFields {
   correlationId?: string | null | undefined
   /** The version of the payload's form, for those who read it later. Default: 1. */
   schemaVersion?: number | null | undefined
-  /** Overrides the recipient's and the catalogue's, e.g. `de-DE`. */
+  /** Overrides the recipient's, the tenant's and the catalogue's, e.g. `de-DE`. */
   locale?: string | null | undefined
   /** Overrides the recipients that the catalogue finds in the payload. */
   recipients?: readonly Recipient[] | null | undefined

@@ -19,16 +19,8 @@ export {
   type TypeOrmSource,
 } from './adapters/typeorm.ts'
 export { InvalidEventError } from './check-event.ts'
-export type {
-  AnyEventTypes,
-  Channel,
-  EntityRef,
-  EventBody,
-  EventTypes,
-  Instant,
-  NewEvent,
-  Recipient,
-} from './event.ts'
+export type { AnyEventTypes, EntityRef, EventBody, EventTypes, Instant, NewEvent, Recipient } from './event.ts'
+export type { Channel } from './event-rules.ts'
 export type { PageOptions } from './http/calls.ts'
 export type { StreamOptions } from './http/event-stream.ts'
 export type { Inbox, InboxEvent, InboxMessage } from './http/inbox.ts'

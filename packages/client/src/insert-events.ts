@@ -1,4 +1,4 @@
-import type { EventRow } from './check-event.ts'
+import type { CheckedEvent } from './check-event.ts'
 import type { Parameter, Transaction } from './transaction.ts'
 
 export interface Statement {
@@ -14,25 +14,29 @@ interface Column {
   name: string
   type: 'text' | 'json' | 'timestamptz' | 'integer'
   group: 'shared' | 'own' | 'correlation' | 'times' | 'overrides'
-  of: (row: EventRow) => Parameter
+  of: (event: CheckedEvent) => Parameter
 }
 
 const COLUMNS: readonly Column[] = [
-  { name: 'tenant_id', type: 'text', group: 'shared', of: (row) => row.tenantId },
-  { name: 'id', type: 'text', group: 'own', of: (row) => row.id },
-  { name: 'type', type: 'text', group: 'shared', of: (row) => row.type },
-  { name: 'entity_type', type: 'text', group: 'shared', of: (row) => row.entityType },
-  { name: 'entity_id', type: 'text', group: 'own', of: (row) => row.entityId },
-  { name: 'payload', type: 'json', group: 'own', of: (row) => row.payload },
-  { name: 'occurred_at', type: 'timestamptz', group: 'times', of: (row) => row.occurredAt },
-  { name: 'due_at', type: 'timestamptz', group: 'times', of: (row) => row.dueAt },
-  { name: 'correlation_id', type: 'text', group: 'correlation', of: (row) => row.correlationId },
-  { name: 'locale', type: 'text', group: 'overrides', of: (row) => row.locale },
-  { name: 'recipients', type: 'json', group: 'overrides', of: (row) => row.recipients },
-  { name: 'channels', type: 'json', group: 'overrides', of: (row) => row.channels },
-  { name: 'conversation', type: 'json', group: 'overrides', of: (row) => row.conversation },
-  { name: 'schema_version', type: 'integer', group: 'overrides', of: (row) => row.schemaVersion },
+  { name: 'tenant_id', type: 'text', group: 'shared', of: (event) => event.tenantId },
+  { name: 'id', type: 'text', group: 'own', of: (event) => event.id },
+  { name: 'type', type: 'text', group: 'shared', of: (event) => event.type },
+  { name: 'entity_type', type: 'text', group: 'shared', of: (event) => event.entity.type },
+  { name: 'entity_id', type: 'text', group: 'own', of: (event) => event.entity.id },
+  { name: 'payload', type: 'json', group: 'own', of: (event) => event.payloadText },
+  { name: 'occurred_at', type: 'timestamptz', group: 'times', of: (event) => event.occurredAt },
+  { name: 'due_at', type: 'timestamptz', group: 'times', of: (event) => event.dueAt },
+  { name: 'correlation_id', type: 'text', group: 'correlation', of: (event) => event.correlationId },
+  { name: 'locale', type: 'text', group: 'overrides', of: (event) => event.locale },
+  { name: 'recipients', type: 'json', group: 'overrides', of: (event) => jsonText(event.recipients) },
+  { name: 'channels', type: 'json', group: 'overrides', of: (event) => jsonText(event.channels) },
+  { name: 'conversation', type: 'json', group: 'overrides', of: (event) => jsonText(event.conversation) },
+  { name: 'schema_version', type: 'integer', group: 'overrides', of: (event) => event.schemaVersion },
 ]
+
+function jsonText(value: object | null): string | null {
+  return value === null ? null : JSON.stringify(value)
+}
 
 /**
  * What most events do not have is left out, because PostgreSQL spends more on a column of an insert than on its value.
@@ -102,10 +106,10 @@ const SQLITE_ONE = `insert into pillarbox_events (${namesOf(COLUMNS)}, ${SQLITE_
 const SQLITE_MANY = `insert into pillarbox_events (${namesOf(COLUMNS)}, ${SQLITE_TIMES}) select ${COLUMNS.map((_, index) => `json_extract(value, '$[${index}]')`).join(', ')}, ?, ? from json_each(?) where true on conflict (tenant_id, id) do nothing`
 
 /** One event; a known (tenant, id) writes nothing. `now` is the host's time, which only SQLite is told. */
-export function insertEvent(engine: Transaction['engine'], row: EventRow, now: number): Statement {
-  if (engine === 'sqlite') return { sql: SQLITE_ONE, parameters: [...sqliteValues(row), now, now] }
-  const { columns, one } = shapeOf([row])
-  return { sql: one, parameters: columns.map((column) => postgresText(column, row)) }
+export function insertEvent(engine: Transaction['engine'], event: CheckedEvent, now: number): Statement {
+  if (engine === 'sqlite') return { sql: SQLITE_ONE, parameters: [...sqliteValues(event), now, now] }
+  const { columns, one } = shapeOf([event])
+  return { sql: one, parameters: columns.map((column) => postgresText(column, event)) }
 }
 
 const MAX_ROWS = 1_000
@@ -115,8 +119,8 @@ const MAX_CHARACTERS = 16 * 1024 * 1024
  * Several events in one statement, or in a few where they are more than 1,000 or very large. They go in by key, so that
  * two transactions which write some of the same ids wait for each other instead of deadlocking.
  */
-export function insertEvents(engine: Transaction['engine'], rows: readonly EventRow[], now: number): Statement[] {
-  const sorted = rows.every((row, index) => index === 0 || compareKeys(rows[index - 1] as EventRow, row) <= 0)
+export function insertEvents(engine: Transaction['engine'], rows: readonly CheckedEvent[], now: number): Statement[] {
+  const sorted = rows.every((row, index) => index === 0 || compareKeys(rows[index - 1] as CheckedEvent, row) <= 0)
     ? rows
     : rows.toSorted(compareKeys)
   return chunks(sorted).map((chunk) =>
@@ -126,13 +130,13 @@ export function insertEvents(engine: Transaction['engine'], rows: readonly Event
   )
 }
 
-function postgresStatement(rows: readonly EventRow[]): Statement {
+function postgresStatement(rows: readonly CheckedEvent[]): Statement {
   const { columns, sharedCount, many, manyAlike } = shapeOf(rows)
   const [first] = rows
   const isAlike =
     first !== undefined &&
     rows.every(
-      (row) => row.tenantId === first.tenantId && row.type === first.type && row.entityType === first.entityType,
+      (row) => row.tenantId === first.tenantId && row.type === first.type && row.entity.type === first.entity.type,
     )
   if (!isAlike) return { sql: many, parameters: columns.map((column) => arrayText(column, rows)) }
   return {
@@ -141,7 +145,7 @@ function postgresStatement(rows: readonly EventRow[]): Statement {
   }
 }
 
-function shapeOf(rows: readonly EventRow[]): Shape {
+function shapeOf(rows: readonly CheckedEvent[]): Shape {
   let bits = 0
   for (const row of rows) {
     if (row.correlationId !== null) bits |= CORRELATION_BIT
@@ -159,12 +163,12 @@ function shapeOf(rows: readonly EventRow[]): Shape {
   return SHAPES[bits] as Shape
 }
 
-function sqliteValues(row: EventRow): Parameter[] {
+function sqliteValues(row: CheckedEvent): Parameter[] {
   return COLUMNS.map((column) => column.of(row))
 }
 
 /** As text throughout, which is what the statements cast from. */
-function postgresText({ type, of }: Column, row: EventRow): string | null {
+function postgresText({ type, of }: Column, row: CheckedEvent): string | null {
   const value = of(row)
   if (typeof value !== 'number') return value
   return type === 'timestamptz' ? new Date(value).toISOString() : String(value)
@@ -175,15 +179,15 @@ function postgresText({ type, of }: Column, row: EventRow): string | null {
  * JSON's as long as JSON escapes nothing but quotes and backslashes. It has nothing else to escape: no text of a row
  * holds a control character or half a surrogate pair, and in JSON text they are escaped already.
  */
-function arrayText(column: Column, rows: readonly EventRow[]): string {
+function arrayText(column: Column, rows: readonly CheckedEvent[]): string {
   return `{${JSON.stringify(rows.map((row) => postgresText(column, row))).slice(1, -1)}}`
 }
 
-function chunks(rows: readonly EventRow[]): EventRow[][] {
-  const result: EventRow[][] = []
+function chunks(rows: readonly CheckedEvent[]): CheckedEvent[][] {
+  const result: CheckedEvent[][] = []
   let characters = 0
   for (const row of rows) {
-    const size = row.payload.length + (row.recipients?.length ?? 0)
+    const size = row.payloadText.length + (jsonText(row.recipients)?.length ?? 0)
     const last = result.at(-1)
     if (last === undefined || last.length >= MAX_ROWS || characters + size > MAX_CHARACTERS) {
       result.push([row])
@@ -196,7 +200,7 @@ function chunks(rows: readonly EventRow[]): EventRow[][] {
   return result
 }
 
-function compareKeys(a: EventRow, b: EventRow): number {
+function compareKeys(a: CheckedEvent, b: CheckedEvent): number {
   return compare(a.tenantId, b.tenantId) || compare(a.id, b.id)
 }
 

@@ -1,3 +1,5 @@
+import { FORBIDDEN_KEY, MAX_JSON_DEPTH, MAX_PAYLOAD_BYTES } from './event-rules.ts'
+
 /** Where something is wrong, as a JSON pointer, and what. */
 export interface Problem {
   path: string
@@ -6,29 +8,30 @@ export interface Problem {
 
 export type Report = (path: string, message: string) => void
 
-export const MAX_JSON_BYTES = 1024 * 1024
-export const MAX_JSON_DEPTH = 32
-
 /**
- * The JSON text of an object, or null with every problem reported. What JSON would change or drop without a word is a
- * problem; so is what a database would refuse, because a refused statement aborts the host's whole transaction.
+ * A copy of a payload and its JSON text, or null with every problem reported. What JSON would change or drop without a
+ * word is a problem; so is what a database would refuse, because a refused statement aborts the host's whole transaction.
  * Two things are taken as everybody expects: a property that is `undefined` is left out, and a `Date` becomes its ISO text.
  */
-export function jsonObjectText(value: unknown, path: string, report: Report): string | null {
+export function payloadCopy(
+  value: unknown,
+  path: string,
+  report: Report,
+): { copy: Record<string, unknown>; text: string } | null {
   if (!isPlainObject(value)) {
     report(path, `must be a plain object, not ${describe(value)}`)
     return null
   }
-  const walk = newWalk({ bytes: MAX_JSON_BYTES, depth: MAX_JSON_DEPTH }, path, report)
-  const copy = copyOf(value, walk)
+  const walk = newWalk({ bytes: MAX_PAYLOAD_BYTES, depth: MAX_JSON_DEPTH }, path, report)
+  const copy = copyOfObject(value, walk) as Record<string, unknown>
   const text = walk.isSound ? JSON.stringify(copy) : ''
   // One look at the whole instead of one at every string: JSON writes what cannot be stored as one of these escapes.
-  if (!walk.isSound || text.includes('\\u0000') || text.includes('\\ud')) checkTexts(copy, walk)
+  if (!walk.isSound || text.includes('\\u0000') || text.includes('\\ud')) checkParsed(copy, walk)
   if (!walk.isSound) return null
-  if (text.length <= MAX_JSON_BYTES / MAX_BYTES_PER_UNIT) return text
+  if (text.length <= MAX_PAYLOAD_BYTES / MAX_BYTES_PER_UNIT) return { copy, text }
   const bytes = byteLength(text)
-  if (bytes <= MAX_JSON_BYTES) return text
-  report(path, tooLarge(MAX_JSON_BYTES, `${bytes} bytes`))
+  if (bytes <= MAX_PAYLOAD_BYTES) return { copy, text }
+  report(path, tooLarge(MAX_PAYLOAD_BYTES, `${bytes} bytes`))
   return null
 }
 
@@ -40,6 +43,11 @@ export function jsonCopy(value: unknown, path: string, report: Report): unknown 
   const walk = newWalk({ bytes: MAX_SENT_BYTES, depth: MAX_SENT_DEPTH }, path, report)
   const copy = copyOf(value, walk)
   return walk.isSound ? copy : null
+}
+
+/** Reports everything in a parsed body, of any form, that could not be stored and given back as it is. */
+export function checkJson(value: unknown, report: Report): void {
+  checkParsed(value, newWalk({ bytes: MAX_SENT_BYTES, depth: MAX_JSON_DEPTH }, '', report))
 }
 
 /** More than a server takes, and little enough to be walked. */
@@ -76,9 +84,14 @@ export function describe(value: unknown): string {
   return typeof maker === 'function' && maker.name ? `an instance of ${maker.name}` : 'an object'
 }
 
+/** More of a key is not repeated in a path: keys come from outside, and may be as long as the payload. */
+const MAX_KEY_SHOWN = 100
+
 /** The path of a member, escaped as RFC 6901 says. */
 export function pointer(path: string, key: string | number): string {
-  return `${path}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
+  const step = String(key)
+  const shown = step.length <= MAX_KEY_SHOWN ? step : `${step.slice(0, MAX_KEY_SHOWN).toWellFormed()}…`
+  return `${path}/${shown.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
 interface Walk {
@@ -106,9 +119,9 @@ function copyOf(value: unknown, walk: Walk): unknown {
     case 'string':
       return value
     case 'number':
-      return Number.isFinite(value) ? value : refuse(walk, `is ${value}, which JSON would turn into null`)
+      return Number.isFinite(value) ? value : refuse(walk, `is ${value}, which JSON cannot hold`)
     case 'bigint':
-      return refuse(walk, 'is a bigint, which JSON does not have: pass it as text or as a number')
+      return refuse(walk, bigintProblem(value))
     case 'undefined':
       return refuse(walk, 'is undefined inside a list, which JSON would turn into null')
     case 'function':
@@ -117,6 +130,12 @@ function copyOf(value: unknown, walk: Walk): unknown {
     case 'object':
       return value === null ? null : copyOfObject(value, walk)
   }
+}
+
+function bigintProblem(value: bigint): string {
+  if (Number.isSafeInteger(Number(value)))
+    return 'is a bigint, which JSON does not have: pass it as a number or as text'
+  return 'is a whole number that a reader of JSON may not keep exactly: pass it as text'
 }
 
 function copyOfObject(value: object, walk: Walk): unknown {
@@ -129,7 +148,7 @@ function copyOfObject(value: object, walk: Walk): unknown {
   }
   if (walk.ancestors.includes(value)) return refuse(walk, 'refers back to an object that holds it')
   const { depth } = walk.limits
-  if (walk.ancestors.length >= depth) return refuse(walk, `is nested deeper than ${depth} levels`)
+  if (walk.ancestors.length >= depth) return refuse(walk, tooDeep(depth))
   refuseSymbols(value, walk)
   walk.ancestors.push(value)
   const copy = isList ? copyOfList(value, walk) : copyOfFields(value, walk)
@@ -150,6 +169,8 @@ function copyOfList(list: readonly unknown[], walk: Walk): unknown[] {
   return copy
 }
 
+const FORBIDDEN_KEY_WORDS = 'is a name that readers of JSON may take for a prototype'
+
 function refuseSymbols(value: object, walk: Walk): void {
   for (const symbol of Object.getOwnPropertySymbols(value)) {
     // A hidden one is somebody's tool, and no data.
@@ -165,31 +186,44 @@ function copyOfFields(fields: Record<string, unknown>, walk: Walk): Record<strin
     const value = fields[key]
     if (value === undefined) continue
     walk.keys.push(key)
-    if (key === '__proto__') refuse(walk, 'is a name that readers of JSON may take for a prototype')
+    if (key === FORBIDDEN_KEY) refuse(walk, FORBIDDEN_KEY_WORDS)
     else copy[key] = copyOf(value, walk)
     walk.keys.pop()
   }
   return copy
 }
 
-/** Reports every text in the copy that cannot be stored, keys included. */
-function checkTexts(copy: unknown, walk: Walk): void {
-  if (typeof copy === 'string') {
-    const problem = textProblem(copy)
+/**
+ * Reports what is wrong with a value that came out of a parser, or that was copied above: texts that cannot be stored,
+ * keys included. The parser may also have left numbers that JSON cannot hold, a forbidden key and more levels than allowed.
+ */
+function checkParsed(value: unknown, walk: Walk): void {
+  if (typeof value === 'string') {
+    const problem = textProblem(value)
     if (problem !== null) refuse(walk, problem)
-  } else if (Array.isArray(copy)) {
-    for (const [index, value] of copy.entries()) checkMember(index, value, walk)
-  } else if (typeof copy === 'object' && copy !== null) {
-    for (const [key, value] of Object.entries(copy)) checkMember(key, value, walk)
+  } else if (typeof value === 'number' || typeof value === 'bigint') copyOf(value, walk)
+  else if (typeof value === 'object' && value !== null) {
+    const { depth } = walk.limits
+    if (walk.keys.length >= depth) refuse(walk, tooDeep(depth))
+    else if (Array.isArray(value)) for (const [index, item] of value.entries()) checkMember(index, item, walk)
+    else for (const key of Object.keys(value)) checkMember(key, (value as Record<string, unknown>)[key], walk)
   }
 }
 
 function checkMember(key: string | number, value: unknown, walk: Walk): void {
   walk.keys.push(key)
-  const problem = typeof key === 'string' ? textProblem(key) : null
-  if (problem === null) checkTexts(value, walk)
+  const problem = typeof key === 'string' ? keyProblem(key) : null
+  if (problem === null) checkParsed(value, walk)
   else refuse(walk, problem)
   walk.keys.pop()
+}
+
+function keyProblem(key: string): string | null {
+  return key === FORBIDDEN_KEY ? FORBIDDEN_KEY_WORDS : textProblem(key)
+}
+
+function tooDeep(depth: number): string {
+  return `is nested deeper than ${depth} levels`
 }
 
 function refuse(walk: Walk, message: string): null {

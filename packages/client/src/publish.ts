@@ -1,4 +1,4 @@
-import { eventRow, eventRows } from './check-event.ts'
+import { validEvent, validEvents } from './check-event.ts'
 import type { AnyEventTypes, EventTypes, NewEvent } from './event.ts'
 import { wallClock } from './host-process.ts'
 import { insertEvent, insertEvents, type Statement } from './insert-events.ts'
@@ -73,9 +73,9 @@ export function publishManySync<Types extends EventTypes<Types> = AnyEventTypes>
 
 function prepareOne(tx: Transaction, event: unknown, options: PublishOptions): { id: string; statement: Statement } {
   const { newId = newUuidV7, now = wallClock } = options
-  const row = eventRow(event, newId)
+  const checked = validEvent(event, newId)
   requireTransaction(tx)
-  return { id: row.id, statement: insertEvent(tx.engine, row, now()) }
+  return { id: checked.id, statement: insertEvent(tx.engine, checked, now()) }
 }
 
 function prepareMany(
@@ -84,9 +84,9 @@ function prepareMany(
   options: PublishOptions,
 ): { published: Published[]; statements: Statement[] } {
   const { newId = newUuidV7, now = wallClock } = options
-  const rows = eventRows(events, newId)
+  const checked = validEvents(events, newId)
   requireTransaction(tx)
-  return { published: rows.map(({ id }) => ({ id })), statements: insertEvents(tx.engine, rows, now()) }
+  return { published: checked.map(({ id }) => ({ id })), statements: insertEvents(tx.engine, checked, now()) }
 }
 
 function requireTransaction(tx: Transaction): void {

@@ -8,7 +8,7 @@ import {
   type KeyObject,
 } from 'node:crypto'
 import { randomBytes } from './host-process.ts'
-import { describe, jsonObjectText, type Problem } from './json-text.ts'
+import { describe, type Problem, payloadCopy } from './json-text.ts'
 
 /** What stands in a payload for a secret value. Only the server can open it. */
 export interface Sealed {
@@ -84,12 +84,12 @@ function readSealingKey(text: unknown): { keyId: string; publicKey: KeyObject; p
 /** What JSON would change or drop without a word is refused, as in a payload; the message never shows the value. */
 function jsonText(value: unknown): string {
   const problems: Problem[] = []
-  const text = jsonObjectText({ value }, '', (path, message) => void problems.push({ path, message }))
-  if (text === null || value === undefined || value === null) {
+  const copied = payloadCopy({ value }, '', (path, message) => void problems.push({ path, message }))
+  if (copied === null || value === undefined || value === null) {
     const wrong = problems.map(({ path, message }) => `${path.slice('/value'.length) || 'it'} ${message}`)
     throw new SealError(`The value cannot be sealed: ${wrong.join('; ') || `it is ${describe(value)}`}`)
   }
-  return text.slice('{"value":'.length, -1)
+  return copied.text.slice('{"value":'.length, -1)
 }
 
 function rawBytes(key: KeyObject): Buffer {

@@ -1,5 +1,6 @@
 import { sendableEvents } from '../check-event.ts'
-import type { AnyEventTypes, Channel, EntityRef, EventBody, EventTypes } from '../event.ts'
+import type { AnyEventTypes, EntityRef, EventBody, EventTypes } from '../event.ts'
+import type { Channel } from '../event-rules.ts'
 import { newUuidV7 } from '../uuid-v7.ts'
 import { type Calls, callsOf, isoText, type PageOptions, path, type Query } from './calls.ts'
 import { eventStream } from './event-stream.ts'

@@ -1,4 +1,5 @@
-import type { Channel, EntityRef, Instant } from '../event.ts'
+import type { EntityRef, Instant } from '../event.ts'
+import type { Channel } from '../event-rules.ts'
 import type { Problem } from '../json-text.ts'
 import type { Schedule } from './schedules.ts'
 

@@ -1,4 +1,4 @@
-import type { Channel } from '../event.ts'
+import type { Channel } from '../event-rules.ts'
 import { type Calls, type PageOptions, path } from './calls.ts'
 import type { CallOptions } from './transport.ts'
 

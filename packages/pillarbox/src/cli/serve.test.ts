@@ -227,7 +227,7 @@ for (const { signals, expected } of [
         announce: () => console.log('ready'), explain: console.error,
         events: process, clock: { ...systemClock, monotonic: () => (ticks += 1000) }, exitNow: (code) => process.exit(code),
       }))`
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    const child = spawn(process.execPath, ['--conditions=source', '--input-type=module', '--eval', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     t.after(() => child.kill('SIGKILL'))

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import helmet from '@fastify/helmet'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import { textProblem } from '@pillarbox/client/contract'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { createAccountDirectory } from '../intake/accounts.ts'
 import { createEventIntake } from '../intake/events.ts'
@@ -25,7 +26,7 @@ import { eventTypeRoutes } from './event-types.ts'
 import { eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
 import { inboxRoutes } from './inbox.ts'
-import { parseJsonBody, textProblem } from './json-body.ts'
+import { parseJsonBody, refuseUnfit } from './json-body.ts'
 import { keyRoutes } from './keys.ts'
 import { readListsInTurns } from './list-turns.ts'
 import { messageTemplateRoutes } from './message-templates.ts'
@@ -241,7 +242,9 @@ function onlyStrictJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
-      done(null, parseJsonBody(body as Buffer, request.routeOptions.config.itemsIn))
+      const value = parseJsonBody(body as Buffer)
+      if (request.routeOptions.config.judgesJson !== true) refuseUnfit(value)
+      done(null, value)
     } catch (error) {
       done(error as Error)
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Scope, shared } from '../../../../test/support/shared.ts'
-import { eventRow } from '../../../client/src/check-event.ts'
+import { validEvent } from '../../../client/src/check-event.ts'
 import { CATALOGUE, openFixture } from './fixture.ts'
 
 const EVENT = {
@@ -67,10 +67,10 @@ describe('publishing events', () => {
     const { publish } = await setup(t)
     const largest = { text: 'x'.repeat(1_048_576 - '{"text":""}'.length) }
     const larger = { text: 'é'.repeat(524_283) }
-    const bySelf = (payload: object) => eventRow({ ...EVENT, tenantId: 'acme', payload }, () => 'id')
+    const bySelf = (payload: object) => validEvent({ ...EVENT, tenantId: 'acme', payload }, () => 'id')
 
     assert.equal((await publish({ ...EVENT, payload: largest })).statusCode, 202)
-    assert.equal(bySelf(largest).payload.length, 1_048_576)
+    assert.equal(bySelf(largest).payloadText.length, 1_048_576)
     const refused = await publish({ ...EVENT, id: 'e-2', payload: larger })
     const message = 'must not be larger than 1 MiB (1048576 bytes) as JSON, and has 1048577 bytes'
     assert.deepEqual([refused.statusCode, refused.json().code], [422, 'invalid_body'])
@@ -184,7 +184,7 @@ describe('publishing events', () => {
       [
         [422, '/payload/a'],
         [422, '/payload/a'],
-        [422, ''],
+        [422, `/payload/deep${'/0'.repeat(31)}`],
         [202, undefined],
       ],
     )

@@ -1,17 +1,16 @@
 import { Type } from 'typebox'
-import { EventBody } from '../intake/events.ts'
+import { type EventAnswer, EventBody } from '../intake/events.ts'
 import { PillarboxError } from '../model/errors.ts'
 import { TO_PUBLISH, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { type ItemAnswer, itemProblem } from './items.ts'
 import { MAX_ITEMS } from './json-body.ts'
 import { ForOps, ItemResult, Query } from './schemas.ts'
-import { bodyCheck, fieldErrors, withBodyCheck } from './validation.ts'
+import { bodyCheck, withBodyCheck } from './validation.ts'
 
 const PublishedJson = Type.Object({ id: Type.String(), duplicate: Type.Boolean() })
 
-const checkEvent = bodyCheck(EventBody)
-/** The items are looked at one by one later: one bad item spoils no other. */
+/** The intake judges events one by one: one bad event of a list spoils no other. */
 const checkList = bodyCheck(Type.Array(Type.Unknown(), { minItems: 1, maxItems: MAX_ITEMS }))
 
 /** `/api/events`: facts in, durable when answered. */
@@ -19,9 +18,9 @@ export function eventRoutes(app: App, { store, events, config }: Context): void 
   app.route({
     method: 'POST',
     url: '/api/events',
-    config: { access: TO_PUBLISH, itemsIn: 'body' },
+    config: { access: TO_PUBLISH, judgesJson: true },
     bodyLimit: config.batchBodyLimitBytes,
-    validatorCompiler: withBodyCheck((body) => (Array.isArray(body) ? checkList(body) : checkEvent(body))),
+    validatorCompiler: withBodyCheck((body) => (body === undefined || Array.isArray(body) ? checkList(body) : null)),
     schema: {
       tags: ['Intake'],
       summary: 'Publish one event, or up to 1,000',
@@ -37,36 +36,19 @@ export function eventRoutes(app: App, { store, events, config }: Context): void 
     async handler(request, reply) {
       const tenantId = await tenantOf(request, store)
       const { body } = request
-      if (Array.isArray(body)) return reply.status(200).send({ results: await publishList(tenantId, body) })
+      if (Array.isArray(body)) {
+        const answers = await events.publish(tenantId, body)
+        return reply.status(200).send({ results: answers.map(itemAnswer) })
+      }
       const [answer] = await events.publish(tenantId, [body])
       if (!answer) throw new PillarboxError('internal', 'the intake gave no answer')
       if ('problem' in answer) throw answer.problem
       return reply.status(answer.duplicate ? 200 : 202).send(answer)
     },
   })
+}
 
-  async function publishList(tenantId: string, bodies: readonly (EventBody | PillarboxError)[]): Promise<ItemAnswer[]> {
-    const results: ItemAnswer[] = []
-    const good: { body: EventBody; index: number }[] = []
-    for (const [index, body] of bodies.entries()) {
-      if (body instanceof PillarboxError) {
-        results[index] = itemProblem(index, body)
-        continue
-      }
-      const wrong = checkEvent(body)
-      if (wrong) results[index] = itemProblem(index, fieldErrors(wrong, 'body'))
-      else good.push({ body, index })
-    }
-    const answers = await events.publish(
-      tenantId,
-      good.map(({ body }) => body),
-    )
-    for (const [i, { index }] of good.entries()) {
-      const answer = answers[i]
-      if (!answer) continue
-      if ('problem' in answer) results[index] = itemProblem(index, answer.problem)
-      else results[index] = { index, id: answer.id, status: answer.duplicate ? 200 : 202 }
-    }
-    return results
-  }
+function itemAnswer(answer: EventAnswer, index: number): ItemAnswer {
+  if ('problem' in answer) return itemProblem(index, answer.problem)
+  return { index, id: answer.id, status: answer.duplicate ? 200 : 202 }
 }

@@ -1,75 +1,54 @@
+import { checkJson } from '@pillarbox/client/contract'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
-
-/** Where a body holds a list whose items are judged one by one: it is the list, or its field `items` is. */
-export type ItemsIn = 'body' | 'items'
+import { sentence } from './problems.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** One bad item spoils no other: in its place the handler finds the `PillarboxError` that says what is wrong. */
-    itemsIn?: ItemsIn
+    /** The handler itself calls `refuseUnfit`, for each item of a list: one bad item spoils no other. */
+    judgesJson?: boolean
   }
 }
 
 /** Longer lists of items are refused as a whole: nothing is said of each. */
 export const MAX_ITEMS = 1_000
 
-/** Deeper bodies are refused before anything looks at them, and so are deeper items. */
-const MAX_DEPTH = 32
-
-/** Parsing what is absurdly deep takes long: an item beyond this is not read for the sake of the others. */
+/** Deeper bodies are refused before they are parsed, which would take long. What fits is judged by `refuseUnfit`. */
 const MAX_READ_DEPTH = 1_000
 
-const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
-
 /**
- * Parses a request body strictly. What other parsers read in different ways is refused, so that nothing means one thing
- * here and another behind us:
- * - 400: bad UTF-8, a byte order mark, a key twice in one object, anything that is not JSON;
- * - 422: deeper than 32 levels, a key named `__proto__`, `constructor` or `prototype`, a NUL character or half a surrogate pair in
- *   text, a number too large for a double, a whole number that a double cannot hold exactly.
- * An empty body is `undefined`. With `itemsIn`, what would be 422 inside an item is put in that item's place as a
- * `PillarboxError`, and the levels are counted from the item, as if it had come alone.
+ * Parses a request body. What other parsers read in different ways is refused with 400, so that nothing means one thing
+ * here and another behind us: bad UTF-8, a byte order mark, a key twice in one object, anything that is not JSON.
+ * A whole number that a double would change becomes a bigint, so that whoever judges the body finds it in its place.
+ * An empty body is `undefined`.
  */
-export function parseJsonBody(bytes: Buffer, itemsIn: ItemsIn | null = null): unknown {
+export function parseJsonBody(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
   const text = decode(bytes)
-  const badItems = scan(text, itemsIn)
-  let value: unknown
+  scan(text)
   try {
-    value = JSON.parse(text)
+    return LONG_NUMBER.test(text) ? JSON.parse(text, keepLongNumber as Reviver) : JSON.parse(text)
   } catch (error) {
     // The engine's message quotes the body; only the place is passed on.
     const place = /at position \d+/.exec(String(error))?.[0]
-    throw new PillarboxError(
-      'malformed_json',
-      place ? `The body is not valid JSON ${place}.` : 'The body is not valid JSON.',
-    )
+    throw malformed(place ? `The body is not valid JSON ${place}.` : 'The body is not valid JSON.')
   }
-  const items = itemsOf(value, itemsIn)
-  if (items && items.length > MAX_ITEMS)
-    throw invalid('The body', {
-      path: itemsIn === 'items' ? '/items' : '',
-      message: `must not have more than ${MAX_ITEMS} items`,
-    })
-  const wrong = inspect(value, '', items)
-  if (wrong) throw invalid('The body', wrong)
-  // An item that the scan refused is not looked at again: it may be too deep for that.
-  for (const [i, item] of items?.entries() ?? []) {
-    const problem = badItems.get(i) ?? inspect(item, '')
-    if (problem && items) items[i] = invalid('The item', problem)
-  }
-  return value
 }
 
-function itemsOf(value: unknown, itemsIn: ItemsIn | null): unknown[] | null {
-  const list = itemsIn === 'items' ? (value as { items?: unknown } | null)?.items : value
-  return itemsIn !== null && Array.isArray(list) ? list : null
+/** What a body, or one item of it, holds that no store could keep and give back as it is. Words as of an event's payload. */
+export function unfitJson(value: unknown): FieldError[] {
+  const errors: FieldError[] = []
+  checkJson(value, (path, message) => {
+    if (errors.length < MAX_ERRORS) errors.push({ path, message })
+  })
+  return errors
 }
 
-/** `null` when the text can be stored and sent as it is, else what is wrong with it. */
-export function textProblem(text: string): string | null {
-  if (text.includes('\0')) return 'contains a NUL character'
-  return text.isWellFormed() ? null : 'contains half a surrogate pair'
+const MAX_ERRORS = 50
+
+/** Throws 422 for what `unfitJson` finds. */
+export function refuseUnfit(body: unknown): void {
+  const errors = unfitJson(body)
+  if (errors.length > 0) throw new PillarboxError('invalid_body', sentence('The body', errors), { errors })
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -79,11 +58,21 @@ function decode(bytes: Buffer): string {
   try {
     text = decoder.decode(bytes)
   } catch {
-    throw new PillarboxError('malformed_json', 'The body is not valid UTF-8.')
+    throw malformed('The body is not valid UTF-8.')
   }
-  if (text.charCodeAt(0) === 0xfeff)
-    throw new PillarboxError('malformed_json', 'The body begins with a byte order mark.')
+  if (text.charCodeAt(0) === 0xfeff) throw malformed('The body begins with a byte order mark.')
   return text
+}
+
+/** Fewer digits always fit a double. In a text it may match too: then the slower way is taken for nothing. */
+const LONG_NUMBER = /(?:^|[\s:,[-])\d{16}/
+
+type Reviver = (key: string, value: unknown) => unknown
+
+/** Only a whole number that is written out promises to be exact. The third parameter is ES2026, and Node 24 has it. */
+function keepLongNumber(_key: string, value: unknown, { source }: { source?: string }): unknown {
+  if (typeof value !== 'number' || source === undefined || !/^-?\d{16,}$/.test(source)) return value
+  return String(value) === source ? value : BigInt(source)
 }
 
 const QUOTE = 0x22
@@ -93,71 +82,34 @@ const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
-const MINUS = 0x2d
-const ZERO = 0x30
-const NINE = 0x39
 
 /**
- * One pass over the text for what is lost once it is parsed: depth, repeated keys, digits a double cannot hold.
- * It knows just enough JSON for that; whatever is malformed is left for the parser to refuse. Answers what is wrong with
- * single items, by their index.
+ * One pass over the text for what `JSON.parse` does not say: repeated keys, and a depth that would take long.
+ * It knows just enough JSON for that; whatever is malformed is left for the parser to refuse.
  */
-function scan(text: string, itemsIn: ItemsIn | null): Map<number, FieldError> {
+function scan(text: string): void {
   /** Per open container: the keys seen, or null for a list. */
   const open: (Set<string> | null)[] = []
-  /** How many more are open that are too deep to be kept account of. */
-  let beyond = 0
-  let keyNext = false
-  let topKey = ''
-  /** How many containers are open around an item, the list included; 0 outside of the list. */
-  let around = 0
-  let index = 0
-  const badItems = new Map<number, FieldError>()
-  const note = (message: string): void => {
-    if (around === 0) throw new PillarboxError('invalid_body', `The body ${message}.`)
-    badItems.set(index, { path: '', message })
-  }
-  /** One fault per item is enough, and so is none where the list is too long. */
-  const isSettled = (): boolean => around > 0 && (index >= MAX_ITEMS || badItems.has(index))
+  let isKeyNext = false
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i)
     if (c === QUOTE) {
       const end = stringEnd(text, i)
-      if (end < 0) return badItems
+      if (end < 0) return
       const keys = open.at(-1)
-      if (keyNext && keys) {
-        const key = noteKey(keys, text.slice(i, end + 1))
-        if (open.length === 1) topKey = key
-      }
-      keyNext = false
+      if (isKeyNext && keys) noteKey(keys, text.slice(i, end + 1))
+      isKeyNext = false
       i = end
     } else if (c === OPEN_BRACE || c === OPEN_BRACKET) {
-      const isDeep = open.length - around >= MAX_DEPTH
-      if (isDeep) {
-        if (!isSettled()) note(`is nested deeper than ${MAX_DEPTH} levels`)
-        beyond += 1
-        if (beyond > MAX_READ_DEPTH)
-          throw new PillarboxError('invalid_body', `An item of the body is nested deeper than ${MAX_DEPTH} levels.`)
-      } else open.push(c === OPEN_BRACE ? new Set() : null)
-      keyNext = c === OPEN_BRACE && !isDeep
-      if (around === 0 && c === OPEN_BRACKET && isItems(open, topKey, itemsIn)) around = open.length
+      if (open.length >= MAX_READ_DEPTH)
+        throw new PillarboxError('invalid_body', `The body is nested deeper than ${MAX_READ_DEPTH} levels.`)
+      isKeyNext = c === OPEN_BRACE
+      open.push(isKeyNext ? new Set() : null)
     } else if (c === CLOSE_BRACE || c === CLOSE_BRACKET) {
-      if (beyond > 0) beyond -= 1
-      else open.pop()
-      if (open.length < around) around = 0
-      keyNext = false
-    } else if (c === COMMA) {
-      keyNext = beyond === 0 && open.at(-1) instanceof Set
-      if (around > 0 && open.length === around) index += 1
-    } else if (c === MINUS || (c >= ZERO && c <= NINE)) i = numberEnd(text, i, isSettled() ? null : note)
+      open.pop()
+      isKeyNext = false
+    } else if (c === COMMA) isKeyNext = open.at(-1) instanceof Set
   }
-  return badItems
-}
-
-/** Whether the list that was just opened is the one whose items are judged one by one. */
-function isItems(open: readonly (Set<string> | null)[], topKey: string, itemsIn: ItemsIn | null): boolean {
-  if (itemsIn === 'items') return open.length === 2 && open[0] instanceof Set && topKey === 'items'
-  return itemsIn === 'body' && open.length === 1
 }
 
 /** Index of the closing quote, or -1. */
@@ -172,72 +124,22 @@ function stringEnd(text: string, start: number): number {
   return -1
 }
 
-function noteKey(keys: Set<string>, quoted: string): string {
+function noteKey(keys: Set<string>, quoted: string): void {
   let key = quoted.slice(1, -1)
   if (key.includes('\\')) {
     try {
       key = String(JSON.parse(quoted))
     } catch {
-      return ''
+      return
     }
   }
-  if (keys.has(key))
-    throw new PillarboxError('malformed_json', `The body has the key ${shown(key)} twice in one object.`)
+  if (keys.has(key)) {
+    const shown = JSON.stringify(key.slice(0, 100).toWellFormed())
+    throw malformed(`The body has the key ${shown} twice in one object.`)
+  }
   keys.add(key)
-  return key
 }
 
-const NUMBER = /-?\d+(?:\.\d*)?(?:[eE][+-]?\d*)?/y
-
-function numberEnd(text: string, start: number, note: ((message: string) => void) | null): number {
-  NUMBER.lastIndex = start
-  const literal = NUMBER.exec(text)?.[0]
-  if (literal === undefined) return start
-  // Only a whole number written out promises to be exact. 15 digits always fit; beyond that the round trip tells.
-  if (note && literal.length > 15 && /^-?\d+$/.test(literal) && !isExact(literal))
-    note(
-      `has the number ${literal.slice(0, 24)}${literal.length > 24 ? '…' : ''}, which cannot be kept exactly; send it as text`,
-    )
-  return start + literal.length - 1
-}
-
-function isExact(literal: string): boolean {
-  const value = Number(literal)
-  return Number.isFinite(value) && String(BigInt(value)) === literal
-}
-
-/** The first thing in `value` that cannot be taken, or null. What is in the list `except` is left for later. */
-function inspect(value: unknown, path: string, except: unknown[] | null = null): FieldError | null {
-  if (typeof value === 'string') return textError(value, path)
-  if (typeof value === 'number')
-    return Number.isFinite(value) ? null : { path, message: 'is a number too large to be kept' }
-  if (typeof value !== 'object' || value === null || value === except) return null
-  if (Array.isArray(value)) {
-    for (const [i, item] of value.entries()) {
-      const wrong = inspect(item, `${path}/${i}`)
-      if (wrong) return wrong
-    }
-    return null
-  }
-  for (const key of Object.keys(value)) {
-    const at = `${path}/${key.slice(0, 100)}`
-    if (FORBIDDEN_KEYS.has(key)) return { path: at, message: 'is a name that cannot be used' }
-    const wrong = textError(key, path) ?? inspect((value as Record<string, unknown>)[key], at, except)
-    if (wrong) return wrong
-  }
-  return null
-}
-
-function textError(text: string, path: string): FieldError | null {
-  const message = textProblem(text)
-  return message === null ? null : { path, message }
-}
-
-function invalid(what: string, { path, message }: FieldError): PillarboxError {
-  const at = path.toWellFormed().replaceAll('\0', '')
-  return new PillarboxError('invalid_body', `${at || what} ${message}.`, { errors: [{ path: at, message }] })
-}
-
-function shown(key: string): string {
-  return JSON.stringify(key.slice(0, 100).toWellFormed())
+function malformed(detail: string): PillarboxError {
+  return new PillarboxError('malformed_json', detail)
 }

@@ -11,7 +11,7 @@ import { callerOf, scopeOf, TO_OPERATE, TO_PUBLISH, TO_READ, TO_READ_STATUS, ten
 import type { App, Context, HttpConfig } from './context.ts'
 import { entityQuery } from './entity-query.ts'
 import { type ItemAnswer, itemProblem } from './items.ts'
-import { MAX_ITEMS } from './json-body.ts'
+import { MAX_ITEMS, unfitJson } from './json-body.ts'
 import { keySeenBy } from './masking.ts'
 import {
   attemptJson,
@@ -99,7 +99,7 @@ export function notificationRoutes(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: '/api/notifications/batch',
-    config: { access: TO_PUBLISH, itemsIn: 'items' },
+    config: { access: TO_PUBLISH, judgesJson: true },
     bodyLimit: config.batchBodyLimitBytes,
     validatorCompiler: withBodyCheck(checkBatch),
     schema: {
@@ -119,14 +119,10 @@ export function notificationRoutes(app: App, context: Context): void {
       const tenantId = await tenantOf(request, store)
       const results: ItemAnswer[] = []
       const good: { body: NotificationBody | PushBody; index: number }[] = []
-      const items: readonly (NotificationBody | PushBody | PillarboxError)[] = request.body.items
-      for (const [index, body] of items.entries()) {
-        if (body instanceof PillarboxError) {
-          results[index] = itemProblem(index, body)
-          continue
-        }
-        const wrong = checkBody(body)
-        if (wrong) results[index] = itemProblem(index, fieldErrors(wrong, 'body'))
+      for (const [index, body] of request.body.items.entries()) {
+        const unfit = unfitJson(body)
+        const wrong = unfit.length > 0 ? unfit : fieldErrors(checkBody(body) ?? [], 'body')
+        if (wrong.length > 0) results[index] = itemProblem(index, wrong)
         else good.push({ body, index })
       }
       const answers = await context.notifications.submit(

@@ -1,3 +1,4 @@
+import { textProblem } from '@pillarbox/client/contract'
 import { Type } from 'typebox'
 import { instantMs } from '../intake/body-fields.ts'
 import { EVENT_STATUSES } from '../model/event.ts'
@@ -5,7 +6,6 @@ import { replayEvent } from '../operate/outbox.ts'
 import type { EventFilter } from '../plan/event-store.ts'
 import { callerOf, OPS_ONLY, scopeOf } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { textProblem } from './json-body.ts'
 import { EventJson, eventJson } from './notification-json.ts'
 import { ForOps, notFound, PageSchema, Paging, Query } from './schemas.ts'
 

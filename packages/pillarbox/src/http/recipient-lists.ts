@@ -1,3 +1,4 @@
+import { textProblem } from '@pillarbox/client/contract'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { Line, Nullable } from '../intake/body-fields.ts'
@@ -6,7 +7,6 @@ import type { ListMember, RecipientList } from '../model/recipient-list.ts'
 import { readMembers, regionOf } from '../operate/people.ts'
 import { callerOf, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { textProblem } from './json-body.ts'
 import { asSeenBy } from './masking.ts'
 import { ForOps, Id, invalidBody, isId, notFound, PageSchema, Paging, Query } from './schemas.ts'
 

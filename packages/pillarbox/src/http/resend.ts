@@ -1,8 +1,8 @@
+import { textProblem } from '@pillarbox/client/contract'
 import { Type } from 'typebox'
 import { ChannelName, Nullable } from '../intake/body-fields.ts'
 import { callerOf, TO_OPERATE, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { textProblem } from './json-body.ts'
 import { ForOps, Id, notFound, Query } from './schemas.ts'
 
 const MAX_ENTITY_ID = 200

@@ -1,3 +1,4 @@
+import { TENANT_ID } from '@pillarbox/client/contract'
 import { type Static, type TSchema, Type } from 'typebox'
 import { PATTERN_WORDS as BODY_PATTERN_WORDS, Nullable } from '../intake/body-fields.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
@@ -8,7 +9,7 @@ import { REASONS } from '../model/reason.ts'
 
 /** The forms of names. Each has its words below: what is refused is told in those, not as a pattern. */
 export const PATTERNS = {
-  tenantSlug: '^[a-z0-9-]{1,63}$',
+  tenantSlug: TENANT_ID.pattern.source,
   site: '^[A-Za-z0-9][\\w.-]{0,99}$',
   provider: '^[a-z0-9][a-z0-9-]{0,39}$',
   settingName: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
@@ -19,7 +20,7 @@ export const PATTERNS = {
 /** What text of each pattern must be, for people. */
 export const PATTERN_WORDS: Record<string, string> = {
   ...BODY_PATTERN_WORDS,
-  [PATTERNS.tenantSlug]: 'must be 1 to 63 lower-case letters, digits or -',
+  [PATTERNS.tenantSlug]: `must be ${TENANT_ID.words}`,
   [PATTERNS.site]: 'must be 1 to 100 letters, digits, dots, _ or -, and begin with a letter or digit',
   [PATTERNS.provider]: 'must be 1 to 40 lower-case letters, digits or -, and begin with a letter or digit',
   [PATTERNS.settingName]: 'has a name that is not 1 to 64 letters, digits or _, beginning with a letter',

@@ -1,3 +1,4 @@
+import { TENANT_ID } from '@pillarbox/client/contract'
 import { type Static, type TSchema, Type } from 'typebox'
 import { Line, LocaleTag, Nullable } from '../intake/body-fields.ts'
 import type { Tenant } from '../model/tenant.ts'
@@ -189,7 +190,7 @@ export function tenantRoutes(app: App, context: Context): void {
 /** A slug out of a path; what cannot be one is not found. */
 export function tenantParameter(request: { params: unknown }): string {
   const { id } = request.params as { id: string }
-  if (!/^[a-z0-9-]{1,63}$/.test(id)) throw notFound()
+  if (!TENANT_ID.pattern.test(id)) throw notFound()
   return id
 }
 

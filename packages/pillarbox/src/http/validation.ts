@@ -1,8 +1,8 @@
+import { INSTANT_WORDS, instantMs } from '@pillarbox/client/contract'
 import { Ajv, type ValidateFunction } from 'ajv'
 import * as ajvFormats from 'ajv-formats'
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
 import type { TSchema } from 'typebox'
-import { INSTANT_WORDS } from '../intake/body-fields.ts'
 import type { FieldError } from '../model/errors.ts'
 import { schemaErrors } from '../model/schema-errors.ts'
 import { PATTERN_WORDS } from './schemas.ts'
@@ -25,17 +25,8 @@ const bodies = addFormats(new Ajv({ ...COMMON, coerceTypes: false }))
 const parameters = addFormats(new Ajv({ ...COMMON, coerceTypes: 'array' }))
 
 // The stock format takes leap seconds and lower-case letters, of which no instant can be made.
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/
-for (const ajv of [bodies, parameters]) ajv.addFormat('date-time', { type: 'string', validate: isInstant })
-
-/** ISO 8601 with a zone, and a day and time that exist. */
-function isInstant(text: string): boolean {
-  if (text.length > 40 || !INSTANT.test(text)) return false
-  const [, day] = /^\d{4}-\d{2}-(\d{2})/.exec(text) ?? []
-  const ms = Date.parse(text)
-  // The 30th of February parses as a day in March.
-  return Number.isFinite(ms) && new Date(Date.parse(`${text.slice(0, 10)}T00:00:00Z`)).getUTCDate() === Number(day)
-}
+for (const ajv of [bodies, parameters])
+  ajv.addFormat('date-time', { type: 'string', validate: (text) => instantMs(text) !== null })
 
 const compiled = new Map<string, ValidateFunction>()
 
@@ -83,4 +74,4 @@ export function fieldErrors(validation: readonly FastifySchemaValidationError[],
   return errors.map(({ path, message }) => ({ path: path.replace(/^\//, '').replaceAll('/', '.'), message }))
 }
 
-const WORDS = { formats: { 'date-time': INSTANT_WORDS }, patterns: PATTERN_WORDS }
+const WORDS = { formats: { 'date-time': `must be ${INSTANT_WORDS}` }, patterns: PATTERN_WORDS }

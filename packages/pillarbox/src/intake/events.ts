@@ -1,75 +1,78 @@
-import { type Static, Type } from 'typebox'
+import {
+  checkEvent,
+  EVENT_TYPE,
+  MAX_ID_LENGTH,
+  MAX_RECIPIENTS,
+  MAX_SCHEMA_VERSION,
+  RECIPIENT_LENGTHS,
+} from '@pillarbox/client/contract'
+import { Type } from 'typebox'
 import { checkPayload } from '../catalogue/check-payload.ts'
-import { EVENT_TYPE_NAME, type EventType } from '../model/catalogue.ts'
-import { CHANNELS } from '../model/channel.ts'
+import type { EventType } from '../model/catalogue.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
-import { type EventRecipient, MAX_PAYLOAD_BYTES, type NewEvent } from '../model/event.ts'
+import type { NewEvent } from '../model/event.ts'
 import type { Clock, IdSource } from '../model/ports.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
-import {
-  ChannelName,
-  EntityRef,
-  Instant,
-  instantMs,
-  JsonObject,
-  Line,
-  LocaleTag,
-  Nullable,
-  withoutNulls,
-} from './body-fields.ts'
+import { ChannelName, EntityRef, FormOf, Instant, JsonObject, Line, LocaleTag, Nullable } from './body-fields.ts'
 import { createTenantCache } from './tenant-cache.ts'
 
-/** An event as callers write it. Who is reached, when and how is the catalogue's; the last fields override it. */
+/**
+ * An event as callers write it, for the OpenAPI document; `checkEvent` is what refuses. Who is reached, when and how is the
+ * catalogue's; the last fields override it.
+ */
 export const EventBody = Type.Object(
   {
     id: Type.Optional(
-      Nullable(Line(1, 200, 'Unique per tenant; repeating it changes nothing. Made by the server where absent.')),
+      Nullable(
+        Line(1, MAX_ID_LENGTH, 'Unique per tenant; repeating it changes nothing. Made by the server where absent.'),
+      ),
     ),
-    type: Type.String({ pattern: EVENT_TYPE_NAME.source, description: 'A type of the tenant’s catalogue.' }),
+    type: FormOf(EVENT_TYPE, 'A type of the tenant’s catalogue.'),
     entity: EntityRef,
     payload: Type.Optional(
-      Type.Unsafe<Record<string, unknown>>({ ...JsonObject, description: 'At most 1 MiB as JSON.' }),
+      Type.Unsafe<Record<string, unknown>>({
+        ...JsonObject,
+        description: 'At most 1 MiB as JSON and 32 levels deep. Absent: an empty one.',
+      }),
     ),
     occurredAt: Type.Optional(Nullable(Instant())),
     dueAt: Type.Optional(Nullable(Instant('Not before this time; absent: the catalogue’s timing decides.'))),
-    correlationId: Type.Optional(Nullable(Line(1, 200))),
-    schemaVersion: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+    correlationId: Type.Optional(Nullable(Line(1, MAX_ID_LENGTH))),
+    schemaVersion: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: MAX_SCHEMA_VERSION }))),
     locale: Type.Optional(Nullable(LocaleTag)),
     recipients: Type.Optional(
       Nullable(
         Type.Array(
           Type.Object(
             {
-              profileId: Type.Optional(Nullable(Line(1, 200))),
-              userId: Type.Optional(Nullable(Line(1, 200))),
-              name: Type.Optional(Nullable(Line(0, 200))),
-              phone: Type.Optional(Nullable(Line(1, 40))),
-              email: Type.Optional(Nullable(Line(1, 254))),
+              profileId: Type.Optional(Nullable(Line(1, RECIPIENT_LENGTHS.profileId))),
+              userId: Type.Optional(Nullable(Line(1, RECIPIENT_LENGTHS.userId))),
+              name: Type.Optional(Nullable(Line(0, RECIPIENT_LENGTHS.name))),
+              phone: Type.Optional(Nullable(Line(1, RECIPIENT_LENGTHS.phone))),
+              email: Type.Optional(Nullable(Line(1, RECIPIENT_LENGTHS.email))),
               locale: Type.Optional(Nullable(LocaleTag)),
             },
             { additionalProperties: false },
           ),
-          { minItems: 1, maxItems: 10_000 },
+          { minItems: 1, maxItems: MAX_RECIPIENTS },
         ),
       ),
     ),
-    channels: Type.Optional(Nullable(Type.Array(ChannelName, { minItems: 1, maxItems: CHANNELS.length }))),
+    channels: Type.Optional(Nullable(Type.Array(ChannelName, { minItems: 1 }))),
     conversation: Type.Optional(Nullable(EntityRef)),
   },
   { additionalProperties: false, title: 'Event' },
 )
-export type EventBody = Static<typeof EventBody>
 
 export interface EventIntake {
   /**
-   * Takes events that have the schema's form; answers in the given order. What is answered without a problem is durable.
-   * One that the catalogue does not know, whose entity or payload it refuses, or whose payload is too large is answered
-   * with a problem and spoils no other.
-   * Secret fields are sealed before anything is written.
+   * Takes events that may hold anything; answers in the given order. What is answered without a problem is durable.
+   * An event that breaks a rule, whose type the catalogue does not know, or whose entity or payload the catalogue refuses
+   * is answered with a problem and spoils no other. Secret fields are sealed before anything is written.
    */
-  publish(tenantId: string, bodies: readonly EventBody[]): Promise<EventAnswer[]>
+  publish(tenantId: string, bodies: readonly unknown[]): Promise<EventAnswer[]>
   /** After the tenant's catalogue was replaced here. */
   forget(tenantId: string): void
 }
@@ -98,18 +101,17 @@ export function createEventIntake(deps: {
   }
 
   /** The event as it is to be written: checked in clear, then sealed. */
-  function accept(
-    tenantId: string,
-    type: EventType,
-    body: EventBody,
-  ): { event: NewEvent } | { problem: PillarboxError } {
-    const event = newEvent(tenantId, body, ids)
+  async function accept(tenantId: string, body: unknown): Promise<{ event: NewEvent } | { problem: PillarboxError }> {
+    const checked = checkEvent(body, { newId: ids, tenantId })
+    if ('problems' in checked) return { problem: invalidEvent(checked.problems) }
+    const { payloadText: _, ...event } = checked.event
+    const type = await typeOf(tenantId, event.type)
+    if (type === null) return { problem: unknownType(event.type) }
     if (event.entity.type !== type.entity) return { problem: wrongEntity(type) }
-    const size = sizeProblem(event.payload)
-    if (size !== null) return { problem: invalidPayload([size]) }
     const opened = payloadSeal.openPayload(event, type.secrets)
     const wrong = 'problem' in opened ? [opened.problem] : checkPayload(type, opened.payload)
-    if (wrong.length) return { problem: invalidPayload(wrong) }
+    if (wrong.length)
+      return { problem: invalidEvent(wrong.map(({ path, message }) => ({ path: `/payload${path}`, message }))) }
     return { event: type.secrets.length ? { ...event, payload: payloadSeal.sealFields(event, type.secrets) } : event }
   }
 
@@ -118,8 +120,7 @@ export function createEventIntake(deps: {
       const answers: EventAnswer[] = []
       const accepted: { event: NewEvent; index: number }[] = []
       for (const [index, body] of bodies.entries()) {
-        const type = await typeOf(tenantId, body.type)
-        const taken = type ? accept(tenantId, type, body) : { problem: unknownType(body.type) }
+        const taken = await accept(tenantId, body)
         if ('problem' in taken) answers[index] = taken
         else accepted.push({ event: taken.event, index })
       }
@@ -137,19 +138,6 @@ export function createEventIntake(deps: {
   }
 }
 
-/** Of UTF-8, for a unit of UTF-16. */
-const MAX_BYTES_PER_UNIT = 3
-
-/** The same limit and the same words as of the client package, which writes past this intake. */
-function sizeProblem(payload: NewEvent['payload']): FieldError | null {
-  const text = JSON.stringify(payload)
-  if (text.length <= MAX_PAYLOAD_BYTES / MAX_BYTES_PER_UNIT) return null
-  const bytes = Buffer.byteLength(text)
-  if (bytes <= MAX_PAYLOAD_BYTES) return null
-  const limit = `${MAX_PAYLOAD_BYTES / 1024 ** 2} MiB (${MAX_PAYLOAD_BYTES} bytes)`
-  return { path: '', message: `must not be larger than ${limit} as JSON, and has ${bytes} bytes` }
-}
-
 function unknownType(type: string): PillarboxError {
   return new PillarboxError('unknown_event_type', `The catalogue has no event type "${type}".`, {
     errors: [{ path: '/type', message: 'is not an event type of the catalogue' }],
@@ -158,29 +146,12 @@ function unknownType(type: string): PillarboxError {
 
 function wrongEntity({ name, entity }: EventType): PillarboxError {
   const message = `must be "${entity}": that is what events of the type ${name} are about`
-  return new PillarboxError('invalid_body', `/entity/type ${message}.`, { errors: [{ path: '/entity/type', message }] })
+  return invalidEvent([{ path: '/entity/type', message }])
 }
 
 /** Its words name fields and never repeat what stands in them. */
-function invalidPayload(wrong: readonly FieldError[]): PillarboxError {
-  const errors = wrong.map(({ path, message }) => ({ path: `/payload${path}`, message }))
-  return new PillarboxError('invalid_body', `${errors[0]?.path} ${errors[0]?.message}.`, { errors })
-}
-
-function newEvent(tenantId: string, body: EventBody, ids: IdSource): NewEvent {
-  return {
-    id: body.id ?? ids(),
-    tenantId,
-    type: body.type,
-    entity: body.entity,
-    payload: body.payload ?? {},
-    occurredAt: instantMs(body.occurredAt),
-    dueAt: instantMs(body.dueAt),
-    correlationId: body.correlationId ?? null,
-    locale: body.locale ?? null,
-    recipients: body.recipients?.map((recipient): EventRecipient => withoutNulls(recipient)) ?? null,
-    channels: body.channels ? [...new Set(body.channels)] : null,
-    conversation: body.conversation ?? null,
-    schemaVersion: body.schemaVersion ?? 1,
-  }
+function invalidEvent(errors: FieldError[]): PillarboxError {
+  const [first] = errors
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
+  return new PillarboxError('invalid_body', `${first?.path || 'The event'} ${first?.message}${more}.`, { errors })
 }

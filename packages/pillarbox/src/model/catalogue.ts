@@ -1,3 +1,4 @@
+import { EVENT_TYPE } from '@pillarbox/client/contract'
 import type { Channel } from './channel.ts'
 
 /**
@@ -99,4 +100,4 @@ export interface Catalogue {
   sources: { hasura: Record<string, HasuraSource> }
 }
 
-export const EVENT_TYPE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
+export const EVENT_TYPE_NAME = EVENT_TYPE.pattern

@@ -1,7 +1,6 @@
-/** The ways a notification can reach somebody. One word each, in SQL, types, routes, metrics and docs. */
-export const CHANNELS = ['whatsapp', 'sms', 'email', 'push', 'in_app', 'webhook'] as const
+import { CHANNELS, type Channel } from '@pillarbox/client/contract'
 
-export type Channel = (typeof CHANNELS)[number]
+export { CHANNELS, type Channel } from '@pillarbox/client/contract'
 
 export function isChannel(value: unknown): value is Channel {
   return typeof value === 'string' && (CHANNELS as readonly string[]).includes(value)

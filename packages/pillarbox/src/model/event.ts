@@ -34,9 +34,6 @@ export const NEXT_SCHEDULE_STATUSES = {
   cancelled: [],
 } as const satisfies Record<ScheduleStatus, readonly ScheduleStatus[]>
 
-/** As JSON in UTF-8, without spaces. The same whichever way an event comes. */
-export const MAX_PAYLOAD_BYTES = 1_048_576
-
 export interface Entity {
   type: string
   id: string

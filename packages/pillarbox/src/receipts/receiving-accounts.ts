@@ -1,3 +1,4 @@
+import { TENANT_ID } from '@pillarbox/client/contract'
 import { type OpenSecrets, openAccount } from '../dispatch/account-book.ts'
 import type { Account, StoredAccount } from '../model/account.ts'
 import type { Clock, Logger } from '../model/ports.ts'
@@ -29,7 +30,6 @@ interface Entry {
   readAt: number
 }
 
-const TENANT_ID = /^[a-z0-9-]{1,63}$/
 const MOST_ENTRIES = 10_000
 const MOST_STRANGERS = 1_000
 const NOBODY: Receivers = { isTenantKnown: false, accounts: [] }
@@ -128,7 +128,7 @@ export function createReceivingAccounts(deps: {
 /** Null for what cannot be the name of a tenant. */
 function keyOf(source: ReceiptSource, tenantId: string | null): string | null {
   if (source.isShared) return `source ${source.name}`
-  return tenantId !== null && TENANT_ID.test(tenantId) ? `tenant ${tenantId}` : null
+  return tenantId !== null && TENANT_ID.pattern.test(tenantId) ? `tenant ${tenantId}` : null
 }
 
 function ofSource({ providers }: ReceiptSource, { isTenantKnown, accounts }: Receivers): Receivers {

@@ -339,7 +339,7 @@ function child(t: TestContext, path: string, body: string) {
     const vendor = createSandboxVendor({ path: ${JSON.stringify(path)}, clock })
     const message = ${JSON.stringify(submission())}
     ${body}`
-  const spawned = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+  const spawned = spawn(process.execPath, ['--conditions=source', '--input-type=module', '--eval', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.after(() => spawned.kill('SIGKILL'))
