@@ -19,7 +19,7 @@ export function payloadCopy(
   report: Report,
 ): { copy: Record<string, unknown>; text: string } | null {
   if (!isPlainObject(value)) {
-    report(path, `must be a plain object, not ${describe(value)}`)
+    report(path, `must be an object such as {"bookingId": 1}, not ${describe(value)}`)
     return null
   }
   const walk = newWalk({ bytes: MAX_PAYLOAD_BYTES, depth: MAX_JSON_DEPTH }, path, report)

@@ -3,7 +3,6 @@ import { after, before, describe, it, type TestContext } from 'node:test'
 import pg from 'pg'
 import { type FreshDatabase, freshDatabase } from '../../../test/postgres/database.ts'
 import { MIGRATIONS } from '../../pillarbox/src/store/postgres/migrations/index.ts'
-import { type InvalidEventError, validEvent } from './check-event.ts'
 import { fromPg, fromPrisma, type NewEvent, nudge, publish, publishMany } from './index.ts'
 
 let database: FreshDatabase
@@ -36,7 +35,7 @@ async function setup(t: TestContext) {
   const events = async (): Promise<Record<string, unknown>[]> => {
     const { rows } = await pool.query<Record<string, unknown>>(
       `select tenant_id, id, type, entity_type, entity_id, payload::text, due_at, occurred_at, correlation_id, locale,
-        recipients::text, channels::text, conversation::text, schema_version, status, attempt_count, last_error,
+        recipients, channels, conversation, schema_version, status, attempt_count, last_error,
         published_at, created_at = next_attempt_at as is_due_at_once
         from pillarbox.events order by id`,
     )
@@ -182,70 +181,7 @@ interface Refusal {
   detail?: string
 }
 
-describe('the SQL function pillarbox.publish, given what publish() refuses', () => {
-  const bad: [column: string, path: string, changes: Record<string, unknown>][] = [
-    ['tenant_id', '/tenantId', { tenantId: 'Atlas Homes' }],
-    ['tenant_id', '/tenantId', { tenantId: null }],
-    ['type', '/type', { type: '' }],
-    ['type', '/type', { type: null }],
-    ['type', '/type', { type: 'booking confirmed' }],
-    ['entity_type', '/entity/type', { entity: { type: '1', id: '1' } }],
-    ['entity_id', '/entity/id', { entity: { type: 'booking', id: '' } }],
-    ['entity_id', '/entity/id', { entity: { type: 'booking', id: null } }],
-    ['entity_id', '/entity/id', { entity: { type: 'booking', id: 'x'.repeat(201) } }],
-    ['payload', '/payload', { payload: null }],
-    ['payload', '/payload', { payload: [] }],
-    ['payload', '/payload', { payload: 5 }],
-    ['payload', '/payload', { payload: 'text' }],
-    ['payload', '/payload', { payload: { text: 'x'.repeat(1_048_566) } }],
-    ['payload', '/payload/text', { payload: { text: 'a\0b' } }],
-    ['payload', '/payload/text', { payload: { text: '\\\ud800' } }],
-    ['payload', '/payload/text', { payload: { text: '\udc00\ud800' } }],
-    ['id', '/id', { id: '' }],
-    ['id', '/id', { id: 'x'.repeat(201) }],
-    ['id', '/id', { id: 'a\nb' }],
-    ['due_at', '/dueAt', { dueAt: 'infinity' }],
-    ['due_at', '/dueAt', { dueAt: '-infinity' }],
-    ['due_at', '/dueAt', { dueAt: '9999-12-31T23:59:59Z' }],
-    ['due_at', '/dueAt', { dueAt: '294276-01-01T00:00:00Z' }],
-    ['due_at', '/dueAt', { dueAt: '1969-12-31T23:59:59Z' }],
-    ['occurred_at', '/occurredAt', { occurredAt: '1900-01-01T00:00:00Z' }],
-    ['occurred_at', '/occurredAt', { occurredAt: 'infinity' }],
-    ['correlation_id', '/correlationId', { correlationId: '' }],
-    ['correlation_id', '/correlationId', { correlationId: 'a\u2028b' }],
-    ['locale', '/locale', { locale: 'German' }],
-    ['recipients', '/recipients', { recipients: {} }],
-    ['recipients', '/recipients', { recipients: [] }],
-    ['recipients', '/recipients/0', { recipients: ['guest'] }],
-    ['recipients', '/recipients/0/fax', { recipients: [{ fax: '1' }] }],
-    ['recipients', '/recipients/0/phone', { recipients: [{ phone: 7 }] }],
-    ['channels', '/channels', { channels: 'sms' }],
-    ['channels', '/channels', { channels: [] }],
-    ['channels', '/channels/0', { channels: ['pigeon'] }],
-    ['channels', '/channels/0', { channels: [null] }],
-    ['conversation', '/conversation', { conversation: 'booking' }],
-    ['conversation', '/conversation/id', { conversation: { type: 'booking' } }],
-    ['conversation', '/conversation/type', { conversation: { type: 1, id: '1' } }],
-  ]
-  for (const [column, path, changes] of bad)
-    it(`refuses ${JSON.stringify(changes).slice(0, 60)} with a word on ${column}`, async (t) => {
-      const { events, pool } = await setup(t)
-      const event = { ...EVENT, ...changes } as NewEvent
-      assert.deepEqual(problemPathsOf(event), [path], 'as publish() does')
-
-      const refusal = await pool.query(CALL, argumentsOf(event)).then(
-        () => assert.fail('it was taken'),
-        (error: unknown) => error as Refusal,
-      )
-
-      assert.match(refusal.message, new RegExp(`^pillarbox\\.publish: ${column} must be .+, not `))
-      assert.deepEqual([refusal.code, refusal.column], ['22023', column])
-      assert.ok(refusal.hint.length > 20)
-      assert.ok(refusal.message.length < 400, 'a message, not a payload')
-      assert.equal(refusal.detail, undefined, 'which would show the row')
-      assert.deepEqual(await events(), [])
-    })
-
+describe('the refusals of the SQL function pillarbox.publish', () => {
   it('says what came and what to do', async (t) => {
     const { pool } = await setup(t)
     const refusal = (changes: Record<string, unknown>): Promise<Partial<Refusal>> =>
@@ -255,46 +191,19 @@ describe('the SQL function pillarbox.publish, given what publish() refuses', () 
       )
 
     const { message, hint } = await refusal({ dueAt: 'infinity' })
-    assert.equal(message, 'pillarbox.publish: due_at must be a time of the years 1970 to 9998, not infinity')
+    assert.equal(
+      message,
+      'pillarbox.publish: due_at must be a time of the years 1970 to 9998 with its zone, such as 2026-03-15T09:00:00Z, not infinity',
+    )
     assert.equal(hint, 'Leave it out, or pass null, where the catalogue’s timing is to decide.')
-    assert.match((await refusal({ payload: [] })).message ?? '', /payload must be a JSON object.*, not a JSON array$/)
+    assert.match((await refusal({ payload: [] })).message ?? '', /payload must be an object .*, not a JSON array$/)
     assert.match(
       (await refusal({ payload: { a: 'x'.repeat(1_100_000) } })).message ?? '',
-      /1 MiB.*, not 1100008 bytes$/,
+      /1 MiB.*, and has 1100008 bytes$/,
     )
     assert.match((await refusal({ tenantId: null })).message ?? '', /tenant_id must be .*, not null$/)
     assert.match((await refusal({ type: 'a b' })).message ?? '', /type must be .*, not "a b"$/)
   })
-})
-
-describe('the SQL function pillarbox.publish, given what publish() takes', () => {
-  const good: Record<string, unknown>[] = [
-    { tenantId: 'a'.repeat(63), type: `0${'A._-'.repeat(24)}abc` },
-    { entity: { type: 'A_-9', id: 'é'.repeat(200) } },
-    { payload: { text: 'x'.repeat(1_048_565) } },
-    { payload: { text: '\\u0000 \\ud800 \\\\ud800 🎉 \u0001 \\', '\\u0000': 1 } },
-    { dueAt: '1970-01-01T00:00:00Z', occurredAt: '9998-12-31T23:59:59.999Z' },
-    { correlationId: 'ü 🎉' },
-    { locale: 'zh-Hant-TW' },
-    { recipients: [{ profileId: 'p', userId: 'u', name: 'N', phone: '1', email: 'e', locale: 'de' }, {}] },
-    { channels: ['whatsapp', 'sms', 'email', 'push', 'in_app', 'webhook'] },
-    { conversation: { type: 'trip', id: '7' } },
-    { recipients: null, channels: null, conversation: null, dueAt: null },
-  ]
-  for (const changes of good)
-    it(`takes ${JSON.stringify(changes).slice(0, 60)} and writes the same row`, async (t) => {
-      const { events, pool } = await setup(t)
-      const client = await pool.connect()
-      await client.query('begin')
-      await publish(fromPg(client), { ...EVENT, ...changes })
-      await client.query('commit')
-      client.release()
-
-      await pool.query(CALL, argumentsOf({ ...EVENT, ...changes, id: 'e2' }))
-
-      const [first, second] = await events()
-      assert.deepEqual(second, { ...first, id: 'e2' })
-    })
 
   it('does not count the spaces between the parts of a payload', async (t) => {
     const { events, pool } = await setup(t)
@@ -307,15 +216,6 @@ describe('the SQL function pillarbox.publish, given what publish() takes', () =>
     assert.equal((await events()).length, 1)
   })
 })
-
-function problemPathsOf(event: NewEvent): string[] {
-  try {
-    validEvent(event, () => 'id')
-    return []
-  } catch (error) {
-    return (error as InvalidEventError).problems.map(({ path }) => path)
-  }
-}
 
 describe('fromPg with prepare', () => {
   it('has each form of statement prepared once per connection, and without it none', async (t) => {

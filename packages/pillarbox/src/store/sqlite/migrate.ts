@@ -16,6 +16,7 @@ export const MIGRATIONS = [
   { name: 'people', sql: people },
   { name: 'channels', sql: channels },
   { name: 'checked-publish', sql: '' }, // of a function in SQL, which SQLite does not have
+  { name: 'event-rules', sql: '' }, // of the same function
 ] as const
 
 /** Bringing the schema up to date, forward only. */
