@@ -145,8 +145,8 @@ const times: EventCase[] = [
   taken('a time as a Date', { dueAt: new Date(LATEST_MS) }, { kind: 'javascript' }),
   refused('a Date that is none', { dueAt: new Date(Number.NaN) }, '/dueAt', TIME, { kind: 'javascript' }),
   ...['1969-12-31T23:59:59Z', '1970-01-01T00:00:00+05:00', '9999-01-01T00:00:00Z'].flatMap((time) => [
-    refused(`due at ${time}`, { dueAt: time }, '/dueAt', TIME),
-    refused(`occurred at ${time}`, { occurredAt: time }, '/occurredAt', TIME),
+    refused(`due at ${time}`, { dueAt: time }, '/dueAt', TIME, { isBeyondSchema: true }),
+    refused(`occurred at ${time}`, { occurredAt: time }, '/occurredAt', TIME, { isBeyondSchema: true }),
   ]),
   ...['infinity', '-infinity', '294276-01-01T00:00:00Z'].map((dueAt) =>
     refused(`due at ${dueAt}`, { dueAt }, '/dueAt', TIME),

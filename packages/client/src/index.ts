@@ -21,43 +21,17 @@ export {
 export { InvalidEventError } from './check-event.ts'
 export type { AnyEventTypes, EntityRef, EventBody, EventTypes, Instant, NewEvent, Recipient } from './event.ts'
 export type { Channel } from './event-rules.ts'
-export type { PageOptions } from './http/calls.ts'
+export type { Page, PageOptions } from './http/calls.ts'
 export type { StreamOptions } from './http/event-stream.ts'
-export type { Inbox, InboxEvent, InboxMessage } from './http/inbox.ts'
-export type { Contact, Contacts, ListMember, NewContact, RecipientList, RecipientLists } from './http/people.ts'
-export { PillarboxClient, type PillarboxClientOptions } from './http/pillarbox-client.ts'
+export type { Inbox, InboxEvent } from './http/inbox.ts'
+export type { Contacts, RecipientLists } from './http/people.ts'
+export { type NotificationFilter, PillarboxClient, type PillarboxClientOptions } from './http/pillarbox-client.ts'
 export { PillarboxConnectionError, PillarboxHttpError, type ProblemDocument } from './http/problem.ts'
-export type {
-  AcceptedEvent,
-  AcceptedNotification,
-  Address,
-  BatchResult,
-  CommunicationLog,
-  ExpandedNotifications,
-  Health,
-  NewNotification,
-  NewPush,
-  NotificationDetail,
-  NotificationFilter,
-  NotificationStatus,
-  NotificationStatusView,
-  NotificationView,
-  Page,
-  Resent,
-  Warning,
-} from './http/resources.ts'
-export type { Schedule, ScheduleFilter, ScheduleStatus, Schedules } from './http/schedules.ts'
-export type { Suppression, Suppressions } from './http/suppressions.ts'
-export type {
-  NewTemplate,
-  Template,
-  TemplateDraft,
-  TemplateFilter,
-  TemplatePreview,
-  Templates,
-  TemplateVersion,
-} from './http/templates.ts'
+export type { ScheduleFilter, Schedules } from './http/schedules.ts'
+export type { Suppressions } from './http/suppressions.ts'
+export type { TemplateFilter, Templates } from './http/templates.ts'
 export type { CallOptions, TransportOptions } from './http/transport.ts'
+export type * from './http/wire.ts'
 export type { Problem } from './json-text.ts'
 export { type NudgeConnection, nudge } from './nudge.ts'
 export {

@@ -1,11 +1,15 @@
 import type { Instant } from '../event.ts'
-import type { Page } from './resources.ts'
 import type { CallOptions, Request, Transport } from './transport.ts'
 
 export interface PageOptions {
   /** 1 to 200. Default: 50. */
   limit?: number
   cursor?: string
+}
+
+export interface Page<Item> {
+  items: Item[]
+  nextCursor: string | null
 }
 
 export type Query = Request['query'] & object

@@ -1,21 +1,7 @@
 import { type Calls, type PageOptions, path } from './calls.ts'
 import type { EventStream, StreamOptions } from './event-stream.ts'
 import type { CallOptions } from './transport.ts'
-
-export interface InboxMessage {
-  /** The notification's id. */
-  id: string
-  subject: string | null
-  /** Plain text: show it as text. Made from the body where that is HTML. */
-  text: string
-  /** The body where it is HTML, not sanitised: show it in a sandboxed frame, or not at all. */
-  html: string | null
-  data: Record<string, unknown>
-  createdAt: string
-  /** When it was first given to the user. */
-  seenAt: string | null
-  readAt: string | null
-}
+import type { InboxMessage } from './wire.ts'
 
 /** What happens in an inbox. `eventId`: where a later stream goes on (`lastEventId`). */
 export type InboxEvent =

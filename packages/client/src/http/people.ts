@@ -1,30 +1,6 @@
 import { type Calls, type PageOptions, path } from './calls.ts'
 import type { CallOptions } from './transport.ts'
-
-/** With at least one of profileId, userId, phone and email. */
-export interface NewContact {
-  /** The person's id in your application. */
-  profileId?: string | null
-  /** The id that in_app notifications go to. */
-  userId?: string | null
-  name?: string | null
-  /** Kept in E.164 form; without a country code it is one of the tenant's region. */
-  phone?: string | null
-  email?: string | null
-  locale?: string | null
-}
-
-/** Name, phone and email are masked for a viewer. */
-export interface Contact extends Required<NewContact> {
-  id: string
-  tenantId: string
-  /** One more with every change. */
-  version: number
-  createdAt: string
-  updatedAt: string
-  /** Paths of what the contact was sent, and of its conversations. */
-  links: { notifications: string; conversations: string }
-}
+import type { Contact, ListMember, NewContact, RecipientList } from './wire.ts'
 
 /**
  * `/api/contacts`. An identifier that another contact has is refused with 409 `already_exists`. With the `version` that was
@@ -53,23 +29,6 @@ export function contactsOf(calls: Calls): Contacts {
       await calls.send('DELETE', path`/api/contacts/${id}`, undefined, options)
     },
   }
-}
-
-/** With an email, a phone, or both. */
-export interface ListMember {
-  name?: string | null
-  email?: string | null
-  phone?: string | null
-}
-
-export interface RecipientList {
-  id: string
-  tenantId: string
-  name: string
-  memberCount: number
-  createdAt: string
-  updatedAt: string
-  links: { self: string; members: string }
 }
 
 /** `/api/recipient-lists`. A list is named by its id or by its name. */

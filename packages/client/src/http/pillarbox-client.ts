@@ -1,11 +1,15 @@
 import { sendableEvents } from '../check-event.ts'
-import type { AnyEventTypes, EntityRef, EventBody, EventTypes } from '../event.ts'
+import type { AnyEventTypes, EntityRef, EventBody, EventTypes, Instant } from '../event.ts'
 import type { Channel } from '../event-rules.ts'
 import { newUuidV7 } from '../uuid-v7.ts'
-import { type Calls, callsOf, isoText, type PageOptions, path, type Query } from './calls.ts'
+import { type Calls, callsOf, isoText, type Page, type PageOptions, path, type Query } from './calls.ts'
 import { eventStream } from './event-stream.ts'
 import { type Inbox, inboxOf } from './inbox.ts'
 import { type Contacts, contactsOf, listsOf, type RecipientLists } from './people.ts'
+import { type Schedules, schedulesOf } from './schedules.ts'
+import { type Suppressions, suppressionsOf } from './suppressions.ts'
+import { type Templates, templatesOf } from './templates.ts'
+import { type CallOptions, type Transport, type TransportOptions, transport } from './transport.ts'
 import type {
   AcceptedEvent,
   AcceptedNotification,
@@ -16,20 +20,36 @@ import type {
   NewNotification,
   NewPush,
   NotificationDetail,
-  NotificationFilter,
+  NotificationStatus,
   NotificationStatusView,
   NotificationView,
-  Page,
   Resent,
-} from './resources.ts'
-import { type Schedules, schedulesOf } from './schedules.ts'
-import { type Suppressions, suppressionsOf } from './suppressions.ts'
-import { type Templates, templatesOf } from './templates.ts'
-import { type CallOptions, type Transport, type TransportOptions, transport } from './transport.ts'
+} from './wire.ts'
 
 export interface PillarboxClientOptions extends TransportOptions {
   /** Makes the id of an event that has none. Default: UUIDv7. */
   newId?: () => string
+}
+
+export interface NotificationFilter {
+  status?: NotificationStatus | readonly NotificationStatus[]
+  channel?: Channel
+  eventId?: string
+  eventType?: string
+  entityType?: string
+  entityId?: string
+  contactId?: string
+  conversationId?: string
+  site?: string
+  accountId?: string
+  reason?: string
+  stuck?: boolean
+  stale?: boolean
+  possibleDuplicate?: boolean
+  from?: Instant
+  to?: Instant
+  /** An id, an idempotency key, a provider's message id, or an exact address. */
+  q?: string
 }
 
 /**
@@ -95,7 +115,7 @@ export class PillarboxClient {
    * `notificationId` is the first one's; with `retries` on, that may be this very call's first try.
    */
   async send(notification: NewNotification | NewPush, options: CallOptions = {}): Promise<AcceptedNotification> {
-    const isRepeatable = notification.idempotencyKey !== undefined
+    const isRepeatable = typeof notification.idempotencyKey === 'string'
     return await this.#post('/api/notifications', notification, isRepeatable, options)
   }
 
@@ -116,7 +136,7 @@ export class PillarboxClient {
     options: CallOptions = {},
   ): Promise<BatchResult[]> {
     if (notifications.length === 0) return []
-    const isRepeatable = notifications.every(({ idempotencyKey }) => idempotencyKey !== undefined)
+    const isRepeatable = notifications.every(({ idempotencyKey }) => typeof idempotencyKey === 'string')
     const body = { items: notifications }
     const path = '/api/notifications/batch'
     const { results } = await this.#post<{ results: BatchResult[] }>(path, body, isRepeatable, options)

@@ -1,27 +1,7 @@
-import type { EntityRef, Instant } from '../event.ts'
+import type { Instant } from '../event.ts'
 import { type Calls, isoText, type PageOptions, path } from './calls.ts'
 import type { CallOptions } from './transport.ts'
-
-export type ScheduleStatus = 'awaiting_approval' | 'pending' | 'completed' | 'failed' | 'cancelled'
-
-/** When an event is to be turned into notifications. */
-export interface Schedule {
-  id: string
-  tenantId: string
-  eventId: string
-  eventType: string
-  entity: EntityRef
-  dueAt: string
-  status: ScheduleStatus
-  attemptCount: number
-  lastError: string | null
-  createdAt: string
-  completedAt: string | null
-  approvedBy: string | null
-  approvedAt: string | null
-  /** Of one with very many recipients: how many are planned so far. */
-  progress: { planned: number; total: number } | null
-}
+import type { Schedule, ScheduleStatus } from './wire.ts'
 
 export interface ScheduleFilter {
   status?: ScheduleStatus | readonly ScheduleStatus[]

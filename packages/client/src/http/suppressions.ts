@@ -1,23 +1,7 @@
 import type { Channel } from '../event-rules.ts'
 import { type Calls, type PageOptions, path } from './calls.ts'
 import type { CallOptions } from './transport.ts'
-
-/** An address that is not used on a channel until the suppression is lifted. */
-export interface Suppression {
-  id: string
-  tenantId: string
-  channel: Channel
-  /** In the form notifications are sent to, emails in lower case; masked for a viewer. */
-  address: string
-  /** A provider said that it is no good (`dead_address`), a receipt did, or somebody by hand. */
-  cause: 'dead_address' | 'bounced' | 'complained' | 'operator'
-  /** The provider's words. */
-  error: string | null
-  /** The notification that taught it. */
-  notificationId: string | null
-  createdBy: string
-  createdAt: string
-}
+import type { Suppression } from './wire.ts'
 
 /** `/api/suppressions`. */
 export interface Suppressions {

@@ -1,79 +1,13 @@
 import type { Channel } from '../event-rules.ts'
 import { type Calls, type PageOptions, path } from './calls.ts'
-import type { Address, Warning } from './resources.ts'
 import type { CallOptions } from './transport.ts'
-
-/** Words in Liquid, and where they apply. */
-export interface NewTemplate {
-  eventType: string
-  channel: Channel
-  /** Default: the tenant's. */
-  locale?: string
-  /** Only for entities of this scope, e.g. `listing` and `10`; both or neither. */
-  scopeType?: string | null
-  scopeId?: string | null
-  subject?: string | null
-  body: string
-  /** WhatsApp: name, language, components. SMS: dltTemplateId, dltEntityId, flowId. */
-  providerTemplate?: Record<string, unknown> | null
-  /** Default: true. */
-  isActive?: boolean
-}
-
-export interface Template extends Required<NewTemplate> {
-  id: string
-  tenantId: string
-  version: number
-  /** Changed since the catalogue gave it: an import keeps it. */
-  isEdited: boolean
-  /** What was saved and probably not meant, e.g. `unknown_placeholder` with the nearest known name. */
-  warnings: Warning[]
-  createdAt: string
-  updatedAt: string
-  updatedBy: string
-}
-
-export interface TemplateVersion {
-  version: number
-  subject: string | null
-  body: string
-  providerTemplate: Record<string, unknown> | null
-  isActive: boolean
-  changedAt: string
-  changedBy: string
-}
+import type { Address, NewTemplate, Template, TemplateDraft, TemplatePreview, TemplateVersion } from './wire.ts'
 
 export interface TemplateFilter {
   eventType?: string
   channel?: Channel
   locale?: string
   isActive?: boolean
-}
-
-/** Words that need not be saved, and what to fill them with. */
-export interface TemplateDraft {
-  channel: Channel
-  subject?: string | null
-  body: string
-  providerTemplate?: Record<string, unknown> | null
-  context: Record<string, unknown>
-  locale?: string
-  /** Against whose payload the keys are checked. */
-  eventType?: string
-}
-
-export interface TemplatePreview {
-  subject: string | null
-  body: string
-  providerTemplate: Record<string, unknown> | null
-  isHtml: boolean
-  /** Keys that the context does not have. */
-  missing: string[]
-  /** Keys that no payload of the event type has. */
-  unknown: string[]
-  /** Of an SMS. */
-  segments?: { encoding: 'GSM-7' | 'UCS-2'; units: number; segments: number; remaining: number; forcedBy: string[] }
-  warnings: Warning[]
 }
 
 /**

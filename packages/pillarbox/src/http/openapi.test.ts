@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as ajvFormats from 'ajv-formats'
+import { CORPUS, GOOD_EVENT } from '../../../../test/contract/corpus.ts'
 import { CATALOGUE, type Fixture, openFixture } from './fixture.ts'
 import { PATTERN_WORDS } from './schemas.ts'
 
@@ -95,6 +96,22 @@ describe('the OpenAPI document', () => {
       }
     }
     assert.ok(compiled > 100)
+  })
+
+  it('refuses no event that is taken, and every event that breaks a rule which a schema can state', () => {
+    const ajv = new Ajv2020({ strict: false })
+    ;(ajvFormats.default as unknown as (ajv: Ajv2020) => void)(ajv)
+    const { schema } = document.paths['/api/events']?.['post']?.requestBody?.content['application/json'] ?? {}
+    const isInSchema = ajv.compile((schema as { anyOf: object[] }).anyOf[0] ?? false)
+    const stated = CORPUS.filter(
+      ({ kind, isBeyondSchema }) => !isBeyondSchema && (kind === 'any' || kind === 'not sql'),
+    )
+
+    assert.ok(stated.length > 100)
+    for (const { name, changes, refused } of stated) {
+      const event: unknown = JSON.parse(JSON.stringify({ ...GOOD_EVENT, ...changes }))
+      assert.equal(isInSchema(event), refused === null, name)
+    }
   })
 
   it('promises what the server answers', async () => {

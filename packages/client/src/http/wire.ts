@@ -1,0 +1,505 @@
+// Made by `npm run client-types` from the OpenAPI document: change the routes' schemas instead.
+import type { EntityRef, Instant } from '../event.ts'
+import type { Channel } from '../event-rules.ts'
+import type { Problem } from '../json-text.ts'
+
+/** Where a notification stands; `docs/reference/states.md` says who moves it. */
+export type NotificationStatus = 'queued' | 'sending' | 'retrying' | 'sent' | 'delivered' | 'read' | 'parked' | 'uncertain' | 'failed' | 'discarded' | 'cancelled'
+
+export type ScheduleStatus = 'awaiting_approval' | 'pending' | 'completed' | 'failed' | 'cancelled'
+
+/** What is legal and probably not meant. */
+export interface Warning {
+  code: string
+  key?: string
+  message: string
+}
+
+/** Where a notification is to go: what its channel needs. */
+export interface Address {
+  name?: string | null
+  email?: string | null
+  /** E.164 */
+  phone?: string | null
+  deviceToken?: string | null
+  platform?: 'fcm' | 'wns' | null
+  userId?: string | null
+  url?: string | null
+  /** A contact: its addresses are used where none is given here. */
+  contactId?: string | null
+  /** A recipient list by name, resolved when it is sent: one email, everybody in BCC. */
+  list?: string | null
+}
+
+/** Where a notification goes; masked in lists, and for a viewer. */
+export interface AddressView {
+  name?: string
+  email?: string
+  phone?: string
+  deviceToken?: string
+  platform?: string
+  userId?: string
+  url?: string
+  contactId?: string
+  list?: string
+}
+
+/** A notification that needs no event: its words, or a template and what fills it. */
+export interface NewNotification {
+  /** Unique per tenant; a repeat is refused. Absent: the notification’s own id. */
+  idempotencyKey?: string | null
+  channel: Channel
+  /** What the channel needs, and what its fallbacks need. */
+  to: Address
+  subject?: string | null
+  body?: string | null
+  data?: Record<string, unknown> | null
+  /** In place of subject and body: this template of the channel. */
+  templateId?: string | null
+  /** In place of subject and body: the template that planning would choose. */
+  eventType?: string | null
+  context?: Record<string, unknown> | null
+  locale?: string | null
+  entity?: EntityRef | null
+  /** Not before this time. */
+  dueAt?: Instant | null
+  /** Cancelled if not sent by then. */
+  expiresAt?: Instant | null
+  fallback?: readonly Channel[] | null
+  correlationId?: string | null
+  executionId?: string | null
+  parentExecutionId?: string | null
+}
+
+/** The push form: a title and a body for one device. */
+export interface NewPush {
+  /** Unique per tenant; a repeat is refused. Absent: the notification’s own id. */
+  idempotencyKey?: string | null
+  targetPlatform: 'FCM' | 'WNS'
+  deviceToken: string
+  title: string
+  body: string
+  data?: Record<string, unknown> | null
+}
+
+export interface AcceptedNotification {
+  /** A UUIDv7. */
+  id: string
+  status: NotificationStatus
+  links: {
+    self: string
+    status: string
+  }
+}
+
+/** What became of each member of a list. */
+export interface ExpandedNotifications {
+  /** One per member, in the order of the list. */
+  ids: string[]
+  count: number
+  /** How many of them an earlier call with the same key had made. */
+  duplicates: number
+  /** Members without an address for any of the channels. */
+  skipped: number
+}
+
+/** `duplicate`: the id was known, and nothing was written. */
+export interface AcceptedEvent {
+  id: string
+  duplicate: boolean
+}
+
+/** What became of one item of a batch: 202 taken, 200 or 409 known already, 422 refused. */
+export interface BatchResult {
+  index: number
+  id?: string
+  status: number
+  code?: string
+  detail?: string
+  errors?: Problem[]
+}
+
+export interface NotificationStatusView {
+  /** A UUIDv7. */
+  notificationId: string
+  status: NotificationStatus
+  /** Provider calls that failed. */
+  retryCount: number
+  lastError: string | null
+  nextAttemptAt: string | null
+  deliveredAt: string | null
+}
+
+/** When an event is to be turned into notifications. */
+export interface Schedule {
+  /** A UUIDv7. */
+  id: string
+  tenantId: string
+  eventId: string
+  eventType: string
+  entity: EntityRef
+  dueAt: string
+  status: ScheduleStatus
+  attemptCount: number
+  lastError: string | null
+  createdAt: string
+  completedAt: string | null
+  approvedBy: string | null
+  approvedAt: string | null
+  /** Of one with very many recipients: how many are planned so far, of how many. */
+  progress: {
+    planned: number
+    total: number
+  } | null
+}
+
+export interface NotificationView {
+  /** A UUIDv7. */
+  id: string
+  tenantId: string
+  status: NotificationStatus
+  reason: string | null
+  lastError: string | null
+  channel: Channel
+  provider: string | null
+  accountId: string | null
+  to: AddressView
+  contactId: string | null
+  conversationId: string | null
+  eventId: string | null
+  eventType: string | null
+  entity: EntityRef | null
+  templateId: string | null
+  templateVersion: number | null
+  locale: string | null
+  idempotencyKey: string
+  correlationId: string | null
+  executionId: string | null
+  parentExecutionId: string | null
+  site: string | null
+  attemptCount: number
+  nextAttemptAt: string | null
+  possibleDuplicate: boolean
+  stuck: boolean
+  stale: boolean
+  warnings: Warning[]
+  /** Whom a recipient list stood for, as of the last attempt. */
+  resolvedTargets: string[] | null
+  /** Its content holds secrets: sealed, and shown to nobody. */
+  isSealed: boolean
+  /** Its content held secrets and was removed when it was final. */
+  isScrubbed: boolean
+  providerMessageId: string | null
+  fallback: Channel[]
+  fallbackOf: string | null
+  fallbackTo: string | null
+  triggeredBy: string
+  createdAt: string
+  dueAt: string | null
+  expiresAt: string | null
+  sentAt: string | null
+  deliveredAt: string | null
+  readAt: string | null
+}
+
+export interface NotificationDetail extends NotificationView {
+  /** Why a queued or retrying notification is not sent yet, where that is for its account to say. */
+  waitingFor: {
+    /** A UUIDv7. */
+    accountId: string
+    /** paused: the vendor refused its credentials; held: it failed in a row, or the vendor asked us to wait. */
+    why: 'paused' | 'held'
+    detail: string | null
+    /** When it goes on by itself; null: when somebody mends it. */
+    until: string | null
+  } | null
+  content: {
+    subject: string | null
+    body: string
+    data: Record<string, unknown>
+    isHtml?: boolean
+    providerTemplate?: Record<string, unknown>
+  } | null
+  attempts: ({
+    number: number
+    outcome: string
+    late: boolean
+    code: string | null
+    error: string | null
+    provider: string
+    providerMessageId: string | null
+    startedAt: string
+    durationMs: number
+    workerId: string
+  })[]
+  receipts: ({
+    kind: 'sent' | 'failed' | 'delivered' | 'bounced' | 'complained' | 'read'
+    at: string
+    receivedAt: string
+    provider: string
+    providerMessageId: string
+    /** Of a message to several: whom this is about. */
+    recipient: string | null
+    code: string | null
+    error: string | null
+  })[]
+  audit: ({
+    at: string
+    actor: string
+    action: string
+    notificationId: string | null
+    attempt: number | null
+    durationMs: number | null
+    from: string | null
+    to: string | null
+    reason: string | null
+    correlationId: string | null
+    executionId: string | null
+    parentExecutionId: string | null
+  })[]
+  event: {
+    id: string
+    tenantId: string
+    type: string
+    entity: EntityRef
+    status: 'pending' | 'published' | 'failed'
+    attemptCount: number
+    nextAttemptAt: string | null
+    lastError: string | null
+    correlationId: string | null
+    locale: string | null
+    schemaVersion: number
+    occurredAt: string | null
+    dueAt: string | null
+    createdAt: string
+    publishedAt: string | null
+    payload?: unknown
+    recipients?: unknown[] | null
+    channels?: string[] | null
+    conversation?: EntityRef | null
+  } | null
+  schedule: Schedule | null
+}
+
+/** A line of an entity’s panel: what was sent about it. */
+export interface CommunicationLog {
+  /** A UUIDv7. */
+  id: string
+  channel: Channel
+  eventType: string | null
+  templateId: string | null
+  templateVersion: number | null
+  /** Masked; a recipient list’s name where one was addressed. */
+  toAddress: string | null
+  status: NotificationStatus
+  provider: string | null
+  providerMessageId: string | null
+  sentAtUtc: string | null
+  attemptCount: number
+  lastError: string | null
+  idempotencyKey: string
+  correlationId: string | null
+  createdAtUtc: string
+  triggeredBy: string
+}
+
+export interface Resent {
+  /** A UUIDv7. */
+  requestId: string
+  notifications: string[]
+}
+
+/**
+ * `down` (its 503) is an unreachable database; `degraded` no live worker, an open breaker or an account that is paused
+ * because its credentials were refused.
+ */
+export interface Health {
+  status: 'ok' | 'degraded' | 'down'
+  version: string
+  database: 'up' | 'down'
+  workers: ({
+    id: string
+    status: 'alive' | 'silent'
+    silentForSeconds: number
+    inFlight: number
+  })[]
+  backlog: {
+    oldestPendingAgeSeconds: number | null
+  }
+  openBreakers: string[]
+  pausedAccounts: string[]
+}
+
+/** Words in Liquid, and where they apply. */
+export interface NewTemplate {
+  /** One of the tenant’s catalogue. */
+  eventType: string
+  channel: Channel
+  /** Absent: the tenant’s default. */
+  locale?: string
+  scopeType?: string | null
+  scopeId?: string | null
+  /** Liquid. */
+  subject?: string | null
+  /** Liquid. */
+  body: string
+  /** WhatsApp: name, language, components. SMS: dltTemplateId, dltEntityId, flowId. Text in it is Liquid. */
+  providerTemplate?: Record<string, unknown> | null
+  isActive?: boolean
+}
+
+export interface Template {
+  /** A UUIDv7. */
+  id: string
+  tenantId: string
+  eventType: string
+  channel: Channel
+  locale: string
+  scopeType: string | null
+  scopeId: string | null
+  subject: string | null
+  body: string
+  providerTemplate: Record<string, unknown> | null
+  version: number
+  isActive: boolean
+  /** Changed since the catalogue gave it: an import keeps it. */
+  isEdited: boolean
+  warnings: Warning[]
+  createdAt: string
+  updatedAt: string
+  updatedBy: string
+}
+
+export interface TemplateVersion {
+  version: number
+  subject: string | null
+  body: string
+  providerTemplate: Record<string, unknown> | null
+  isActive: boolean
+  changedAt: string
+  changedBy: string
+}
+
+/** Words that need not be saved, and what to fill them with. */
+export interface TemplateDraft {
+  channel: Channel
+  /** Liquid. */
+  subject?: string | null
+  /** Liquid. */
+  body: string
+  /** WhatsApp: name, language, components. SMS: dltTemplateId, dltEntityId, flowId. Text in it is Liquid. */
+  providerTemplate?: Record<string, unknown> | null
+  /** What a payload would be. */
+  context: Record<string, unknown>
+  locale?: string
+  /** One of the tenant’s catalogue. */
+  eventType?: string
+}
+
+export interface TemplatePreview {
+  subject: string | null
+  body: string
+  providerTemplate: Record<string, unknown> | null
+  isHtml: boolean
+  /** Keys that the context does not have. */
+  missing: string[]
+  /** Keys that no payload of the event type has. */
+  unknown: string[]
+  /** How an SMS is cut, and which characters make it long. */
+  segments?: {
+    encoding: 'GSM-7' | 'UCS-2'
+    units: number
+    segments: number
+    remaining: number
+    forcedBy: string[]
+  }
+  warnings: Warning[]
+}
+
+/** With at least one of profileId, userId, phone and email. */
+export interface NewContact {
+  /** The person’s id in your application. */
+  profileId?: string | null
+  /** The id that in_app notifications go to. */
+  userId?: string | null
+  name?: string | null
+  /** Kept in E.164 form; without a country code it is one of the tenant’s region. */
+  phone?: string | null
+  email?: string | null
+  locale?: string | null
+}
+
+/** Name, phone and email are masked for a viewer. */
+export interface Contact {
+  /** A UUIDv7. */
+  id: string
+  tenantId: string
+  profileId: string | null
+  userId: string | null
+  name: string | null
+  phone: string | null
+  email: string | null
+  locale: string | null
+  /** One more with every change. */
+  version: number
+  createdAt: string
+  updatedAt: string
+  links: {
+    notifications: string
+    conversations: string
+  }
+}
+
+/** With an email, a phone, or both. */
+export interface ListMember {
+  name?: string | null
+  email?: string | null
+  /** Without a country code it is one of the tenant’s region. */
+  phone?: string | null
+}
+
+export interface RecipientList {
+  /** A UUIDv7. */
+  id: string
+  tenantId: string
+  name: string
+  memberCount: number
+  createdAt: string
+  updatedAt: string
+  links: {
+    self: string
+    members: string
+  }
+}
+
+/** An address that is not used on a channel until the suppression is lifted. */
+export interface Suppression {
+  /** A UUIDv7. */
+  id: string
+  tenantId: string
+  channel: Channel
+  address: string
+  /** dead_address: a provider said that the address is no good; bounced, complained: a receipt did; operator: by hand. */
+  cause: 'dead_address' | 'bounced' | 'complained' | 'operator'
+  /** The provider’s words. */
+  error: string | null
+  /** The notification that taught us. */
+  notificationId: string | null
+  createdBy: string
+  createdAt: string
+}
+
+export interface InboxMessage {
+  /** The notification’s. */
+  id: string
+  subject: string | null
+  /** Plain text: show it as text. Made from the body where that is HTML. */
+  text: string
+  /** The body where it is HTML. Not sanitised: show it in a sandboxed frame, or not at all. */
+  html: string | null
+  data: Record<string, unknown>
+  createdAt: string
+  /** When it was first given to the user. */
+  seenAt: string | null
+  readAt: string | null
+}
