@@ -33,6 +33,13 @@ describe('a template', () => {
     })
   })
 
+  it('is filled with keys that every object inherits, where the payload has them, and never without', () => {
+    const context = { constructor: 'ACME', guest: { prototype: { toString: 'own' } } }
+
+    assert.equal(bodyOf('{{constructor}} {{guest.prototype.toString}}', { context }), 'ACME own')
+    assert.deepEqual(missingOf('{{guest.constructor}}{{valueOf}}', { context }), ['guest.constructor', 'valueOf'])
+  })
+
   it('without a subject has none afterwards either', () => {
     assert.equal(render('x').subject, null)
   })

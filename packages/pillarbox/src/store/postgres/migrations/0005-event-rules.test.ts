@@ -47,3 +47,19 @@ it('lets triggers and rights of schema 3 stand, and gives them the clear refusal
   await client.end()
   await session.close()
 })
+
+it('keeps the first instant of 1970 whatever zone the database was set up in', async () => {
+  await using database = await freshDatabase()
+  const url = `${database.url}${database.url.includes('?') ? '&' : '?'}options=${encodeURIComponent('-c TimeZone=America/Los_Angeles')}`
+  const session = openSession({ url, role: 'test', clock, logger, statementTimeoutMs: 60_000, prepare: true })
+  await migrate(session, logger)
+  const publish = (dueAt: string) =>
+    session.run<{ id: string }>({
+      text: `select pillarbox.publish('atlas', 'a', 'booking', '1', id => 'e1', due_at => $1) as id`,
+      values: [dueAt],
+    })
+
+  assert.deepEqual(await publish('1970-01-01T00:00:00Z'), [{ id: 'e1' }])
+  await assert.rejects(publish('1969-12-31T23:59:59Z'), { column: 'due_at' })
+  await session.close()
+})

@@ -7,6 +7,22 @@
  * means the same under every setting of the host's.
  */
 export const eventRules = String.raw`
+-- The first schema wrote the bounds without a zone: they were midnights where the database was set up. Rows that are there
+-- keep the former bounds, so none is looked at again.
+do $bounds$
+declare
+  former name;
+begin
+  select conname into strict former from pg_constraint
+  where conrelid = 'pillarbox.events'::regclass and contype = 'c' and pg_get_constraintdef(oid) like '%GREATEST(%';
+  execute format('alter table pillarbox.events drop constraint %I', former);
+end
+$bounds$;
+alter table pillarbox.events add constraint events_times check (
+  greatest(occurred_at, due_at, next_attempt_at, created_at) < '9999-12-31 00:00:00+00'
+  and least(occurred_at, due_at, next_attempt_at, created_at) >= '1970-01-01 00:00:00+00'
+) not valid;
+
 create or replace function pillarbox.publish(
   tenant_id text, type text, entity_type text, entity_id text, payload json default '{}',
   id text default null, due_at timestamptz default null, occurred_at timestamptz default null,
