@@ -6,8 +6,8 @@ import {
   freshDatabase,
   TEST_POSTGRES_VARIABLE,
   TEST_TEMPLATE_VARIABLE,
-} from './postgres/database.ts'
-import { type PostgresServer, startPostgres } from './postgres/launcher.ts'
+} from './support/postgres/database.ts'
+import { type PostgresServer, startPostgres } from './support/postgres/launcher.ts'
 
 /** Loading the code is most of what many test files cost; with its types stripped once, that takes half as long. */
 const COMPILE_CACHE = path.resolve(import.meta.dirname, '../node_modules/.cache/pillarbox-tests')

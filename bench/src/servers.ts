@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { freePort, startPostgres } from '../../test/postgres/launcher.ts'
+import { freePort, startPostgres } from '../../test/support/postgres/launcher.ts'
 import { DATA } from './environment.ts'
 
 /** The servers under test. Those the environment names are used; the others are started, and stopped by `stop`. */

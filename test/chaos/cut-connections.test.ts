@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { freshDatabase } from '../postgres/database.ts'
+import { freshDatabase } from '../support/postgres/database.ts'
 import { SIDES, type Side, startCommitProxy } from './commit-proxy.ts'
 import { reckon } from './oracle.ts'
 import { createRig } from './rig.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { startPostgres } from '../postgres/launcher.ts'
+import { startPostgres } from '../support/postgres/launcher.ts'
 import { listLive, reckon } from './oracle.ts'
 import { createRig, until } from './rig.ts'
 import { type Answer, newOrders, openShop, publish, publishUntilAcknowledged, SHOP_CHANNELS } from './shop.ts'

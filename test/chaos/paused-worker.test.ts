@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { systemClock } from '../../packages/pillarbox/src/system.ts'
-import { freshDatabase } from '../postgres/database.ts'
+import { freshDatabase } from '../support/postgres/database.ts'
 import { startCommitProxy } from './commit-proxy.ts'
 import { listLive, reckon, untilQuiet } from './oracle.ts'
 import { createRig, ENGINES, type Rig, type Running, until } from './rig.ts'

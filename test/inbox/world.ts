@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { resolveConfig } from '../../packages/pillarbox/src/config/config.ts'
 import { createPillarbox, type Pillarbox } from '../../packages/pillarbox/src/pillarbox.ts'
-import { freshDatabase } from '../postgres/database.ts'
+import { freshDatabase } from '../support/postgres/database.ts'
 
 export const OPS_KEY = 'inbox-ops-key-0123456789'
 const PATIENCE_MS = 20_000

@@ -5,8 +5,8 @@ import path from 'node:path'
 import type { VendorCallback } from '@pillarbox/vendors'
 import { resolveConfig } from '../../packages/pillarbox/src/config/config.ts'
 import { createPillarbox, type Parts, type Pillarbox } from '../../packages/pillarbox/src/pillarbox.ts'
-import { freshDatabase } from '../postgres/database.ts'
-import { startVendors, type Vendors } from './vendors.ts'
+import { startVendors, type Vendors } from '../support/loopback-vendors.ts'
+import { freshDatabase } from '../support/postgres/database.ts'
 
 /** A whole Pillarbox over one store, and the vendors it sends through, on the loopback interface. */
 export interface World {

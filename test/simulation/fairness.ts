@@ -9,7 +9,7 @@ import { openSqlite } from '../../packages/pillarbox/src/store/sqlite/open.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import { sampleNotification } from '../support/samples.ts'
 import { processClock, Scheduler, seededRandom } from './scheduler.ts'
-import { ENGINE_SETTINGS, silent } from './world.ts'
+import { ENGINE_SETTINGS, silent } from './simulate.ts'
 
 /**
  * P8: an account with a large backlog whose provider hangs, and a quiet one on the same channel. Answers how long each

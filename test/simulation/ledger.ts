@@ -6,9 +6,9 @@ import { RECEIPTS, type ReceiptKind } from '../../packages/pillarbox/src/model/r
 import type { Planned } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import type { NewReceipt } from '../../packages/pillarbox/src/receipts/receipt-store.ts'
 import { TENANTS } from './plan-of-run.ts'
-import type { VendorReport } from './provider.ts'
 import { EPOCH, type Scheduler } from './scheduler.ts'
-import type { World } from './world.ts'
+import type { World } from './simulate.ts'
+import type { VendorReport } from './simulated-provider.ts'
 
 /**
  * What really happened, kept outside the system under test: every acknowledged write, every committed claim and

@@ -1,6 +1,6 @@
 import type { Random } from '../../packages/pillarbox/src/model/ports.ts'
-import type { ProcessFaults } from './process.ts'
-import type { VendorFaults } from './provider.ts'
+import type { ProcessFaults } from './simulated-process.ts'
+import type { VendorFaults } from './simulated-provider.ts'
 
 /** Everything a seed decides before the run begins; printed with a failing seed. */
 export interface RunPlan {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { PLANTED_BUGS, withDispatch } from './bugs.ts'
 import { simulateFairness } from './fairness.ts'
-import { simulateMany } from './run-many.ts'
-import { simulate } from './world.ts'
+import { PLANTED_BUGS, withDispatch } from './planted-bugs.ts'
+import { simulate } from './simulate.ts'
+import { simulateMany } from './simulate-many.ts'
 
 /** Shares of one core: the suite as a whole must stay quick. `npm run simulate -- --seeds N` runs any number. */
 const SCHEDULES = 10_000

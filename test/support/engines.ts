@@ -3,7 +3,7 @@ import { openPostgres } from '../../packages/pillarbox/src/store/postgres/open.t
 import { openSqlite } from '../../packages/pillarbox/src/store/sqlite/open.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import { systemClock } from '../../packages/pillarbox/src/system.ts'
-import { migratedDatabase } from '../postgres/database.ts'
+import { migratedDatabase } from './postgres/database.ts'
 
 export type OpenEmpty = (deps: { clock: Clock; logger: Logger }) => Promise<Store>
 

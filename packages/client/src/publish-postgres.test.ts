@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import pg from 'pg'
-import { type FreshDatabase, freshDatabase } from '../../../test/postgres/database.ts'
+import { type FreshDatabase, freshDatabase } from '../../../test/support/postgres/database.ts'
 import { MIGRATIONS } from '../../pillarbox/src/store/postgres/migrations/index.ts'
 import { fromPg, fromPrisma, type NewEvent, nudge, publish, publishMany } from './index.ts'
 

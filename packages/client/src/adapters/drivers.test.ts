@@ -14,7 +14,7 @@ import { Kysely, sql as kyselySql, PostgresDialect, SqliteDialect } from 'kysely
 import pg from 'pg'
 import postgres from 'postgres'
 import { DataSource } from 'typeorm'
-import { type FreshDatabase, freshDatabase } from '../../../../test/postgres/database.ts'
+import { type FreshDatabase, freshDatabase } from '../../../../test/support/postgres/database.ts'
 import { MIGRATIONS } from '../../../pillarbox/src/store/postgres/migrations/index.ts'
 import { spine as sqliteSpine } from '../../../pillarbox/src/store/sqlite/migrations/0001-spine.ts'
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import pg from 'pg'
-import { freshDatabase } from '../../../../../test/postgres/database.ts'
+import { freshDatabase } from '../../../../../test/support/postgres/database.ts'
 import { jsonArray, plainArray, storable, textArray, wholeArray } from './arrays.ts'
 
 it('brings every value through PostgreSQL unchanged', async () => {

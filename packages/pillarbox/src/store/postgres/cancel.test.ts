@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { cancelSchedules, SCHEDULE_RECORD } from '../../../../../test/conformance/cancel.ts'
 import { type Bench, createBench, deciding, dueNow } from '../../../../../test/conformance/fixtures.ts'
-import { migratedDatabase } from '../../../../../test/postgres/database.ts'
+import { migratedDatabase } from '../../../../../test/support/postgres/database.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
 import { openPostgres } from './open.ts'
 

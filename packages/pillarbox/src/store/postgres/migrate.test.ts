@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { freshDatabase } from '../../../../../test/postgres/database.ts'
+import { freshDatabase } from '../../../../../test/support/postgres/database.ts'
 import type { Logger } from '../../model/ports.ts'
 import { migrate, schemaVersions } from './migrate.ts'
 import { MIGRATIONS, type Migration } from './migrations/index.ts'

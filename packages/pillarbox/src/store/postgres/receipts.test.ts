@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import pg from 'pg'
-import { migratedDatabase } from '../../../../../test/postgres/database.ts'
+import { migratedDatabase } from '../../../../../test/support/postgres/database.ts'
 import { FOUND_BY_MESSAGE_ID } from '../../model/receipt.ts'
 import { findByMessageId } from '../shared/receipts.ts'
 import { dialect } from './scripts.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { freshDatabase } from '../../../../../test/postgres/database.ts'
+import { freshDatabase } from '../../../../../test/support/postgres/database.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
 import { openSession, type Query } from './session.ts'
 

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { createBench } from '../../../../../test/conformance/fixtures.ts'
-import { migratedDatabase } from '../../../../../test/postgres/database.ts'
+import { migratedDatabase } from '../../../../../test/support/postgres/database.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
 import { openPostgres } from './open.ts'
 

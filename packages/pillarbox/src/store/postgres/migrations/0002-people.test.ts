@@ -1,7 +1,7 @@
 import { it } from 'node:test'
 import pg from 'pg'
 import { assertUpgraded, rowsOfSchema1 } from '../../../../../../test/conformance/upgrade.ts'
-import { freshDatabase } from '../../../../../../test/postgres/database.ts'
+import { freshDatabase } from '../../../../../../test/support/postgres/database.ts'
 import { migrate } from '../migrate.ts'
 import { openPostgres } from '../open.ts'
 import { openSession } from '../session.ts'

@@ -6,7 +6,7 @@ import {
   listOfSchema2,
   rowsOfSchema2,
 } from '../../../../../../test/conformance/upgrade.ts'
-import { freshDatabase } from '../../../../../../test/postgres/database.ts'
+import { freshDatabase } from '../../../../../../test/support/postgres/database.ts'
 import { migrate } from '../migrate.ts'
 import { openPostgres } from '../open.ts'
 import { openSession } from '../session.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import pg from 'pg'
-import { freshDatabase } from '../../../../../../test/postgres/database.ts'
+import { freshDatabase } from '../../../../../../test/support/postgres/database.ts'
 import { migrate } from '../migrate.ts'
 import { openSession } from '../session.ts'
 import { MIGRATIONS } from './index.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { assertClean, onEachStore, type TestTenant, type World } from './world.ts'
+import { assertClean, onEachStore, type TestTenant, type World } from '../support/world.ts'
 
 async function scadaTenant(world: World, members = ['a@example.com', 'b@example.com']): Promise<TestTenant> {
   const tenant = await world.provision('scada', { settings: { timeZone: 'Europe/Berlin' }, channels: ['email'] })

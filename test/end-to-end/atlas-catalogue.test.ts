@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { atlasTenant, BOOKING, NAMES } from './bookings.ts'
-import { assertClean, onEachStore, wordsOf } from './world.ts'
+import { assertClean, onEachStore, wordsOf } from '../support/world.ts'
+import { atlasTenant, BOOKING, NAMES } from './atlas-bookings.ts'
 
 onEachStore('the atlas catalogue', (world) => {
   it('confirms a booking by WhatsApp, SMS and e-mail', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { assertClean, onEachStore, type TestTenant, until, type World, wordsOf } from '../support/world.ts'
 import { SAMPLES, type Sample } from './busflow-messages.ts'
-import { assertClean, onEachStore, type TestTenant, until, type World, wordsOf } from './world.ts'
 
 const HAMBURG = { defaultLocale: 'de-DE', timeZone: 'Europe/Berlin', region: 'DE', currency: 'EUR' }
 const DAY_MS = 86_400_000

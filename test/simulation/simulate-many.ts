@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { simulate } from './world.ts'
+import { simulate } from './simulate.ts'
 
 export interface Failure {
   seed: number

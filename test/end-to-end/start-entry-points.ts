@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { freePort } from './postgres/launcher.ts'
+import { freePort } from '../support/postgres/launcher.ts'
 
 /**
  * Starts everything a user can start, once, as a user does. The type checker accepts some programs that Node refuses

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type InboxEvent, type InboxMessage, PillarboxClient } from '../../packages/client/src/index.ts'
-import { OPS_KEY, openWorld, until, type World } from './world.ts'
+import { OPS_KEY, openWorld, until, type World } from '../inbox/world.ts'
 
 const CATALOGUE = {
   name: 'shop',

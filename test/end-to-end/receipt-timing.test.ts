@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { startGate } from './gate.ts'
-import { LINES, lineOf } from './vendors.ts'
-import { BOTH, openWorld, until, type World } from './world.ts'
+import { BOTH, openWorld, until, type World } from '../receipts/world.ts'
+import { LINES, lineOf } from '../support/loopback-vendors.ts'
+import { startGate } from '../support/vendor-gate.ts'
 
 for (const engine of ['sqlite', 'postgres'] as const)
   describe(`receipts that come at an awkward time, on ${engine}`, () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { metaError, startInteraktServer, startMetaServer } from '@pillarbox/vendors'
-import { onEachStore, type TestTenant, until, type World } from '../catalogues/world.ts'
+import { onEachStore, type TestTenant, until, type World } from '../support/world.ts'
 
 interface Sent {
   status: string

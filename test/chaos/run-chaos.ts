@@ -33,7 +33,7 @@ const child = spawn(
     '--test-concurrency=1',
     '--test-reporter=spec',
     'test/chaos/*.test.ts',
-    'test/secrets/rotate.test.ts',
+    'test/chaos/rotate-keys.test.ts',
     'packages/pillarbox/src/plan/mass-send.test.ts',
   ],
   { cwd: root, stdio: 'inherit', env: { ...process.env, PILLARBOX_CHAOS: args.includes('--full') ? 'full' : 'quick' } },

@@ -14,10 +14,10 @@ import { MASTER_KEY } from '../../packages/pillarbox/src/security/key-state.ts'
 import { createKeyring, keyIdOf } from '../../packages/pillarbox/src/security/keyring.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import { systemClock } from '../../packages/pillarbox/src/system.ts'
-import { createRig, ENGINES, type EngineName, type Exit, OPS_KEY, type Rig, until } from '../chaos/rig.ts'
+import { inbox, inTransaction } from '../support/host-application.ts'
 import { silent } from '../support/samples.ts'
 import { makeTenant, openAll, type Secrets, sealedRows } from '../support/sealed-rows.ts'
-import { inbox, inTransaction } from './host.ts'
+import { createRig, ENGINES, type EngineName, type Exit, OPS_KEY, type Rig, until } from './rig.ts'
 import { ROTATION_STEPS, rotationSteps } from './rotation-steps.ts'
 
 /** `PILLARBOX_CHAOS=full` kills at each step alone as well, on both stores and with both ways to give keys. */
@@ -27,7 +27,7 @@ type Keys = 'key files' | 'configured keys'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const CLI = path.join(root, 'packages/pillarbox/src/cli/main.ts')
-const UNDER_TEST = path.join(import.meta.dirname, 'rotate-under-test.ts')
+const UNDER_TEST = path.join(import.meta.dirname, 'rotation-under-test.ts')
 const COMPILE_CACHE = path.join(root, 'node_modules/.cache/pillarbox-chaos')
 
 /** Delays after which it is killed: while it begins, waits for the servers, seals anew, waits for them to settle. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { atlasTenant, BOOKING, NAMES } from './bookings.ts'
-import { type Notification, onEachStore, type TestTenant, until } from './world.ts'
+import { type Notification, onEachStore, type TestTenant, until } from '../support/world.ts'
+import { atlasTenant, BOOKING, NAMES } from './atlas-bookings.ts'
 
 /** The booking system's acceptance criteria, one by one. */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { fcmError, startFcmServer } from '@pillarbox/vendors'
-import { onEachStore, type TestTenant, type World } from '../catalogues/world.ts'
+import { onEachStore, type TestTenant, type World } from '../support/world.ts'
 
 interface Sent {
   status: string

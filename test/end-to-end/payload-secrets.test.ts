@@ -7,8 +7,8 @@ import { describe, it } from 'node:test'
 import { sealWith } from '@pillarbox/client'
 import pg from 'pg'
 import { createRig, ENGINES, OPS_KEY, type Rig, until } from '../chaos/rig.ts'
-import { startPostgres } from '../postgres/launcher.ts'
-import { inbox, inTransaction } from './host.ts'
+import { inbox, inTransaction } from '../support/host-application.ts'
+import { startPostgres } from '../support/postgres/launcher.ts'
 
 const TENANT = 'eventhub'
 

@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { interaktCallback, metaCallback } from '@pillarbox/vendors'
-import { APP_SECRET, INTERAKT_SECRET, LINES, type Line, lineOf, type News, type Taken, TOPIC } from './vendors.ts'
-import { type Account, type Notification, openWorld, type TestTenant, until, type World } from './world.ts'
+import { type Account, type Notification, openWorld, type TestTenant, until, type World } from '../receipts/world.ts'
+import {
+  APP_SECRET,
+  INTERAKT_SECRET,
+  LINES,
+  type Line,
+  lineOf,
+  type News,
+  type Taken,
+  TOPIC,
+} from '../support/loopback-vendors.ts'
 
 let people = 0
 

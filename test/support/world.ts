@@ -8,7 +8,7 @@ import pg from 'pg'
 import { fromNodeSqlite, fromPg, type NewEvent, publish, publishSync } from '../../packages/client/src/index.ts'
 import { resolveConfig } from '../../packages/pillarbox/src/config/config.ts'
 import { createPillarbox } from '../../packages/pillarbox/src/pillarbox.ts'
-import { type FreshDatabase, freshDatabase } from '../postgres/database.ts'
+import { type FreshDatabase, freshDatabase } from './postgres/database.ts'
 
 /** A whole Pillarbox over one store, used as a host and its operators use it: over HTTP, and in transactions. */
 export interface World {

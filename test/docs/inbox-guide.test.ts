@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { after, before, it } from 'node:test'
 import { createEventParser } from '../../packages/client/src/http/event-stream.ts'
 import { PillarboxClient } from '../../packages/client/src/index.ts'
-import { OPS_KEY, openWorld, until, type World } from './world.ts'
+import { OPS_KEY, openWorld, until, type World } from '../inbox/world.ts'
 
 /** As much of a page as the example needs. */
 class Element {

@@ -1,8 +1,8 @@
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { PLANTED_BUGS, type PlantedBug } from './bugs.ts'
-import { simulateMany } from './run-many.ts'
-import { simulate } from './world.ts'
+import { PLANTED_BUGS, type PlantedBug } from './planted-bugs.ts'
+import { simulate } from './simulate.ts'
+import { simulateMany } from './simulate-many.ts'
 
 const HELP = `npm run simulate -- [options]
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { fromPrisma, publish, publishMany } from '../../packages/client/src/index.ts'
-import type { Logger } from '../../packages/pillarbox/src/model/ports.ts'
-import { openPostgres } from '../../packages/pillarbox/src/store/postgres/open.ts'
-import { systemClock } from '../../packages/pillarbox/src/system.ts'
-import { type FreshDatabase, freshDatabase } from '../postgres/database.ts'
+import { fromPrisma, publish, publishMany } from '../../../packages/client/src/index.ts'
+import type { Logger } from '../../../packages/pillarbox/src/model/ports.ts'
+import { openPostgres } from '../../../packages/pillarbox/src/store/postgres/open.ts'
+import { systemClock } from '../../../packages/pillarbox/src/system.ts'
+import { type FreshDatabase, freshDatabase } from '../../support/postgres/database.ts'
 import { openPrisma, type Prisma } from './prisma.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }

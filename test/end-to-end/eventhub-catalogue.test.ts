@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { sealWith } from '../../packages/client/src/index.ts'
-import { assertClean, onEachStore, type TestTenant, until, type World, wordsOf } from './world.ts'
+import { assertClean, onEachStore, type TestTenant, until, type World, wordsOf } from '../support/world.ts'
 
 const TOKEN = 'raw+signed/token=='
 

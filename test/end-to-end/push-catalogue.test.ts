@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { assertClean, onEachStore } from './world.ts'
+import { assertClean, onEachStore } from '../support/world.ts'
 
 onEachStore('the push catalogue', (world) => {
   it('carries the caller’s words and data to the device', async () => {

@@ -4,8 +4,8 @@ import { readyCatalogues } from '../../packages/pillarbox/src/catalogue/ready.ts
 import type { Catalogue, TemplateSeed } from '../../packages/pillarbox/src/model/catalogue.ts'
 import { readCatalogueDocument } from '../../packages/pillarbox/src/operate/catalogue.ts'
 import { segmentsOf } from '../../packages/pillarbox/src/render/segments.ts'
+import type { ProviderTemplate } from '../support/world.ts'
 import { SAMPLES } from './busflow-messages.ts'
-import type { ProviderTemplate } from './world.ts'
 
 function read(name: string): ReturnType<typeof readCatalogueDocument> {
   return readCatalogueDocument(readyCatalogues.document(name) ?? assert.fail(name))

@@ -1,4 +1,4 @@
-import type { TestTenant, World } from './world.ts'
+import type { TestTenant, World } from '../support/world.ts'
 
 /** A tenant of the booking system: Indian numbers, and dates as 15-Mar-2026. */
 const INDIA = { defaultLocale: 'en-IN', timeZone: 'Asia/Kolkata', region: 'IN', dateFormat: 'dd-MMM-yyyy' }
