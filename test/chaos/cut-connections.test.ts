@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { freshDatabase } from '../support/postgres/database.ts'
+import { chaosWorld } from './chaos-world.ts'
 import { SIDES, type Side, startCommitProxy } from './commit-proxy.ts'
 import { reckon } from './oracle.ts'
-import { createRig } from './rig.ts'
 import { newOrders, openShop, publish, publishUntilAcknowledged, SHOP_CHANNELS } from './shop.ts'
 
 const isFull = process.env['PILLARBOX_CHAOS'] === 'full'
@@ -17,9 +17,9 @@ describe('connections cut on either side of a commit', () => {
   it('lose nothing, repeat nothing in silence, and leave no row behind in sending', { timeout: 300_000 }, async () => {
     await using database = await freshDatabase()
     await using proxy = await startCommitProxy(database.url)
-    await using rig = await createRig('postgres', { databaseUrl: proxy.url })
-    const one = await rig.start('start')
-    const other = await rig.start('start')
+    await using world = await chaosWorld('postgres', { databaseUrl: proxy.url })
+    const one = await world.startProcess('start')
+    const other = await world.startProcess('start')
     await openShop(one.url)
     const wanted = Object.keys(EVERY).flatMap((role) => SIDES.map((side) => `${role} ${side}`))
     const isEnough = (): boolean => wanted.every((cut) => (proxy.cuts.get(cut) ?? 0) >= CUTS_PER_SIDE)
@@ -40,10 +40,7 @@ describe('connections cut on either side of a commit', () => {
     proxy.decide = () => null
     const given = orders.slice(0, published)
     await publishUntilAcknowledged(one.url, given)
-    const { broken } = await reckon(
-      { url: one.url, dataDir: rig.dataDir, orders: given, channels: SHOP_CHANNELS },
-      90_000,
-    )
+    const { broken } = await reckon({ url: one.url, world, orders: given, channels: SHOP_CHANNELS })
 
     assert.deepEqual(broken, [])
     assert.deepEqual(refusals, [], 'a broken connection is answered with 503 and Retry-After')

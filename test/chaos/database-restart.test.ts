@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Answer } from '../support/api.ts'
 import { startPostgres } from '../support/postgres/launcher.ts'
+import { until } from '../support/until.ts'
+import { chaosWorld } from './chaos-world.ts'
 import { listLive, reckon } from './oracle.ts'
-import { createRig, until } from './rig.ts'
-import { type Answer, newOrders, openShop, publish, publishUntilAcknowledged, SHOP_CHANNELS } from './shop.ts'
+import { newOrders, openShop, publish, publishUntilAcknowledged, SHOP_CHANNELS } from './shop.ts'
 
 describe('PostgreSQL going away under load', () => {
   it('ends no process, is answered with 503 meanwhile, and loses nothing', { timeout: 180_000 }, async (t) => {
     await using server = await startPostgres({ durable: true })
-    await using rig = await createRig('postgres', { databaseUrl: server.url })
-    const processes = await Promise.all([rig.start('start'), rig.start('worker')])
+    await using world = await chaosWorld('postgres', { databaseUrl: server.url })
+    const processes = await Promise.all([world.startProcess('start'), world.startProcess('worker')])
     const [{ url }] = processes
     await openShop(url, { latencyMs: 20 })
     const orders = newOrders(5_000, 'order')
-    const answers: Answer[] = []
+    const answers: Answer<unknown>[] = []
     let published = 0
     let isOver = false
     const publisher = async (): Promise<void> => {
@@ -28,25 +30,23 @@ describe('PostgreSQL going away under load', () => {
       const before = answers.length
       await until(
         'it is under load',
-        20_000,
         async () => answers.slice(before).filter(({ status }) => status === 202).length >= 20,
       )
       await goDown()
       const downSince = answers.length
       await until(
         'intake refuses',
-        20_000,
         async () => answers.slice(downSince).filter(({ status }) => status === 503).length >= 4,
       )
       await server.start()
     }
     const before = answers.length
-    await until('intake takes again', 30_000, async () => answers.slice(before).some(({ status }) => status === 202))
+    await until('intake takes again', async () => answers.slice(before).some(({ status }) => status === 202))
     isOver = true
     await load
     const given = orders.slice(0, published)
     await publishUntilAcknowledged(url, given)
-    const { broken } = await reckon({ url, dataDir: rig.dataDir, orders: given, channels: SHOP_CHANNELS }, 60_000)
+    const { broken } = await reckon({ url, world, orders: given, channels: SHOP_CHANNELS })
 
     assert.deepEqual(broken, [])
     assert.deepEqual(
@@ -62,18 +62,15 @@ describe('PostgreSQL going away under load', () => {
 
   it('does not keep a process from starting: it waits for the database', { timeout: 90_000 }, async () => {
     await using server = await startPostgres({ durable: true })
-    await using rig = await createRig('postgres', { databaseUrl: server.url })
+    await using world = await chaosWorld('postgres', { databaseUrl: server.url })
     await server.stop()
 
-    const starting = rig.start('start')
+    const starting = world.startProcess('start')
     const failed = starting.then(
       () => false,
       () => true,
     )
-    await Promise.race([
-      failed,
-      until('it says that it waits', 30_000, async () => rig.lastLog().includes('trying again')),
-    ])
+    await Promise.race([failed, until('it says that it waits', async () => world.lastLog().includes('trying again'))])
     await server.start()
 
     assert.equal((await starting).hasExited(), false)
@@ -83,12 +80,12 @@ describe('PostgreSQL going away under load', () => {
     timeout: 120_000,
   }, async (t) => {
     await using server = await startPostgres({ durable: true })
-    await using rig = await createRig('postgres', { databaseUrl: server.url })
-    const stopped = await rig.start('start', { PILLARBOX_SHUTDOWN_GRACE: 'PT2S' })
+    await using world = await chaosWorld('postgres', { databaseUrl: server.url })
+    const stopped = await world.startProcess('start', { PILLARBOX_SHUTDOWN_GRACE: 'PT2S' })
     await openShop(stopped.url, { latencyMs: 400 })
     const orders = newOrders(20, 'order')
     await publish(stopped.url, orders)
-    await until('calls are under way', 20_000, async () => (await listLive(stopped.url, ['sending'])).length > 0)
+    await until('calls are under way', async () => (await listLive(stopped.url, ['sending'])).length > 0)
 
     await server.stop('immediate')
     const startedAt = performance.now()
@@ -96,8 +93,8 @@ describe('PostgreSQL going away under load', () => {
     const exit = await stopped.exited
     const tookMs = performance.now() - startedAt
     await server.start()
-    const next = await rig.start('start')
-    const { broken } = await reckon({ url: next.url, dataDir: rig.dataDir, orders, channels: SHOP_CHANNELS })
+    const next = await world.startProcess('start')
+    const { broken } = await reckon({ url: next.url, world, orders, channels: SHOP_CHANNELS })
 
     t.diagnostic(`ended with ${exit.code} after ${Math.round(tookMs)} ms; the grace is 2000 ms`)
     assert.deepEqual(broken, [])

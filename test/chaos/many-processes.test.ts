@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { ENGINE_NAMES } from '../support/engines.ts'
+import { chaosWorld } from './chaos-world.ts'
 import { reckon } from './oracle.ts'
-import { createRig, ENGINES } from './rig.ts'
 import { newOrders, openShop, publish, request } from './shop.ts'
 
 const PROCESSES = { sqlite: 3, postgres: 2 }
 
 describe('several processes on one database', { concurrency: 2 }, () => {
-  for (const engine of ENGINES) {
+  for (const engine of ENGINE_NAMES) {
     it(`${engine}: all come up when they start at once on nothing`, { timeout: 120_000 }, async () => {
-      await using rig = await createRig(engine)
+      await using world = await chaosWorld(engine)
 
       const processes = await Promise.all(
-        Array.from({ length: 4 }, () => rig.start('start', { PILLARBOX_DEMO: 'true' })),
+        Array.from({ length: 4 }, () => world.startProcess('start', { PILLARBOX_DEMO: 'true' })),
       )
       const answers = await Promise.all(
         processes.map(({ url }) => request(url, 'GET', '/api/channel-accounts?tenantId=demo')),
@@ -25,9 +26,9 @@ describe('several processes on one database', { concurrency: 2 }, () => {
     it(`${engine}: share the work and send everything once`, {
       timeout: 120_000,
     }, async () => {
-      await using rig = await createRig(engine)
-      const first = await rig.start('start')
-      const others = Array.from({ length: PROCESSES[engine] - 1 }, () => rig.start('start'))
+      await using world = await chaosWorld(engine)
+      const first = await world.startProcess('start')
+      const others = Array.from({ length: PROCESSES[engine] - 1 }, () => world.startProcess('start'))
       const processes = [first, ...(await Promise.all(others))]
       await openShop(first.url, { channels: ['sms'], latencyMs: 30 })
       const orders = newOrders(240, 'order')
@@ -38,7 +39,7 @@ describe('several processes on one database', { concurrency: 2 }, () => {
       )
       const { broken, notifications, messages } = await reckon({
         url: first.url,
-        dataDir: rig.dataDir,
+        world,
         orders,
         channels: ['sms'],
       })

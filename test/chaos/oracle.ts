@@ -1,6 +1,5 @@
-import path from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { until } from './rig.ts'
+import { until } from '../support/until.ts'
+import type { SandboxMessage, World } from '../support/world.ts'
 import { call, type Order, POLICIES, type ShopChannel, TENANT } from './shop.ts'
 
 /** A notification as the API shows it to an operator. */
@@ -16,23 +15,18 @@ export interface Seen {
   attempts: { number: number; outcome: string; code: string | null; late: boolean; workerId: string }[]
 }
 
-export interface Message {
-  notificationId: string
-  attempt: number
-  channel: string
-}
-
 /** What the run came to: the ledger as an operator sees it beside what the vendor really took. */
 export interface Reckoning {
   notifications: Seen[]
-  messages: Message[]
+  messages: SandboxMessage[]
   /** Broken promises, in words; empty when all are kept. */
   broken: string[]
 }
 
 export interface Expected {
+  /** Of a process that answers. */
   url: string
-  dataDir: string
+  world: Pick<World, 'sandboxMessages'>
   orders: readonly Order[]
   channels: readonly ShopChannel[]
   /** Orders whose one notification was sent straight to the ledger. */
@@ -42,10 +36,10 @@ export interface Expected {
 const LIVE = ['queued', 'sending', 'retrying']
 
 /** Resolves when nothing is left to do, judged from outside; then holds the ledger against the vendor's own record. */
-export async function reckon(expected: Expected, timeoutMs = 30_000): Promise<Reckoning> {
-  await untilQuiet(expected.url, timeoutMs)
+export async function reckon(expected: Expected): Promise<Reckoning> {
+  await untilQuiet(expected.url)
   const notifications = await readLedger(expected.url)
-  const messages = vendorMessages(expected.dataDir)
+  const messages = expected.world.sandboxMessages()
   const failed = await list<{ id: string; lastError: string }>(
     expected.url,
     `/ops/outbox?status=failed&tenantId=${TENANT}`,
@@ -59,9 +53,9 @@ export async function reckon(expected: Expected, timeoutMs = 30_000): Promise<Re
 }
 
 /** No event waits to be planned and no notification to be sent. */
-export async function untilQuiet(url: string, timeoutMs: number): Promise<void> {
+export async function untilQuiet(url: string): Promise<void> {
   let waiting = ''
-  await until('nothing is left to do', timeoutMs, async () => {
+  await until('nothing is left to do', async () => {
     // In this order: an event and its notifications change hands in one transaction.
     const pending = await list(url, `/ops/outbox?status=pending&tenantId=${TENANT}`)
     const live = await listLive(url)
@@ -102,21 +96,6 @@ async function list<T>(url: string, path: string): Promise<T[]> {
   return items
 }
 
-/** The vendor's own durable record, read past everything the product says about it. */
-export function vendorMessages(dataDir: string): Message[] {
-  const db = new DatabaseSync(path.join(dataDir, 'sandbox.db'), { readOnly: true, timeout: 5_000 })
-  try {
-    const rows = db.prepare('select notification_id, attempt, channel from message order by id').all()
-    return rows.map((row) => ({
-      notificationId: String(row['notification_id']),
-      attempt: Number(row['attempt']),
-      channel: String(row['channel']),
-    }))
-  } finally {
-    db.close()
-  }
-}
-
 /** P1 and P2: everything acknowledged has exactly its notifications, and nothing else is there. */
 function nothingLost({ orders, channels, direct = [] }: Expected, rows: readonly Seen[]): string[] {
   const broken: string[] = []
@@ -139,7 +118,7 @@ function nothingLost({ orders, channels, direct = [] }: Expected, rows: readonly
 }
 
 /** P4, and that "sent" means sent: the vendor's count per notification agrees with what the ledger admits to. */
-function noSilentDuplicate(rows: readonly Seen[], messages: readonly Message[]): string[] {
+function noSilentDuplicate(rows: readonly Seen[], messages: readonly SandboxMessage[]): string[] {
   const broken: string[] = []
   const ids = new Set(rows.map((row) => row.id))
   for (const { notificationId } of messages)

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { systemClock } from '../../packages/pillarbox/src/system.ts'
+import { ENGINE_NAMES } from '../support/engines.ts'
 import { freshDatabase } from '../support/postgres/database.ts'
+import type { ProductProcess } from '../support/product-process.ts'
+import { until } from '../support/until.ts'
+import type { World } from '../support/world.ts'
+import { chaosWorld } from './chaos-world.ts'
 import { startCommitProxy } from './commit-proxy.ts'
 import { listLive, reckon, untilQuiet } from './oracle.ts'
-import { createRig, ENGINES, type Rig, type Running, until } from './rig.ts'
 import { call, newOrders, openShop, publish, SHOP_CHANNELS } from './shop.ts'
 
 /**
@@ -17,12 +21,12 @@ const LATENCY_MS = 1_700
 const TO_THE_CALL_MS = 400
 
 describe('a worker that is silent past its lease and comes back', { concurrency: 3 }, () => {
-  for (const engine of ENGINES)
+  for (const engine of ENGINE_NAMES)
     it(`${engine}: stopped by SIGSTOP, its late results change nothing`, { timeout: 120_000 }, async () => {
-      await using rig = await createRig(engine)
-      const worker = await rig.start('worker', SLOW)
+      await using world = await chaosWorld(engine)
+      const worker = await world.startProcess('worker', SLOW)
 
-      await silentPastItsLease(rig, worker, {
+      await silentPastItsLease(world, worker, {
         begin: () => worker.signal('SIGSTOP'),
         end: () => worker.signal('SIGCONT'),
       })
@@ -33,33 +37,37 @@ describe('a worker that is silent past its lease and comes back', { concurrency:
   }, async () => {
     await using database = await freshDatabase()
     await using proxy = await startCommitProxy(database.url)
-    await using rig = await createRig('postgres', { databaseUrl: database.url })
-    const worker = await rig.start('worker', { ...SLOW, DATABASE_URL: proxy.url })
+    await using world = await chaosWorld('postgres', { databaseUrl: database.url })
+    const worker = await world.startProcess('worker', { ...SLOW, DATABASE_URL: proxy.url })
 
-    await silentPastItsLease(rig, worker, { begin: () => proxy.freeze(), end: () => proxy.thaw() })
+    await silentPastItsLease(world, worker, { begin: () => proxy.freeze(), end: () => proxy.thaw() })
   })
 })
 
 /** While its calls are under way the worker falls silent; another one takes over and finishes; then it comes back. */
-async function silentPastItsLease(rig: Rig, worker: Running, silence: { begin(): void; end(): void }): Promise<void> {
-  const api = await rig.start('api', SLOW)
+async function silentPastItsLease(
+  world: World,
+  worker: ProductProcess,
+  silence: { begin(): void; end(): void },
+): Promise<void> {
+  const api = await world.startProcess('api', SLOW)
   await openShop(api.url, { latencyMs: LATENCY_MS })
   const orders = newOrders(10, 'order')
   const calls = orders.length * SHOP_CHANNELS.length
   await publish(api.url, orders)
-  await until('calls are under way', 20_000, async () => (await listLive(api.url, ['sending'])).length === calls)
+  await until('calls are under way', async () => (await listLive(api.url, ['sending'])).length === calls)
   await systemClock.sleep(TO_THE_CALL_MS)
 
   silence.begin()
-  await rig.start('worker', SLOW)
-  await untilQuiet(api.url, 30_000)
+  await world.startProcess('worker', SLOW)
+  await untilQuiet(api.url)
   silence.end()
-  await until('it hears that it was fenced', 20_000, async () => worker.log().includes('results came after'))
+  await until('it hears that it was fenced', async () => worker.log().includes('results came after'))
   const more = newOrders(10, 'more')
   await publish(api.url, more)
   const { broken, notifications, messages } = await reckon({
     url: api.url,
-    dataDir: rig.dataDir,
+    world,
     orders: [...orders, ...more],
     channels: SHOP_CHANNELS,
   })
@@ -75,7 +83,7 @@ async function silentPastItsLease(rig: Rig, worker: Running, silence: { begin():
     notifications.filter(({ eventId, possibleDuplicate }) => eventId?.startsWith('more') && possibleDuplicate),
     [],
   )
-  await until('both workers are alive', 10_000, async () => {
+  await until('both workers are alive', async () => {
     const { workers } = await call<{ workers: { status: string }[] }>(api.url, 'GET', '/health')
     return workers.filter(({ status }) => status === 'alive').length === 2
   })

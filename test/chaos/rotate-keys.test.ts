@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -14,10 +13,14 @@ import { MASTER_KEY } from '../../packages/pillarbox/src/security/key-state.ts'
 import { createKeyring, keyIdOf } from '../../packages/pillarbox/src/security/keyring.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import { systemClock } from '../../packages/pillarbox/src/system.ts'
-import { inbox, inTransaction } from '../support/host-application.ts'
+import { succeed } from '../support/api.ts'
+import { ENGINE_NAMES, type EngineName } from '../support/engines.ts'
+import { CLI, type Exit } from '../support/product-process.ts'
 import { silent } from '../support/samples.ts'
 import { makeTenant, openAll, type Secrets, sealedRows } from '../support/sealed-rows.ts'
-import { createRig, ENGINES, type EngineName, type Exit, OPS_KEY, type Rig, until } from './rig.ts'
+import { until } from '../support/until.ts'
+import type { World } from '../support/world.ts'
+import { chaosWorld } from './chaos-world.ts'
 import { ROTATION_STEPS, rotationSteps } from './rotation-steps.ts'
 
 /** `PILLARBOX_CHAOS=full` kills at each step alone as well, on both stores and with both ways to give keys. */
@@ -25,10 +28,7 @@ const isFull = process.env['PILLARBOX_CHAOS'] === 'full'
 
 type Keys = 'key files' | 'configured keys'
 
-const root = path.resolve(import.meta.dirname, '../..')
-const CLI = path.join(root, 'packages/pillarbox/src/cli/main.ts')
 const UNDER_TEST = path.join(import.meta.dirname, 'rotation-under-test.ts')
-const COMPILE_CACHE = path.join(root, 'node_modules/.cache/pillarbox-chaos')
 
 /** Delays after which it is killed: while it begins, waits for the servers, seals anew, waits for them to settle. */
 const KILL_AFTER_MS = isFull ? [100, 500, 900, 1_300, 2_000, 3_000, 4_000, 5_500, 7_000] : [900, 3_000]
@@ -37,7 +37,7 @@ const KILL_AFTER_MS = isFull ? [100, 500, 900, 1_300, 2_000, 3_000, 4_000, 5_500
 describe('a rotation', { concurrency: 2 }, () => {
   describe('that is killed at any step', { concurrency: 2 }, () => {
     const combinations: [EngineName, Keys][] = isFull
-      ? ENGINES.flatMap((engine): [EngineName, Keys][] => [
+      ? ENGINE_NAMES.flatMap((engine): [EngineName, Keys][] => [
           [engine, 'key files'],
           [engine, 'configured keys'],
         ])
@@ -59,57 +59,60 @@ describe('a rotation', { concurrency: 2 }, () => {
   })
 
   describe('while servers run', { concurrency: 2 }, () => {
-    for (const engine of ENGINES)
+    for (const engine of ENGINE_NAMES)
       it(`${engine}: loses nothing, however often it is killed, and applications go on sealing with the old key`, {
         timeout: 300_000,
       }, async () => {
-        await using rig = await createRig(engine)
+        await using world = await chaosWorld(engine)
         // With SQLite as it comes: the key in a file, one server. With PostgreSQL as in production: configured, several.
         const [oldKey, newKey] = [randomBytes(32), randomBytes(32)]
         const both = engine === 'postgres' ? keyEnvironment(newKey, oldKey) : {}
-        const first = await rig.start('start', engine === 'postgres' ? keyEnvironment(oldKey) : {})
-        const formerKey = engine === 'postgres' ? oldKey : await masterKeyOf(rig)
+        const first = await world.startProcess('start', engine === 'postgres' ? keyEnvironment(oldKey) : {})
+        const formerKey = engine === 'postgres' ? oldKey : await masterKeyOf(world)
         await makeShop(first.url)
         let servers = [first]
         if (engine === 'postgres') {
-          const second = await rig.start('start', both)
-          const refused = await run(rig, [CLI, 'keys', 'rotate'], both).exited
+          const second = await world.startProcess('start', both)
+          const refused = await run(world, [CLI, 'keys', 'rotate'], both).exited
           assert.equal(refused.code, 1)
           assert.match(refused.output, /is not known to start on .*\(process \d+\)/)
           assert.match(refused.output, /→ start it again with the new key in PILLARBOX_MASTER_KEY/)
           // Both seal under the old key until it is turned, so that either can be taken away.
-          servers = [second, await rig.start('worker', both)]
+          servers = [second, await world.startProcess('worker', both)]
           first.signal('SIGTERM')
           assert.equal((await first.exited).code, 0)
         }
         const { url } = servers[0] ?? assert.fail()
-        const publisher = await startPublishing(rig, url)
+        const publisher = await startPublishing(world, url)
 
         for (const delayMs of KILL_AFTER_MS) {
-          const rotating = run(rig, [CLI, 'keys', 'rotate'], both)
+          const rotating = run(world, [CLI, 'keys', 'rotate'], both)
           await systemClock.sleep(delayMs)
           rotating.kill()
           await rotating.exited
         }
-        const finished = await run(rig, [CLI, 'keys', 'rotate'], both).exited
+        const finished = await run(world, [CLI, 'keys', 'rotate'], both).exited
         assert.equal(finished.code, 0, finished.output)
         const tokens = await publisher.stop()
-        await until('every guest has their token', 60_000, async () => {
-          const words = inbox(rig).join('\n')
+        await until('every guest has their token', () => {
+          const words = world
+            .sandboxMessages()
+            .map(({ body }) => body)
+            .join('\n')
           return tokens.now.every((token) => words.includes(token))
         })
 
         // An application has used the old sealing key to the end: that is put right, and said.
-        const early = await run(rig, [CLI, 'keys', 'retire'], both).exited
+        const early = await run(world, [CLI, 'keys', 'retire'], both).exited
         assert.equal(early.code, 1, early.output)
         assert.match(early.output, /sealed by applications with a former sealing key/)
-        const retired = await run(rig, [CLI, 'keys', 'retire'], both).exited
+        const retired = await run(world, [CLI, 'keys', 'retire'], both).exited
         assert.equal(retired.code, 0, retired.output)
         for (const server of servers) server.signal('SIGTERM')
         for (const server of servers) assert.equal((await server.exited).code, 0, server.log())
 
-        const key = engine === 'postgres' ? newKey : await masterKeyOf(rig)
-        const store = await openRigStore(rig)
+        const key = engine === 'postgres' ? newKey : await masterKeyOf(world)
+        const store = await openRigStore(world)
         const { opened, closed } = await openAll(store, key)
         const isUnderOld = (await openAll(store, formerKey)).opened.size
         await store.close()
@@ -121,7 +124,7 @@ describe('a rotation', { concurrency: 2 }, () => {
         )
         assert.ok(tokens.now.length >= 10 && tokens.later.length >= 10, 'something was published meanwhile')
         // Nobody needs the former key any more.
-        const alone = await rig.start('start', engine === 'postgres' ? keyEnvironment(newKey) : {})
+        const alone = await world.startProcess('start', engine === 'postgres' ? keyEnvironment(newKey) : {})
         alone.signal('SIGTERM')
         assert.equal((await alone.exited).code, 0)
       })
@@ -130,11 +133,11 @@ describe('a rotation', { concurrency: 2 }, () => {
 
 /** One process after the other dies at the next of these steps; the last one lives. */
 async function killedAt(engine: EngineName, keys: Keys, steps: readonly string[], nth = 1): Promise<void> {
-  await using rig = await createRig(engine)
-  await using bench = await sealedBench(rig, keys)
+  await using world = await chaosWorld(engine)
+  await using bench = await sealedBench(world, keys)
 
   for (const step of steps) {
-    const dead = await run(rig, [UNDER_TEST], { ...bench.env, CHAOS_KILL_AT: `${step}:${nth}` }).exited
+    const dead = await run(world, [UNDER_TEST], { ...bench.env, CHAOS_KILL_AT: `${step}:${nth}` }).exited
     assert.equal(dead.signal, 'SIGKILL', `${step} was not reached: ${dead.output}`)
     assert.deepEqual(
       await openableWithAll(bench),
@@ -142,7 +145,7 @@ async function killedAt(engine: EngineName, keys: Keys, steps: readonly string[]
       `after ${step} everything opens with the keys at hand`,
     )
   }
-  const last = await run(rig, [CLI, 'keys', 'rotate'], bench.env).exited
+  const last = await run(world, [CLI, 'keys', 'rotate'], bench.env).exited
   assert.equal(last.code, 0, last.output)
 
   const newKey = await bench.newKey()
@@ -169,15 +172,8 @@ const CATALOGUE = {
   },
 }
 
-async function call<T>(url: string, method: string, body?: unknown): Promise<T> {
-  const response = await fetch(url, {
-    method,
-    headers: { authorization: `Bearer ${OPS_KEY}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  assert.ok(response.ok, `${method} ${url} answered ${response.status} ${text}`)
-  return JSON.parse(text) as T
+function call<T>(url: string, method: string, body?: unknown): Promise<T> {
+  return succeed<T>(url, { method, ...(body !== undefined && { body }) })
 }
 
 async function makeShop(url: string): Promise<void> {
@@ -198,9 +194,10 @@ interface Tokens {
 }
 
 /** An application that publishes all the while, over HTTP and in its own transactions, with the sealing key it had first. */
-async function startPublishing(rig: Rig, url: string) {
+async function startPublishing(world: World, url: string) {
   const { sealingKey } = await call<{ sealingKey: string }>(`${url}/api/sealing-key`, 'GET')
   const seal = sealWith(sealingKey, { tenantId: TENANT })
+  const host = await world.host()
   const tokens: Tokens = { now: [], later: [] }
   const dueAt = new Date(systemClock.now() + 3_600_000)
   let count = 0
@@ -210,11 +207,10 @@ async function startPublishing(rig: Rig, url: string) {
     const event = { id: `event-${id}`, type: 'InvitationSent', entity: { type: 'invitation', id } }
     const payload = { guestEmail: 'guest@example.com' }
     if (isOwn)
-      await inTransaction(rig, {
-        tenantId: TENANT,
-        ...event,
-        payload: { ...payload, token: seal(token) },
-        ...(isLater && { dueAt }),
+      await host.transact({
+        events: [
+          { tenantId: TENANT, ...event, payload: { ...payload, token: seal(token) }, ...(isLater && { dueAt }) },
+        ],
       })
     else
       await call(`${url}/api/events?tenantId=${TENANT}`, 'POST', {
@@ -242,7 +238,7 @@ async function startPublishing(rig: Rig, url: string) {
   }
 }
 
-async function masterKeyOf({ dataDir }: Rig): Promise<Buffer> {
+async function masterKeyOf({ dataDir }: World): Promise<Buffer> {
   return (await readMasterKey(masterKeyPath(dataDir))) ?? assert.fail('there is no master.key')
 }
 
@@ -257,9 +253,9 @@ interface SealedBench extends AsyncDisposable {
   allKeys(): Promise<Buffer[]>
 }
 
-async function sealedBench(rig: Rig, keys: Keys): Promise<SealedBench> {
-  const { dataDir } = rig
-  const store = await openRigStore(rig)
+async function sealedBench(world: World, keys: Keys): Promise<SealedBench> {
+  const { dataDir } = world
+  const store = await openRigStore(world)
   await store.migrate()
   const [oldKey, newKey] = [
     keys === 'key files'
@@ -277,7 +273,7 @@ async function sealedBench(rig: Rig, keys: Keys): Promise<SealedBench> {
     secrets: rows.secrets,
     oldKey,
     env: configured ? keyEnvironment(newKey, oldKey) : {},
-    newKey: async () => (configured ? newKey : masterKeyOf(rig)),
+    newKey: async () => (configured ? newKey : masterKeyOf(world)),
     async allKeys() {
       const files = readdirSync(dataDir).filter((name) => /^(master|next-.*|former-.*)\.key$/.test(name))
       const read = files.map((name) => Buffer.from(readFileSync(path.join(dataDir, name), 'utf8'), 'base64'))
@@ -301,7 +297,7 @@ function keyEnvironment(masterKey: Buffer, ...former: Buffer[]): Record<string, 
   }
 }
 
-async function openRigStore({ dataDir, databaseUrl }: Rig): Promise<Store> {
+async function openRigStore({ dataDir, databaseUrl }: World): Promise<Store> {
   const env = { DATABASE_URL: databaseUrl, PILLARBOX_DATA_DIR: dataDir }
   const answer = await loadConfig({ flags: {}, env, cwd: dataDir })
   if ('problems' in answer) assert.fail(JSON.stringify(answer.problems))
@@ -313,26 +309,8 @@ interface Command {
   exited: Promise<Exit & { output: string }>
 }
 
-/** Runs a script with this rig's database and data folder. */
-function run({ dataDir, databaseUrl }: Rig, args: readonly string[], env: Record<string, string>): Command {
-  const child = spawn(process.execPath, ['--conditions=source', ...args], {
-    cwd: dataDir,
-    env: {
-      PATH: process.env['PATH'],
-      DATABASE_URL: databaseUrl,
-      PILLARBOX_DATA_DIR: dataDir,
-      NODE_COMPILE_CACHE: COMPILE_CACHE,
-      ...env,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text
-    })
-  const exited = new Promise<Exit & { output: string }>((resolve) =>
-    child.once('close', (code, signal) => resolve({ code, signal, output })),
-  )
-  return { kill: () => void child.kill('SIGKILL'), exited }
+/** Runs a script with this world's database and data folder, and the keys that it is given. */
+function run(world: World, args: readonly string[], env: Record<string, string>): Command {
+  const { signal, exited, log } = world.runScript(args, env)
+  return { kill: () => signal('SIGKILL'), exited: exited.then((exit) => ({ ...exit, output: log() })) }
 }

@@ -1,4 +1,5 @@
-import { OPS_KEY, until } from './rig.ts'
+import { type Answer, request as ask, succeed } from '../support/api.ts'
+import { until } from '../support/until.ts'
 
 /**
  * An application that uses the product over HTTP, and the tenant it does so with. One event becomes one notification on
@@ -79,7 +80,7 @@ export function eventOf({ id }: Order) {
 }
 
 /** Publishes in one request. Answers the status, or 0 when no answer came. */
-export async function publish(url: string, orders: readonly Order[]): Promise<Answer> {
+export async function publish(url: string, orders: readonly Order[]): Promise<Answer<unknown>> {
   const [only] = orders
   const body = orders.length === 1 && only ? eventOf(only) : orders.map(eventOf)
   const answer = await request(url, 'POST', `/api/events?tenantId=${TENANT}`, body)
@@ -88,7 +89,7 @@ export async function publish(url: string, orders: readonly Order[]): Promise<An
 }
 
 /** Sends a notification of its own, under a key named for the order; a 409 says that it is already there. */
-export async function submit(url: string, order: Order, channel: ShopChannel): Promise<Answer> {
+export async function submit(url: string, order: Order, channel: ShopChannel): Promise<Answer<unknown>> {
   const to = { email: 'ana@example.test', phone: '+12025550100', url: 'https://ana.example.test/hook' }
   const body = { idempotencyKey: order.id, channel, to, body: `Order ${order.id} is paid` }
   const answer = await request(url, 'POST', `/api/notifications?tenantId=${TENANT}`, body)
@@ -97,60 +98,25 @@ export async function submit(url: string, order: Order, channel: ShopChannel): P
 }
 
 /** Publishes what is not acknowledged yet, as a client does after an error: same ids, until every one is. */
-export async function publishUntilAcknowledged(
-  url: string,
-  orders: readonly Order[],
-  timeoutMs = 30_000,
-): Promise<void> {
-  await until('every event is acknowledged', timeoutMs, async () => {
+export async function publishUntilAcknowledged(url: string, orders: readonly Order[]): Promise<void> {
+  await until('every event is acknowledged', async () => {
     for (const order of orders) if (!order.acknowledged) await publish(url, [order])
     return orders.every((order) => order.acknowledged)
   })
 }
 
-export interface Answer {
-  /** 0: the connection broke or nothing came in time. */
-  status: number
-  body: unknown
-  retryAfter: string | null
-  tookMs: number
-}
-
-const ANSWER_MS = 40_000
-
-export async function request(url: string, method: string, path: string, body?: unknown): Promise<Answer> {
+/** A request as a client makes it: where no answer comes, the status is 0. */
+export async function request(url: string, method: string, path: string, body?: unknown): Promise<Answer<unknown>> {
   const startedAt = performance.now()
-  const headers = {
-    authorization: `Bearer ${OPS_KEY}`,
-    ...(body !== undefined && { 'content-type': 'application/json' }),
-  }
-  try {
-    const response = await fetch(url + path, {
-      method,
-      headers,
-      signal: AbortSignal.timeout(ANSWER_MS),
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    const tookMs = performance.now() - startedAt
-    return { status: response.status, body: parsed(text), retryAfter: response.headers.get('retry-after'), tookMs }
-  } catch (error) {
-    return { status: 0, body: String(error), retryAfter: null, tookMs: performance.now() - startedAt }
-  }
+  return ask<unknown>(url + path, { method, ...(body !== undefined && { body }) }).catch((error: unknown) => ({
+    status: 0,
+    body: String(error),
+    retryAfter: null,
+    tookMs: performance.now() - startedAt,
+  }))
 }
 
 /** A request that must succeed. */
-export async function call<T>(url: string, method: string, path: string, body?: unknown): Promise<T> {
-  const answer = await request(url, method, path, body)
-  if (answer.status < 200 || answer.status > 299)
-    throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`)
-  return answer.body as T
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+export function call<T>(url: string, method: string, path: string, body?: unknown): Promise<T> {
+  return succeed<T>(url + path, { method, ...(body !== undefined && { body }) })
 }

@@ -3,30 +3,34 @@ import { describe, it } from 'node:test'
 import { openPostgres } from '../../packages/pillarbox/src/store/postgres/open.ts'
 import { openSqlite } from '../../packages/pillarbox/src/store/sqlite/open.ts'
 import { systemClock } from '../../packages/pillarbox/src/system.ts'
+import { ENGINE_NAMES } from '../support/engines.ts'
+import type { ProductProcess } from '../support/product-process.ts'
+import { until } from '../support/until.ts'
+import type { World } from '../support/world.ts'
+import { chaosWorld, WORKER_TTL_MS } from './chaos-world.ts'
 import { listLive, reckon, type Seen } from './oracle.ts'
-import { createRig, ENGINES, type Rig, type Running, until, WORKER_TTL_MS } from './rig.ts'
 import { newOrders, type Order, openShop, publish, SHOP_CHANNELS } from './shop.ts'
 
 const GRACE_MS = 5_000
 
 describe('signals under load', { concurrency: 3 }, () => {
-  for (const engine of ENGINES) {
+  for (const engine of ENGINE_NAMES) {
     it(`${engine}: SIGTERM ends with 0 within the grace, and no row stays in sending`, {
       timeout: 90_000,
     }, async () => {
-      await using rig = await createRig(engine)
-      const stopped = await rig.start('start')
+      await using world = await chaosWorld(engine)
+      const stopped = await world.startProcess('start')
       const orders = await loaded(stopped)
 
       const startedAt = performance.now()
       stopped.signal('SIGTERM')
       const exit = await stopped.exited
       const tookMs = performance.now() - startedAt
-      const counts = await countByStatus(rig)
-      const next = await rig.start('start')
+      const counts = await countByStatus(world)
+      const next = await world.startProcess('start')
       const { broken, notifications } = await reckon({
         url: next.url,
-        dataDir: rig.dataDir,
+        world,
         orders,
         channels: SHOP_CHANNELS,
       })
@@ -45,23 +49,23 @@ describe('signals under load', { concurrency: 3 }, () => {
     it(`${engine}: a second SIGTERM ends it at once, and what was under way is rescued`, {
       timeout: 90_000,
     }, async () => {
-      await using rig = await createRig(engine)
+      await using world = await chaosWorld(engine)
       const slow = { PILLARBOX_PROVIDER_TIMEOUT: 'PT1S', PILLARBOX_WORKER_TTL: 'PT4S' }
-      const stopped = await rig.start('start', slow)
+      const stopped = await world.startProcess('start', slow)
       const orders = await loaded(stopped, 800)
 
       stopped.signal('SIGTERM')
-      await until('it has heard the first signal', 5_000, async () => stopped.log().includes('"msg":"stopping"'))
+      await until('it has heard the first signal', async () => stopped.log().includes('"msg":"stopping"'))
       // A second signal within 200 ms counts as the echo of the first.
-      await until('it leaves', 5_000, async () => {
+      await until('it leaves', async () => {
         stopped.signal('SIGTERM')
         return stopped.hasExited()
       })
       const exit = await stopped.exited
-      const next = await rig.start('start', slow)
+      const next = await world.startProcess('start', slow)
       const { broken, notifications } = await reckon({
         url: next.url,
-        dataDir: rig.dataDir,
+        world,
         orders,
         channels: SHOP_CHANNELS,
       })
@@ -74,24 +78,24 @@ describe('signals under load', { concurrency: 3 }, () => {
     it(`${engine}: kill -9 is rescued by another worker within the worker TTL and a poll`, {
       timeout: 90_000,
     }, async (t) => {
-      await using rig = await createRig(engine)
+      await using world = await chaosWorld(engine)
       const few = { PILLARBOX_CONCURRENCY: '8' }
       const [api, killed, other] = await Promise.all([
-        rig.start('api'),
-        rig.start('worker', few),
-        rig.start('worker', few),
+        world.startProcess('api'),
+        world.startProcess('worker', few),
+        world.startProcess('worker', few),
       ])
       const orders = await loaded(api)
       // More than one worker alone has room for, so both are at it.
-      await until('both workers are busy', 20_000, async () => (await listLive(api.url, ['sending'])).length > 16)
+      await until('both workers are busy', async () => (await listLive(api.url, ['sending'])).length > 16)
 
       const startedAt = performance.now()
       killed.signal('SIGKILL')
-      await until('the other takes over', 30_000, async () => other.log().includes('took over'))
+      await until('the other takes over', async () => other.log().includes('took over'))
       const tookMs = performance.now() - startedAt
       const { broken, notifications } = await reckon({
         url: api.url,
-        dataDir: rig.dataDir,
+        world,
         orders,
         channels: SHOP_CHANNELS,
       })
@@ -111,16 +115,16 @@ function assertRescued(notifications: readonly Seen[]): void {
 }
 
 /** Publishes, and resolves while provider calls are under way. */
-async function loaded({ url }: Running, latencyMs = 300): Promise<Order[]> {
+async function loaded({ url }: ProductProcess, latencyMs = 300): Promise<Order[]> {
   await openShop(url, { latencyMs })
   const orders = newOrders(60, 'order')
   await publish(url, orders)
   assert.ok(orders.every(({ acknowledged }) => acknowledged))
-  await until('calls are under way', 20_000, async () => (await listLive(url, ['sending'])).length > 0)
+  await until('calls are under way', async () => (await listLive(url, ['sending'])).length > 0)
   return orders
 }
 
-async function countByStatus({ engine, databaseUrl }: Rig) {
+async function countByStatus({ engine, databaseUrl }: World) {
   const parts = { clock: systemClock, logger: { debug() {}, info() {}, warn() {}, error() {} } }
   const store =
     engine === 'sqlite'

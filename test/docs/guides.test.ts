@@ -5,52 +5,30 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { startWebhookReceiver } from '@pillarbox/vendors'
-import { createPillarbox, resolveConfig } from 'pillarbox'
+import { OPS_KEY } from '../support/api.ts'
+import { until } from '../support/until.ts'
+import { startWorld, type World } from '../support/world.ts'
 
-const OPS_KEY = 'guides-ops-key-0123456789'
 const root = path.resolve(import.meta.dirname, '../..')
 
-/** A whole Pillarbox, and a folder to work in. */
-async function open(t: TestContext) {
-  const folder = await mkdtemp(path.join(tmpdir(), 'pillarbox-guide-'))
-  const env = {
-    PILLARBOX_PORT: '0',
-    PILLARBOX_DATA_DIR: path.join(folder, 'data'),
-    PILLARBOX_OPS_KEY: OPS_KEY,
-    PILLARBOX_ALLOW_PRIVATE_ENDPOINTS: '1',
-    // Retries are seen to be due by looking.
-    PILLARBOX_POLL_MAX: 'PT0.1S',
-  }
-  const read = resolveConfig({ flags: {}, env, file: null, cwd: folder })
-  assert.ok('config' in read)
-  const pillarbox = await createPillarbox(read.config)
-  t.after(async () => {
-    await pillarbox.stop()
-    await rm(folder, { recursive: true, force: true })
-  })
-  const { url } = await pillarbox.start({ api: true, worker: true })
-  assert.ok(url !== null)
-  return { url, folder }
+async function open(t: TestContext): Promise<World> {
+  const world = await startWorld('sqlite')
+  t.after(() => world[Symbol.asyncDispose]())
+  return world
 }
 
 async function guide(name: string): Promise<string> {
   return await readFile(path.join(root, 'docs/guides', name), 'utf8')
 }
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(20)
-}
-
 describe('docs/guides/first-tenant.md', () => {
-  it('shows commands that work, and what they answer', { timeout: 120_000 }, async (t) => {
-    const { url, folder } = await open(t)
+  it('shows commands that work, and what they answer', { timeout: 240_000 }, async (t) => {
+    const { url, dataDir } = await open(t)
     const steps = stepsOf(await guide('first-tenant.md'))
     assert.ok(steps.length > 12)
 
@@ -60,19 +38,20 @@ describe('docs/guides/first-tenant.md', () => {
       const { stdout } = await promisify(execFile)(
         'bash',
         ['-c', script.replaceAll('localhost:4400', new URL(url).host)],
-        { cwd: folder, env: { PATH: process.env['PATH'] ?? '', OPS_KEY } },
+        { cwd: dataDir, env: { PATH: process.env['PATH'] ?? '', OPS_KEY } },
       )
       return JSON.parse(stdout)
     }
     for (const { command, answer } of steps) {
       const isQuestion = !/-X P/.test(command)
-      let given = await run(command)
-      // What is sent in the background may take a moment; what was asked for may not.
-      while (isQuestion && !isLike(given, answer)) {
-        await sleep(50)
+      let given: unknown
+      const isAnswered = async (): Promise<boolean> => {
         given = await run(command)
+        return isLike(given, answer)
       }
-      assert.ok(isLike(given, answer), `${command}\nanswered ${JSON.stringify(given, null, 2)}`)
+      // What is sent in the background may take a moment; what was asked for may not.
+      if (isQuestion) await until(`"${command}" answers what the guide shows`, isAnswered)
+      else assert.ok(await isAnswered(), `${command}\nanswered ${JSON.stringify(given, null, 2)}`)
     }
   })
 })
@@ -124,46 +103,29 @@ describe('docs/guides/webhooks.md', () => {
   }
 
   async function setup(t: TestContext) {
-    const { url } = await open(t)
+    const tenant = await (await open(t)).tenant()
     const secret = `whsec_${randomBytes(32).toString('base64')}`
-    const call = async (key: string, method: string, target: string, body?: object) => {
-      const response = await fetch(`${url}${target}`, {
-        method,
-        headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
-        ...(body && { body: JSON.stringify(body) }),
-      })
-      return (await response.json()) as Record<string, unknown>
-    }
-    const { keys } = await call(OPS_KEY, 'POST', '/ops/tenants', { id: 'acme', name: 'Acme' })
-    const { admin } = keys as { admin: string }
-    const account = (signingSecret: string) => ({
-      channel: 'webhook',
-      provider: 'webhook',
-      name: 'hooks',
-      retry: { maxAttempts: 3, fixed: 'PT0.05S' },
-      breaker: { failures: 100 },
-      secrets: { signingSecret },
-    })
     return {
       secret,
-      makeAccount: (signingSecret = secret) => call(admin, 'POST', '/api/channel-accounts', account(signingSecret)),
-      async send(to: string) {
-        const body = { channel: 'webhook', to: { url: to }, subject: 'order.paid', body: 'Order 1001 is paid.' }
-        const made = await call(admin, 'POST', '/api/notifications', {
-          ...body,
+      makeAccount: (signingSecret = secret) =>
+        tenant.account({
+          channel: 'webhook',
+          provider: 'webhook',
+          name: 'hooks',
+          retry: { maxAttempts: 3, fixed: 'PT0.05S' },
+          breaker: { failures: 100 },
+          secrets: { signingSecret },
+        }),
+      send: (url: string) =>
+        tenant.submit({
+          channel: 'webhook',
+          to: { url },
+          subject: 'order.paid',
+          body: 'Order 1001 is paid.',
           data: { orderId: 1001 },
           correlationId: 'c-1',
-        })
-        return String(made['id'])
-      },
-      settled: async (id: string): Promise<Record<string, unknown>> => {
-        let found = await call(admin, 'GET', `/api/notifications/${id}`)
-        while (['queued', 'sending', 'retrying'].includes(String(found['status']))) {
-          await sleep(20)
-          found = await call(admin, 'GET', `/api/notifications/${id}`)
-        }
-        return found
-      },
+        }),
+      settled: tenant.comesToRest,
     }
   }
 
@@ -174,7 +136,7 @@ describe('docs/guides/webhooks.md', () => {
   }
 
   it('shows a receiver that takes what Pillarbox sends, again after it failed to keep it', {
-    timeout: 60_000,
+    timeout: 240_000,
   }, async (t) => {
     const { secret, makeAccount, send, settled } = await setup(t)
     const { createReceiver } = await receiver(t)
@@ -200,7 +162,7 @@ describe('docs/guides/webhooks.md', () => {
   })
 
   it('shows how to verify, which refuses what was changed, is old, or is signed by somebody else', {
-    timeout: 60_000,
+    timeout: 240_000,
   }, async (t) => {
     const { secret, makeAccount, send } = await setup(t)
     const { verified, createReceiver } = await receiver(t)
@@ -208,7 +170,7 @@ describe('docs/guides/webhooks.md', () => {
     const hooks = await startWebhookReceiver()
     t.after(hooks.close)
     const id = await send(`${hooks.url}/hooks`)
-    await until(() => hooks.received.length === 1)
+    await until('the receiver has it', () => hooks.received.length === 1)
     const [{ headers, body } = assert.fail('nothing came')] = hooks.received
     const raw = Buffer.from(body)
     const at = Number(headers['webhook-timestamp']) * 1_000
@@ -226,7 +188,7 @@ describe('docs/guides/webhooks.md', () => {
     assert.equal((await fetch(url, { method: 'POST', body })).status, 401)
   })
 
-  it('tells the headers, and that a secret can be changed for another', { timeout: 60_000 }, async (t) => {
+  it('tells the headers, and that a secret can be changed for another', { timeout: 240_000 }, async (t) => {
     const { secret, makeAccount, send } = await setup(t)
     const { verified } = await receiver(t)
     const next = `whsec_${randomBytes(32).toString('base64')}`
@@ -234,7 +196,7 @@ describe('docs/guides/webhooks.md', () => {
     const hooks = await startWebhookReceiver()
     t.after(hooks.close)
     await send(`${hooks.url}/hooks`)
-    await until(() => hooks.received.length === 1)
+    await until('the receiver has it', () => hooks.received.length === 1)
     const [{ method, headers, body } = assert.fail('nothing came')] = hooks.received
 
     for (const known of [next, secret]) assert.notEqual(verified(Buffer.from(body), headers, known), null)
@@ -250,7 +212,7 @@ describe('docs/guides/webhooks.md', () => {
     )
   })
 
-  it('tells what an answer comes to', { timeout: 60_000 }, async (t) => {
+  it('tells what an answer comes to', { timeout: 240_000 }, async (t) => {
     const { makeAccount, send, settled } = await setup(t)
     await makeAccount()
     const results: Record<string, unknown> = {}
@@ -285,14 +247,14 @@ describe('npm run vendors', () => {
   const main = path.join(root, 'packages/vendors/src/main.ts')
 
   it('hands out accounts that Pillarbox can use, shows what was taken, and ends when it is told to', {
-    timeout: 120_000,
+    timeout: 240_000,
   }, async (t) => {
     const { url } = await open(t)
     const vendors = spawn(process.execPath, ['--conditions=source', main, '--port', '0'])
     t.after(() => vendors.kill('SIGKILL'))
     let said = ''
     vendors.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
-    await until(() => said.includes('/answers/'))
+    await until('the vendors say where they are', () => said.includes('/answers/'))
     const [desk = ''] = /http:\/\/127\.0\.0\.1:\d+(?=\/accounts)/.exec(said) ?? []
     const call = async (target: string, body?: unknown) => {
       const headers = { authorization: `Bearer ${OPS_KEY}`, 'content-type': 'application/json' }
@@ -319,7 +281,7 @@ describe('npm run vendors', () => {
       to: { email: 'a@example.com' },
       body: 'Hi',
     })
-    await until(async () => Object.keys(await call(`${desk}/taken/smtp`)).length === 1)
+    await until('the mail was taken', async () => Object.keys(await call(`${desk}/taken/smtp`)).length === 1)
     vendors.kill('SIGTERM')
     assert.deepEqual(await once(vendors, 'exit'), [0, null])
   })

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, before, it } from 'node:test'
+import { it } from 'node:test'
 import { createEventParser } from '../../packages/client/src/http/event-stream.ts'
 import { PillarboxClient } from '../../packages/client/src/index.ts'
-import { OPS_KEY, openWorld, until, type World } from '../inbox/world.ts'
+import { OPS_KEY } from '../support/api.ts'
+import { until } from '../support/until.ts'
+import { startWorld } from '../support/world.ts'
 
 /** As much of a page as the example needs. */
 class Element {
@@ -43,32 +45,21 @@ class PretendEventSource extends EventTarget {
   }
 }
 
-let world: World
-before(async () => {
-  world = await openWorld('sqlite')
-})
-after(() => world.close())
-
 it('the example of the guide shows messages, live and as text, and marks them as read', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
-  const ops = new PillarboxClient({ url: world.api, key: OPS_KEY, tenantId: 'shop' })
-  const post = (url: string, body: object) =>
-    fetch(`${world.api}${url}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${OPS_KEY}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-  await post('/ops/tenants', { id: 'shop', name: 'Shop' })
-  await post('/api/channel-accounts?tenantId=shop', { channel: 'in_app', provider: 'inbox', name: 'inbox' })
+  await using world = await startWorld('sqlite')
+  const { account, id: tenantId } = await world.tenant()
+  await account({ channel: 'in_app', provider: 'inbox', name: 'inbox' })
+  const ops = new PillarboxClient({ url: world.url, key: OPS_KEY, tenantId })
   const send = (body: string) => ops.send({ channel: 'in_app', to: { userId: 'ada/1' }, subject: 'Hi', body })
   const { id: first } = await send('before')
-  await until(async () => (await ops.status(first)).status === 'sent')
+  await until('it is sent', async () => (await ops.status(first)).status === 'sent')
 
-  const page = await openPage(async () => ({ url: world.api, ...(await ops.inbox.issueToken('ada/1')) }))
-  await until(async () => page.list.children.length === 1)
+  const page = await openPage(async () => ({ url: world.url, ...(await ops.inbox.issueToken('ada/1')) }))
+  await until('the page shows it', () => page.list.children.length === 1)
   await send('<img src=x onerror=alert(1)>')
-  await until(async () => page.list.children.length === 2 && page.document.title === '(2) Shop')
+  await until('the page shows both', () => page.list.children.length === 2 && page.document.title === '(2) Shop')
 
   assert.deepEqual(
     page.list.children.map(({ textContent, className }) => [textContent, className]),
@@ -78,8 +69,11 @@ it('the example of the guide shows messages, live and as text, and marks them as
     ],
   )
   page.list.children[1]?.onclick?.()
-  await until(async () => page.list.children[1]?.className === 'read' && page.document.title === '(1) Shop')
-  await until(async () => (await ops.status(first)).status === 'read')
+  await until(
+    'the page shows it as read',
+    () => page.list.children[1]?.className === 'read' && page.document.title === '(1) Shop',
+  )
+  await until('it is read', async () => (await ops.status(first)).status === 'read')
 })
 
 /** Runs the script of the guide in a page of its own; `answerToken` stands for the application's server. */

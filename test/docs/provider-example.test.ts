@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { createPillarbox, outcomeOf, resolveConfig } from 'pillarbox'
+import { outcomeOf } from 'pillarbox'
 import { EXAMPLE_SMS_ERRORS, exampleSmsProvider } from '../../docs/guides/examples/example-sms.ts'
 import { exampleSmsError, startExampleSmsServer } from '../../docs/guides/examples/example-sms-server.ts'
 import { account, sendRequest, testOutbound } from '../support/providers.ts'
+import { BOTH, openWorld } from '../support/world.ts'
 
 const API_KEY = 'key-of-the-example'
-const OPS_KEY = 'provider-example-ops-key'
 
 describe('the provider of the guide', () => {
   async function setup(t: TestContext) {
@@ -93,36 +90,13 @@ describe('the provider of the guide, in a whole Pillarbox', () => {
   async function open(t: TestContext) {
     const server = await startExampleSmsServer({ apiKey: API_KEY })
     t.after(server.close)
-    const dataDir = await mkdtemp(path.join(tmpdir(), 'pillarbox-provider-'))
-    const env = {
-      PILLARBOX_PORT: '0',
-      PILLARBOX_DATA_DIR: dataDir,
-      PILLARBOX_OPS_KEY: OPS_KEY,
-      PILLARBOX_DEMO: '0',
-      PILLARBOX_ALLOW_PRIVATE_ENDPOINTS: '1',
-    }
-    const read = resolveConfig({ flags: {}, env, file: null, cwd: dataDir })
-    assert.ok('config' in read)
-    const pillarbox = await createPillarbox(read.config, { providers: (deps) => [exampleSmsProvider(deps)] })
-    t.after(async () => {
-      await pillarbox.stop()
-      await rm(dataDir, { recursive: true, force: true })
-    })
-    const { url } = await pillarbox.start({ api: true, worker: true })
-
-    const call = async (key: string, method: string, target: string, body?: object) => {
-      const response = await fetch(`${url}${target}`, {
-        method,
-        headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
-        ...(body && { body: JSON.stringify(body) }),
-      })
-      return { status: response.status, json: (await response.json()) as Record<string, unknown> }
-    }
-    const tenant = await call(OPS_KEY, 'POST', '/ops/tenants', { id: 'acme', name: 'Acme' })
-    const { admin } = tenant.json['keys'] as { admin: string }
+    const world = await openWorld('sqlite')
+    t.after(() => world[Symbol.asyncDispose]())
+    await world.start(BOTH, { providers: (deps) => [exampleSmsProvider(deps)] })
+    const tenant = await world.tenant()
     return {
       server,
-      call: (method: string, target: string, body?: object) => call(admin, method, target, body),
+      tenant,
       account: (changes: object = {}) => ({
         channel: 'sms',
         provider: 'example-sms',
@@ -130,62 +104,58 @@ describe('the provider of the guide, in a whole Pillarbox', () => {
         settings: { sender: 'EXAMPLE', endpoint: server.url, ...changes },
         secrets: { apiKey: API_KEY },
       }),
-      async send(phone: string) {
-        const made = await call(admin, 'POST', '/api/notifications', { channel: 'sms', to: { phone }, body: 'Hello' })
-        assert.equal(made.status, 202, JSON.stringify(made.json))
-        for (;;) {
-          const { json } = await call(admin, 'GET', `/api/notifications/${String(made.json['id'])}`)
-          if (!['queued', 'sending', 'retrying'].includes(String(json['status']))) return json
-          await sleep(20)
-        }
-      },
+      send: async (phone: string) =>
+        tenant.comesToRest(await tenant.submit({ channel: 'sms', to: { phone }, body: 'Hello' })),
     }
   }
 
   it('is set up over the API, which refuses what it cannot use, and verified', async (t) => {
-    const { call, account: example } = await open(t)
+    const {
+      tenant: { call },
+      account: example,
+    } = await open(t)
 
     const refused = await call('POST', '/api/channel-accounts', example({ sender: 'two words' }))
     const made = await call('POST', '/api/channel-accounts', example())
-    const url = `/api/channel-accounts/${String(made.json['id'])}`
+    const url = `/api/channel-accounts/${String(made.body['id'])}`
     const verified = await call('POST', `${url}/verify`)
     await call('PATCH', url, { secrets: { apiKey: 'revoked-key' } })
     const unverified = await call('POST', `${url}/verify`)
 
     assert.deepEqual(
-      [refused.status, (refused.json['errors'] as { path: string }[])[0]?.path],
+      [refused.status, (refused.body['errors'] as { path: string }[])[0]?.path],
       [422, '/settings/sender'],
     )
-    assert.equal(made.status, 201, JSON.stringify(made.json))
-    assert.deepEqual(verified.json, { isGood: true, detail: 'Known as Example Tours.' })
-    assert.deepEqual(unverified.json, { isGood: false, detail: 'Example SMS says: error invalid_key' })
+    assert.equal(made.status, 201, JSON.stringify(made.body))
+    assert.deepEqual(verified.body, { isGood: true, detail: 'Known as Example Tours.' })
+    assert.deepEqual(unverified.body, { isGood: false, detail: 'Example SMS says: error invalid_key' })
   })
 
-  it('delivers a notification, and once only when an answer is lost', { timeout: 60_000 }, async (t) => {
-    const { server, call, account: example, send } = await open(t)
+  it('delivers a notification, and once only when an answer is lost', { timeout: 240_000 }, async (t) => {
+    const { server, tenant, account: example, send } = await open(t)
     const retry = { maxAttempts: 3, fixed: 'PT0.05S' }
-    await call('POST', '/api/channel-accounts', { ...example(), retry })
+    await tenant.account({ ...example(), retry })
     server.answerWith('reset_after_accept')
 
     const sent = await send('+491701234567')
 
-    assert.deepEqual([sent['status'], sent['providerMessageId']], ['sent', 'msg-1'])
-    assert.equal((sent['attempts'] as object[]).length, 2)
+    assert.deepEqual([sent.status, sent.providerMessageId], ['sent', 'msg-1'])
+    assert.equal(sent.attempts.length, 2)
     assert.deepEqual(
       server.messages.map(({ body }) => body['to']),
       ['+491701234567'],
     )
   })
 
-  it('gives a dead number up at once', { timeout: 60_000 }, async (t) => {
-    const { server, call, account: example, send } = await open(t)
-    await call('POST', '/api/channel-accounts', example())
+  it('gives a dead number up at once', { timeout: 240_000 }, async (t) => {
+    const { server, tenant, account: example, send } = await open(t)
+    await tenant.account(example())
     server.answerWith(exampleSmsError('invalid_number'))
 
     const stopped = await send('+491701234567')
 
-    assert.deepEqual([stopped['status'], stopped['reason']], ['parked', 'invalid_recipient'])
-    assert.match(String(stopped['lastError']), /Example SMS says: error invalid_number/)
+    assert.deepEqual([stopped.status, stopped.reason], ['parked', 'invalid_recipient'])
+    assert.match(stopped.lastError ?? '', /Example SMS says: error invalid_number/)
   })
 })
 

@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { metaError, startInteraktServer, startMetaServer } from '@pillarbox/vendors'
-import { onEachStore, type TestTenant, until, type World } from '../support/world.ts'
-
-interface Sent {
-  status: string
-  provider: string
-  accountId: string
-  possibleDuplicate: boolean
-  lastError: string | null
-  attempts: { outcome: string; provider: string }[]
-  audit: { action: string; reason: string | null }[]
-}
+import type { Notification, TestTenant } from '../support/tenant.ts'
+import { onEachStore, startWorld, type World } from '../support/world.ts'
 
 const GUEST = '+919876543210'
 
@@ -20,9 +11,9 @@ async function setup(t: TestContext, world: World, meta: object = {}) {
   const servers = { meta: await startMetaServer(), interakt: await startInteraktServer() }
   t.after(servers.meta.close)
   t.after(servers.interakt.close)
-  const tenant = await world.provision('busflow')
+  const tenant = await world.tenant({ catalogue: 'busflow' })
   const account = async (provider: string, body: object): Promise<string> => {
-    const answer = await tenant.call('POST', '/api/channel-accounts', {
+    const { id } = await tenant.account({
       channel: 'whatsapp',
       provider,
       name: provider,
@@ -30,8 +21,7 @@ async function setup(t: TestContext, world: World, meta: object = {}) {
       retry: { maxAttempts: 1, fixed: 'PT1S' },
       ...body,
     })
-    assert.equal(answer.status, 201, JSON.stringify(answer.body))
-    return String(answer.body['id'])
+    return id
   }
   const first = await account('meta', {
     settings: { phoneNumberId: '1234567890', endpoint: servers.meta.url },
@@ -46,24 +36,8 @@ async function setup(t: TestContext, world: World, meta: object = {}) {
   return { ...servers, tenant, first, second }
 }
 
-async function submit(tenant: TestTenant): Promise<string> {
-  const answer = await tenant.call('POST', '/api/notifications', {
-    channel: 'whatsapp',
-    to: { phone: GUEST },
-    body: 'Bus 12 leaves at 9',
-  })
-  assert.equal(answer.status, 202, JSON.stringify(answer.body))
-  return String(answer.body['id'])
-}
-
-async function view(tenant: TestTenant, id: string): Promise<Sent> {
-  return (await tenant.call('GET', `/api/notifications/${id}`)).body as unknown as Sent
-}
-
-/** Waits until the notification stands there. */
-async function comesTo(tenant: TestTenant, id: string, status: string): Promise<Sent> {
-  await until(`notification ${id} is ${status}`, async () => (await view(tenant, id)).status === status)
-  return view(tenant, id)
+function submit(tenant: TestTenant): Promise<string> {
+  return tenant.submit({ channel: 'whatsapp', to: { phone: GUEST }, body: 'Bus 12 leaves at 9' })
 }
 
 async function accountOf(tenant: TestTenant, id: string): Promise<{ status: string; statusReason: string | null }> {
@@ -71,10 +45,12 @@ async function accountOf(tenant: TestTenant, id: string): Promise<{ status: stri
   return { status: String(body['status']), statusReason: body['statusReason'] as string | null }
 }
 
-const callsOf = ({ attempts }: Sent): string[] => attempts.map(({ provider, outcome }) => `${provider}: ${outcome}`)
+const callsOf = ({ attempts }: Notification): string[] =>
+  attempts.map(({ provider, outcome }) => `${provider}: ${outcome}`)
 
 onEachStore(
   'a second account of the channel',
+  (engine) => startWorld(engine, { settings: { PILLARBOX_PROVIDER_TIMEOUT: 'PT0.5S' } }),
   (world) => {
     it('sends when the first one’s credentials are refused, which pauses the first and says why', async (t) => {
       const { meta, interakt, tenant, first, second } = await setup(t, world())
@@ -82,7 +58,7 @@ onEachStore(
 
       const id = await submit(tenant)
 
-      const sent = await comesTo(tenant, id, 'sent')
+      const sent = await tenant.comesTo(id, 'sent')
       assert.deepEqual([sent.provider, sent.accountId, sent.possibleDuplicate], ['interakt', second, false])
       assert.deepEqual(callsOf(sent), ['meta: unauthorized', 'interakt: accepted'])
       assert.ok(
@@ -98,10 +74,10 @@ onEachStore(
     it('is no longer needed once the first one’s credentials are mended', async (t) => {
       const { meta, interakt, tenant, first } = await setup(t, world())
       meta.answerWith(metaError(190, 'The access token has expired'))
-      await comesTo(tenant, await submit(tenant), 'sent')
+      await tenant.comesTo(await submit(tenant), 'sent')
 
       await tenant.call('PATCH', `/api/channel-accounts/${first}`, { secrets: { accessToken: 'EAAnew' } })
-      const sent = await comesTo(tenant, await submit(tenant), 'sent')
+      const sent = await tenant.comesTo(await submit(tenant), 'sent')
 
       assert.equal((await accountOf(tenant, first)).status, 'active')
       assert.equal(sent.provider, 'meta')
@@ -112,7 +88,7 @@ onEachStore(
       const { meta, interakt, tenant, first } = await setup(t, world(), { retry: { maxAttempts: 3, fixed: 'PT1H' } })
       meta.answerWith('silence_after_accept')
 
-      const held = await comesTo(tenant, await submit(tenant), 'retrying')
+      const held = await tenant.comesTo(await submit(tenant), 'retrying')
 
       assert.deepEqual([held.provider, held.accountId, held.possibleDuplicate], ['meta', first, true])
       assert.deepEqual(callsOf(held), ['meta: unknown'])
@@ -124,15 +100,15 @@ onEachStore(
       const { meta, interakt, tenant, first } = await setup(t, world(), { retry: { maxAttempts: 3, fixed: 'PT1H' } })
       meta.answerWith('silence_after_accept', { status: 429, headers: { 'retry-after': '600' }, body: '' })
       const doubtful = await submit(tenant)
-      await comesTo(tenant, doubtful, 'retrying')
-      await comesTo(tenant, await submit(tenant), 'retrying')
+      await tenant.comesTo(doubtful, 'retrying')
+      await tenant.comesTo(await submit(tenant), 'retrying')
       const waiting = await submit(tenant)
 
       await tenant.call('POST', `/api/channel-accounts/${first}/suspend`)
-      await comesTo(tenant, waiting, 'sent')
+      await tenant.comesTo(waiting, 'sent')
       await world().timePasses(3_600_000)
 
-      const parked = await comesTo(tenant, doubtful, 'parked')
+      const parked = await tenant.comesTo(doubtful, 'parked')
       assert.deepEqual([parked.accountId, parked.possibleDuplicate], [first, true])
       assert.ok(interakt.messages.every(({ callbackData }) => callbackData !== doubtful))
     })
@@ -141,7 +117,7 @@ onEachStore(
       const { meta, tenant } = await setup(t, world())
       meta.alwaysAnswer(metaError(131016, 'Service unavailable'))
 
-      const sent = await comesTo(tenant, await submit(tenant), 'sent')
+      const sent = await tenant.comesTo(await submit(tenant), 'sent')
 
       assert.deepEqual(callsOf(sent), ['meta: transient', 'interakt: accepted'])
     })
@@ -150,7 +126,7 @@ onEachStore(
       const { meta, tenant } = await setup(t, world(), { retry: { maxAttempts: 3, fixed: 'PT1S' } })
       meta.alwaysAnswer(metaError(131049, 'To maintain a healthy ecosystem engagement'))
 
-      const sent = await comesTo(tenant, await submit(tenant), 'sent')
+      const sent = await tenant.comesTo(await submit(tenant), 'sent')
 
       assert.deepEqual(callsOf(sent), ['meta: transient', 'interakt: accepted'])
     })
@@ -159,13 +135,13 @@ onEachStore(
       const { meta, tenant, first } = await setup(t, world())
       meta.answerWith({ status: 429, headers: { 'retry-after': '600' }, body: '' })
       const throttled = await submit(tenant)
-      await comesTo(tenant, throttled, 'retrying')
+      await tenant.comesTo(throttled, 'retrying')
       const waiting = await submit(tenant)
 
       await tenant.call('POST', `/api/channel-accounts/${first}/suspend`)
-      const moved = await comesTo(tenant, waiting, 'sent')
+      const moved = await tenant.comesTo(waiting, 'sent')
       await world().timePasses(600_000)
-      const later = await comesTo(tenant, throttled, 'sent')
+      const later = await tenant.comesTo(throttled, 'sent')
 
       assert.deepEqual(callsOf(moved), ['interakt: accepted'])
       assert.deepEqual(callsOf(later), ['meta: throttled', 'interakt: accepted'])
@@ -175,11 +151,10 @@ onEachStore(
       const { meta, interakt, tenant } = await setup(t, world())
       meta.alwaysAnswer(metaError(131026, 'Message undeliverable'))
 
-      const parked = await comesTo(tenant, await submit(tenant), 'parked')
+      const parked = await tenant.comesTo(await submit(tenant), 'parked')
 
       assert.deepEqual(callsOf(parked), ['meta: permanent'])
       assert.equal(interakt.messages.length, 0)
     })
   },
-  { PILLARBOX_PROVIDER_TIMEOUT: 'PT0.5S' },
 )

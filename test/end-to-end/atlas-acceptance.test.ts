@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type Notification, onEachStore, type TestTenant, until } from '../support/world.ts'
+import type { Notification, TestTenant } from '../support/tenant.ts'
+import { until } from '../support/until.ts'
+import { onEachStore, startWorld } from '../support/world.ts'
 import { atlasTenant, BOOKING, NAMES } from './atlas-bookings.ts'
 
 /** The booking system's acceptance criteria, one by one. */
@@ -28,7 +30,7 @@ async function rewrite(tenant: TestTenant, channel: string, body: string): Promi
   assert.equal(answer.status, 200, JSON.stringify(answer.body))
 }
 
-onEachStore('acceptance', (world) => {
+onEachStore('acceptance', startWorld, (world) => {
   it('no duplicate sends on double-confirm: two events, two schedules, one call per channel and template', async () => {
     const tenant = await atlasTenant(world(), ['whatsapp', 'sms'])
 

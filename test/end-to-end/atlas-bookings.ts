@@ -1,4 +1,5 @@
-import type { TestTenant, World } from '../support/world.ts'
+import type { TestTenant } from '../support/tenant.ts'
+import type { World } from '../support/world.ts'
 
 /** A tenant of the booking system: Indian numbers, and dates as 15-Mar-2026. */
 const INDIA = { defaultLocale: 'en-IN', timeZone: 'Asia/Kolkata', region: 'IN', dateFormat: 'dd-MMM-yyyy' }
@@ -22,5 +23,5 @@ export function atlasTenant(
   channels = ['whatsapp', 'sms', 'email'],
   settings: object = {},
 ): Promise<TestTenant> {
-  return world.provision('atlas', { settings: { ...INDIA, ...settings }, channels })
+  return world.tenant({ catalogue: 'atlas', settings: { ...INDIA, ...settings }, channels })
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { assertClean, onEachStore, wordsOf } from '../support/world.ts'
+import { onEachStore, startWorld } from '../support/world.ts'
 import { atlasTenant, BOOKING, NAMES } from './atlas-bookings.ts'
+import { assertClean, wordsOf } from './message-words.ts'
 
-onEachStore('the atlas catalogue', (world) => {
+onEachStore('the atlas catalogue', startWorld, (world) => {
   it('confirms a booking by WhatsApp, SMS and e-mail', async () => {
     const tenant = await atlasTenant(world())
 
@@ -172,13 +173,13 @@ onEachStore('the atlas catalogue', (world) => {
       payload: { ...BOOKING, ...NAMES, bookingId: Number(id) },
     })
 
-    await world().publishWith('booking 801', event('801'), 'commit')
-    await world().publishWith('booking 802', event('802'), 'rollback')
+    await (await world().host()).transact({ rows: ['booking 801'], events: [event('801')] }, 'commit')
+    await (await world().host()).transact({ rows: ['booking 802'], events: [event('802')] }, 'rollback')
     await tenant.publish(event803())
 
     const inbox = await tenant.inbox()
     assert.deepEqual(inbox.map(({ body }) => /Booking: (\d+)/.exec(body)?.[1] ?? body).toSorted(), ['801', '803'])
-    assert.deepEqual(await world().hostRows(), ['booking 801'])
+    assert.deepEqual(await (await world().host()).rows(), ['booking 801'])
 
     function event803(): object {
       const { tenantId: _, ...body } = event('803')
@@ -195,11 +196,8 @@ onEachStore('the atlas catalogue', (world) => {
       entity,
       payload: { bookingId: 'x' },
     })
-    await world().publishWith(
-      'booking 901',
-      { tenantId: tenant.id, id: 'wrong', type: 'booking.confirmed', entity, payload: { bookingId: 'x' } },
-      'commit',
-    )
+    const wrong = { tenantId: tenant.id, id: 'wrong', type: 'booking.confirmed', entity, payload: { bookingId: 'x' } }
+    await (await world().host()).transact({ rows: ['booking 901'], events: [wrong] })
     await tenant.publish({ type: 'booking.confirmed', entity, payload: { ...BOOKING, bookingId: 901 } })
 
     assert.equal(refused.status, 422)

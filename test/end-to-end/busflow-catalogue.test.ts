@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { assertClean, onEachStore, type TestTenant, until, type World, wordsOf } from '../support/world.ts'
+import type { TestTenant } from '../support/tenant.ts'
+import { until } from '../support/until.ts'
+import { onEachStore, startWorld, type World } from '../support/world.ts'
 import { SAMPLES, type Sample } from './busflow-messages.ts'
+import { assertClean, wordsOf } from './message-words.ts'
 
 const HAMBURG = { defaultLocale: 'de-DE', timeZone: 'Europe/Berlin', region: 'DE', currency: 'EUR' }
 const DAY_MS = 86_400_000
 
 function busflowTenant(world: World, channels = ['whatsapp', 'sms', 'email']): Promise<TestTenant> {
-  return world.provision('busflow', { settings: HAMBURG, channels })
+  return world.tenant({ catalogue: 'busflow', settings: HAMBURG, channels })
 }
 
 function sampleOf(type: string): Sample {
@@ -23,7 +26,7 @@ async function act(tenant: TestTenant, scheduleId: string | undefined, action: s
   assert.equal(answer.status, 200, JSON.stringify(answer.body))
 }
 
-onEachStore('the busflow catalogue', (world) => {
+onEachStore('the busflow catalogue', startWorld, (world) => {
   /** Waits, for those types that do, until its notifications are there. */
   async function bringAbout(tenant: TestTenant, event: Record<string, unknown>): Promise<void> {
     const eventId = await tenant.publish(event)
@@ -247,7 +250,7 @@ onEachStore('the busflow catalogue', (world) => {
   })
 
   it('tells every passenger of an incident once, on the first channel that reaches them', async () => {
-    const tenant = await world().provision('busflow', { settings: HAMBURG, channels: ['sms', 'email'] })
+    const tenant = await world().tenant({ catalogue: 'busflow', settings: HAMBURG, channels: ['sms', 'email'] })
     const faults = [{ kind: 'permanent', reason: 'invalid_recipient', to: '+4915100000002' }]
     const account = { channel: 'whatsapp', provider: 'sandbox', name: 'whatsapp', settings: { faults } }
     assert.equal((await tenant.call('POST', '/api/channel-accounts', account)).status, 201)

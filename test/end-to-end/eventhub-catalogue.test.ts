@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { sealWith } from '../../packages/client/src/index.ts'
-import { assertClean, onEachStore, type TestTenant, until, type World, wordsOf } from '../support/world.ts'
+import type { TestTenant } from '../support/tenant.ts'
+import { until } from '../support/until.ts'
+import { onEachStore, startWorld, type World } from '../support/world.ts'
+import { assertClean, wordsOf } from './message-words.ts'
 
 const TOKEN = 'raw+signed/token=='
 
@@ -28,10 +31,10 @@ const CANCELLATION = {
 const entity = { type: 'invitation', id: INVITATION.invitationId }
 
 function eventhubTenant(world: World): Promise<TestTenant> {
-  return world.provision('eventhub', { settings: { timeZone: 'Europe/Berlin' }, channels: ['email'] })
+  return world.tenant({ catalogue: 'eventhub', settings: { timeZone: 'Europe/Berlin' }, channels: ['email'] })
 }
 
-onEachStore('the eventhub catalogue', (world) => {
+onEachStore('the eventhub catalogue', startWorld, (world) => {
   it('invites one participant, with the token in the link', async () => {
     const tenant = await eventhubTenant(world())
 
@@ -86,16 +89,9 @@ onEachStore('the eventhub catalogue', (world) => {
     assert.equal(answer.status, 200)
     const seal = sealWith(String(answer.body['sealingKey']), { tenantId: tenant.id })
 
-    await world().publishWith(
-      `invitation ${tenant.id}`,
-      {
-        tenantId: tenant.id,
-        type: 'InvitationSent',
-        entity,
-        payload: { ...INVITATION, rsvpToken: seal(TOKEN) },
-      },
-      'commit',
-    )
+    const payload = { ...INVITATION, rsvpToken: seal(TOKEN) }
+    const event = { tenantId: tenant.id, type: 'InvitationSent', entity, payload }
+    await (await world().host()).transact({ rows: [`invitation ${tenant.id}`], events: [event] })
     // The host may be in another process: nobody nudges the planner.
     await until('it is sent', async () => (await tenant.inbox()).length === 1)
 
@@ -130,7 +126,7 @@ onEachStore('the eventhub catalogue', (world) => {
   })
 
   it('lets an address that is refused fail, and sends to the others', async () => {
-    const tenant = await world().provision('eventhub')
+    const tenant = await world().tenant({ catalogue: 'eventhub' })
     const faults = [{ kind: 'permanent', reason: 'invalid_recipient', to: 'bob@example.com' }]
     const account = { channel: 'email', provider: 'sandbox', name: 'email', settings: { faults } }
     assert.equal((await tenant.call('POST', '/api/channel-accounts', account)).status, 201)

@@ -6,9 +6,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { sealWith } from '@pillarbox/client'
 import pg from 'pg'
-import { createRig, ENGINES, OPS_KEY, type Rig, until } from '../chaos/rig.ts'
-import { inbox, inTransaction } from '../support/host-application.ts'
+import { succeed } from '../support/api.ts'
+import { ENGINE_NAMES } from '../support/engines.ts'
 import { startPostgres } from '../support/postgres/launcher.ts'
+import { until } from '../support/until.ts'
+import { openWorld, type World } from '../support/world.ts'
 
 const TENANT = 'eventhub'
 
@@ -48,13 +50,13 @@ interface Disk {
 }
 
 describe('a secret in a payload (P10)', () => {
-  for (const engine of ENGINES)
+  for (const engine of ENGINE_NAMES)
     it(`${engine}: reaches the guest and stands in clear nowhere: tables, files, logs; once final it is gone`, {
-      timeout: 120_000,
+      timeout: 300_000,
     }, async () => {
       await using server = engine === 'postgres' ? await startPostgres() : null
-      await using rig = await createRig(engine, server ? { databaseUrl: server.url } : {})
-      const product = await rig.start('start', { PILLARBOX_LOG_LEVEL: 'debug' })
+      await using world = await openWorld(engine, server ? { databaseUrl: server.url } : {})
+      const product = await world.startProcess('start', { PILLARBOX_LOG_LEVEL: 'debug' })
       const call = caller(product.url)
       await call('POST', '/ops/tenants', { id: TENANT, name: 'Event hub', catalogue: CATALOGUE })
       const account = {
@@ -64,7 +66,7 @@ describe('a secret in a payload (P10)', () => {
         retry: { maxAttempts: 3, fixed: 'PT0.05S' },
       }
       await call('POST', `/api/channel-accounts?tenantId=${TENANT}`, account)
-      const disk = server ? postgresDisk(rig, server.dataDir) : sqliteDisk(rig)
+      const disk = server ? postgresDisk(world, server.dataDir) : sqliteDisk(world)
       const tokens = {
         host: newToken(),
         http: newToken(),
@@ -77,7 +79,8 @@ describe('a secret in a payload (P10)', () => {
       // (a) In the application's own transaction, sealed by it.
       const { sealingKey } = await call<{ sealingKey: string }>('GET', '/api/sealing-key')
       const sealed = sealWith(sealingKey, { tenantId: TENANT })(tokens.host)
-      await inTransaction(rig, { tenantId: TENANT, ...invitation('by-host', { rsvpToken: sealed }) })
+      const byHost = { tenantId: TENANT, ...invitation('by-host', { rsvpToken: sealed }) }
+      await (await world.host()).transact({ events: [byHost] })
       // (b) Over HTTP, in clear.
       const byHttp = [
         invitation('by-http', { rsvpToken: tokens.http, guests: [{ token: tokens.nested }] }),
@@ -94,29 +97,29 @@ describe('a secret in a payload (P10)', () => {
       })
 
       const { refused: _refused, ...delivered } = tokens
-      const words = await until('four messages have arrived', 20_000, async () => {
-        const bodies = inbox(rig)
+      const words = await until('four messages have arrived', async () => {
+        const bodies = world.sandboxMessages().map(({ body }) => body)
         return bodies.length >= 4 && bodies
       })
       for (const token of Object.values(delivered))
         assert.ok(words.join('\n').includes(token), 'the guest has the token')
-      const [parked] = await until('the refused one is parked', 20_000, async () => {
+      const [parked] = await until('the refused one is parked', async () => {
         const { items } = await call<{ items: Seen[] }>('GET', `/api/notifications?tenantId=${TENANT}&status=parked`)
         return items.length > 0 && items
       })
       assert.deepEqual([parked?.reason, parked?.isSealed], ['invalid_recipient', true])
 
-      await assertNowhere(disk, rig, Object.values(tokens))
+      await assertNowhere(disk, world, Object.values(tokens))
 
       await call('POST', `/api/notifications/${parked?.id}/discard?tenantId=${TENANT}`)
-      await until('nothing sealed is left', 20_000, async () => {
+      await until('nothing sealed is left', async () => {
         const dump = await disk.dump()
         return !dump.includes('$sealed') && !dump.includes('"sealed"') && !dump.includes(sealed.$sealed)
       })
       const { items } = await call<{ items: Seen[] }>('GET', `/api/notifications?tenantId=${TENANT}`)
       assert.equal(items.length, 5)
       assert.ok(items.every(({ isScrubbed, isSealed }) => isScrubbed && !isSealed))
-      await assertNowhere(disk, rig, Object.values(tokens))
+      await assertNowhere(disk, world, Object.values(tokens))
       assert.ok((await disk.dump()).includes('by-host'), 'the dump has the rows')
     })
 })
@@ -139,7 +142,7 @@ function newToken(): string {
 }
 
 /** In clear, or in a form that gives it away. */
-async function assertNowhere(disk: Disk, rig: Rig, tokens: readonly string[]): Promise<void> {
+async function assertNowhere(disk: Disk, world: World, tokens: readonly string[]): Promise<void> {
   const forms = tokens.flatMap((token) => [
     token,
     Buffer.from(token).toString('base64url'),
@@ -148,7 +151,7 @@ async function assertNowhere(disk: Disk, rig: Rig, tokens: readonly string[]): P
   const dump = await disk.dump()
   for (const form of forms) {
     assert.ok(!dump.includes(form), 'no table has the token')
-    assert.ok(!rig.lastLog().includes(form), 'no log has the token')
+    assert.ok(!world.lastLog().includes(form), 'no log has the token')
   }
   const files = await disk.files()
   let hasEvents = false
@@ -169,7 +172,7 @@ function filesIn(folder: string, isWanted: (name: string) => boolean = () => tru
 /** The database, its write-ahead log and shared memory, the logs of the process; not the vendor's file. */
 const isOurs = (name: string): boolean => !name.startsWith('sandbox.db')
 
-function sqliteDisk({ dataDir, databaseUrl }: Rig): Disk {
+function sqliteDisk({ dataDir, databaseUrl }: World): Disk {
   return {
     async dump() {
       const db = new DatabaseSync(databaseUrl.slice('sqlite:'.length), { readOnly: true, timeout: 5_000 })
@@ -182,7 +185,7 @@ function sqliteDisk({ dataDir, databaseUrl }: Rig): Disk {
   }
 }
 
-function postgresDisk({ dataDir, databaseUrl }: Rig, clusterDir: string): Disk {
+function postgresDisk({ dataDir, databaseUrl }: World, clusterDir: string): Disk {
   async function query(sql: string): Promise<Record<string, unknown>[]> {
     const client = new pg.Client({ connectionString: databaseUrl })
     await client.connect()
@@ -215,17 +218,5 @@ function postgresDisk({ dataDir, databaseUrl }: Rig, clusterDir: string): Disk {
 type Call = <T = unknown>(method: string, url: string, body?: unknown) => Promise<T>
 
 function caller(base: string): Call {
-  return async <T>(method: string, url: string, body?: unknown): Promise<T> => {
-    const response = await fetch(`${base}${url}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${OPS_KEY}`,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    assert.ok(response.ok, `${method} ${url} answered ${response.status} ${text}`)
-    return JSON.parse(text) as T
-  }
+  return (method, url, body) => succeed(base + url, { method, ...(body !== undefined && { body }) })
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { assertClean, onEachStore } from '../support/world.ts'
+import { onEachStore, startWorld } from '../support/world.ts'
+import { assertClean } from './message-words.ts'
 
-onEachStore('the push catalogue', (world) => {
+onEachStore('the push catalogue', startWorld, (world) => {
   it('carries the caller’s words and data to the device', async () => {
-    const tenant = await world().provision('push', { channels: ['push'] })
+    const tenant = await world().tenant({ catalogue: 'push', channels: ['push'] })
 
     for (const [id, targetPlatform] of [
       ['phone', 'FCM'],
@@ -36,7 +37,7 @@ onEachStore('the push catalogue', (world) => {
   })
 
   it('refuses a platform that it does not know, and says where', async () => {
-    const tenant = await world().provision('push', { channels: ['push'] })
+    const tenant = await world().tenant({ catalogue: 'push', channels: ['push'] })
 
     const answer = await tenant.call('POST', '/api/events', {
       type: 'push.message',

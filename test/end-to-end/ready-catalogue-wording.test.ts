@@ -4,7 +4,7 @@ import { readyCatalogues } from '../../packages/pillarbox/src/catalogue/ready.ts
 import type { Catalogue, TemplateSeed } from '../../packages/pillarbox/src/model/catalogue.ts'
 import { readCatalogueDocument } from '../../packages/pillarbox/src/operate/catalogue.ts'
 import { segmentsOf } from '../../packages/pillarbox/src/render/segments.ts'
-import type { ProviderTemplate } from '../support/world.ts'
+import type { ProviderTemplate } from '../support/tenant.ts'
 import { SAMPLES } from './busflow-messages.ts'
 
 function read(name: string): ReturnType<typeof readCatalogueDocument> {

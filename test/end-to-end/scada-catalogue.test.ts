@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { assertClean, onEachStore, type TestTenant, type World } from '../support/world.ts'
+import type { TestTenant } from '../support/tenant.ts'
+import { onEachStore, startWorld, type World } from '../support/world.ts'
+import { assertClean } from './message-words.ts'
 
 async function scadaTenant(world: World, members = ['a@example.com', 'b@example.com']): Promise<TestTenant> {
-  const tenant = await world.provision('scada', { settings: { timeZone: 'Europe/Berlin' }, channels: ['email'] })
+  const tenant = await world.tenant({
+    catalogue: 'scada',
+    settings: { timeZone: 'Europe/Berlin' },
+    channels: ['email'],
+  })
   const list = { name: 'operators', members: members.map((email) => ({ email })) }
   assert.equal((await tenant.call('POST', '/api/recipient-lists', list)).status, 201)
   return tenant
 }
 
-onEachStore('the scada catalogue', (world) => {
+onEachStore('the scada catalogue', startWorld, (world) => {
   it('sends a script’s own words as one plain mail to the whole list', async () => {
     const tenant = await scadaTenant(world())
 

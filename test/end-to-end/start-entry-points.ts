@@ -3,16 +3,15 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { freePort } from '../support/postgres/launcher.ts'
+import { until } from '../support/until.ts'
 
 /**
  * Starts everything a user can start, once, as a user does. The type checker accepts some programs that Node refuses
  * to load, so only this shows that each of them runs.
  */
 const COMMANDS = ['start', 'api', 'worker', 'migrate', 'doctor', 'keys', 'catalogue']
-const START_LIMIT_MS = 30_000
 const STOP_LIMIT_MS = 15_000
 
 await helpAnswers([])
@@ -107,21 +106,20 @@ async function serverStartsAndStops(args: string[], env: Environment, isUp: IsUp
 }
 
 async function untilUp(server: ChildProcess, isUp: () => Promise<true | string>): Promise<void> {
-  const giveUpAt = performance.now() + START_LIMIT_MS
-  for (;;) {
-    const found = await isUp()
-    if (found === true) return
-    if (server.exitCode !== null) throw new Error(`It ended with ${server.exitCode} before it was up`)
-    if (performance.now() > giveUpAt) throw new Error(`${found} for ${START_LIMIT_MS} ms`)
-    await sleep(100)
-  }
+  let found: true | string = ''
+  await until('it is up', async () => {
+    found = await isUp()
+    if (found !== true && server.exitCode !== null) throw new Error(`It ended with ${server.exitCode} before it was up`)
+    return found === true
+  }).catch((error: unknown) => {
+    throw new Error(`It is not up: ${String(found)}`, { cause: error })
+  })
 }
 
 async function stop(server: ChildProcess): Promise<number | string> {
-  const exited = once(server, 'exit') as Promise<[number | null, string | null]>
+  const exited = once(server, 'exit', { signal: AbortSignal.timeout(STOP_LIMIT_MS) })
   server.kill('SIGTERM')
-  const tooLate = sleep(STOP_LIMIT_MS, [null, 'no exit in time'] as const, { ref: false })
-  const [code, signal] = await Promise.race([exited, tooLate])
+  const [code, signal] = (await exited.catch(() => [null, 'no exit in time'])) as [number | null, string | null]
   return code ?? signal ?? 'nothing'
 }
 

@@ -1,16 +1,8 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { fcmError, startFcmServer } from '@pillarbox/vendors'
-import { onEachStore, type TestTenant, type World } from '../support/world.ts'
-
-interface Sent {
-  status: string
-  reason: string | null
-  lastError: string | null
-  fallbackTo: string | null
-  resolvedTargets: string[] | null
-  attempts: unknown[]
-}
+import type { TestTenant } from '../support/tenant.ts'
+import { onEachStore, startWorld, type World } from '../support/world.ts'
 
 interface Suppressed {
   id: string
@@ -25,15 +17,14 @@ interface Suppressed {
 async function setup(t: TestContext, world: World) {
   const fcm = await startFcmServer()
   t.after(fcm.close)
-  const tenant = await world.provision('push', { channels: ['email'] })
-  const account = await tenant.call('POST', '/api/channel-accounts', {
+  const tenant = await world.tenant({ catalogue: 'push', channels: ['email'] })
+  await tenant.account({
     channel: 'push',
     provider: 'fcm',
     name: 'fcm',
     settings: { projectId: 'example', endpoint: fcm.url },
     secrets: { serviceAccount: fcm.serviceAccount },
   })
-  assert.equal(account.status, 201, JSON.stringify(account.body))
   const push = (changes: object = {}) =>
     send(tenant, { channel: 'push', to: DEVICE, subject: 'Bus 12', body: 'leaves at 9', ...changes })
   /** Calls about messages, not those for access tokens. */
@@ -45,14 +36,9 @@ const DEVICE = { deviceToken: 'device-1', platform: 'fcm', email: 'ada@example.c
 
 /** Sends one, waits until nothing is left to do, and answers its id. */
 async function send(tenant: TestTenant, body: object): Promise<string> {
-  const answer = await tenant.call('POST', '/api/notifications', body)
-  assert.equal(answer.status, 202, JSON.stringify(answer.body))
+  const id = await tenant.submit(body)
   await tenant.settle()
-  return String(answer.body['id'])
-}
-
-async function view(tenant: TestTenant, id: string): Promise<Sent> {
-  return (await tenant.call('GET', `/api/notifications/${id}`)).body as unknown as Sent
+  return id
 }
 
 async function act(tenant: TestTenant, method: string, url: string, status: number, body?: unknown): Promise<void> {
@@ -65,7 +51,7 @@ async function suppressed(tenant: TestTenant, query = ''): Promise<Suppressed[]>
   return (await tenant.call('GET', `/api/suppressions?${query}`)).body['items'] as Suppressed[]
 }
 
-onEachStore('a dead address', (world) => {
+onEachStore('a dead address', startWorld, (world) => {
   it('is called once; what follows goes straight to the next channel', async (t) => {
     const { fcm, tenant, push, calls } = await setup(t, world())
     fcm.answerWith(fcmError('UNREGISTERED', 404, true, 'The registration token is not registered'))
@@ -75,11 +61,11 @@ onEachStore('a dead address', (world) => {
 
     assert.equal(calls(), 1)
     for (const id of [first, second]) {
-      const { status, reason, fallbackTo } = await view(tenant, id)
+      const { status, reason, fallbackTo } = await tenant.notification(id)
       assert.deepEqual([status, reason], ['failed', 'fallback_triggered:email'])
-      assert.equal((await view(tenant, fallbackTo ?? '')).status, 'sent')
+      assert.equal((await tenant.notification(fallbackTo ?? '')).status, 'sent')
     }
-    assert.deepEqual((await view(tenant, second)).attempts, [])
+    assert.deepEqual((await tenant.notification(second)).attempts, [])
     assert.equal((await tenant.inbox()).length, 2)
     const [{ id: _id, ...known } = assert.fail()] = await suppressed(tenant)
     assert.deepEqual(
@@ -96,9 +82,9 @@ onEachStore('a dead address', (world) => {
     const id = await push()
     const [suppression = assert.fail()] = await suppressed(tenant, 'channel=push&address=device-1')
 
-    const before = await view(tenant, id)
+    const before = await tenant.notification(id)
     await act(tenant, 'POST', `/api/notifications/${id}/retry`, 200)
-    const after = await view(tenant, id)
+    const after = await tenant.notification(id)
 
     for (const { status, reason, lastError } of [before, after]) {
       assert.deepEqual([status, reason], ['parked', 'suppressed'])
@@ -107,7 +93,7 @@ onEachStore('a dead address', (world) => {
     assert.equal(calls(), 1)
     await act(tenant, 'DELETE', `/api/suppressions/${suppression.id}`, 204)
     await act(tenant, 'POST', `/api/notifications/${id}/retry`, 200)
-    assert.equal((await view(tenant, id)).status, 'sent')
+    assert.equal((await tenant.notification(id)).status, 'sent')
     assert.deepEqual(
       fcm.messages.map(({ token }) => token),
       ['device-1'],
@@ -129,11 +115,11 @@ onEachStore('a dead address', (world) => {
       [tenant, mail],
       [other.tenant, elsewhere],
     ] as const)
-      assert.equal((await view(whose, id)).status, 'sent')
+      assert.equal((await whose.notification(id)).status, 'sent')
   })
 })
 
-onEachStore('an address that an admin suppressed', (world) => {
+onEachStore('an address that an admin suppressed', startWorld, (world) => {
   it('is left out of the mail to a list, until it is lifted', async (t) => {
     const { tenant } = await setup(t, world())
     const members = ['Ada@example.com', 'bob@example.com'].map((email) => ({ email }))
@@ -146,8 +132,8 @@ onEachStore('an address that an admin suppressed', (world) => {
     await act(tenant, 'DELETE', `/api/suppressions/${id}`, 204)
     const second = await send(tenant, mail)
 
-    assert.deepEqual((await view(tenant, first)).resolvedTargets, ['bob@example.com'])
-    assert.deepEqual((await view(tenant, second)).resolvedTargets, ['Ada@example.com', 'bob@example.com'])
+    assert.deepEqual((await tenant.notification(first)).resolvedTargets, ['bob@example.com'])
+    assert.deepEqual((await tenant.notification(second)).resolvedTargets, ['Ada@example.com', 'bob@example.com'])
     assert.deepEqual(
       (await tenant.inbox()).map(({ to }) => to.bcc),
       [['bob@example.com'], ['Ada@example.com', 'bob@example.com']],
@@ -161,7 +147,7 @@ onEachStore('an address that an admin suppressed', (world) => {
 
     const id = await send(tenant, { channel: 'email', to: { list: 'solo' }, subject: 'News', body: 'Hello' })
 
-    const { status, reason } = await view(tenant, id)
+    const { status, reason } = await tenant.notification(id)
     assert.deepEqual([status, reason], ['parked', 'suppressed'])
     assert.deepEqual(await tenant.inbox(), [])
   })

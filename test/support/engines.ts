@@ -5,10 +5,14 @@ import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import { systemClock } from '../../packages/pillarbox/src/system.ts'
 import { migratedDatabase } from './postgres/database.ts'
 
+export type EngineName = Store['engine']
+
+export const ENGINE_NAMES: readonly EngineName[] = ['sqlite', 'postgres']
+
 export type OpenEmpty = (deps: { clock: Clock; logger: Logger }) => Promise<Store>
 
 /** Both stores, each opened empty and to be migrated, for which PostgreSQL's has no need; closing one leaves nothing behind. */
-export const ENGINES: readonly { engine: Store['engine']; open: OpenEmpty }[] = [
+export const ENGINES: readonly { engine: EngineName; open: OpenEmpty }[] = [
   { engine: 'sqlite', open: (deps) => openSqlite({ path: ':memory:', ...deps }) },
   {
     engine: 'postgres',
