@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { it, type TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createPillarbox, resolveConfig } from 'pillarbox'
+import { until } from '../../test/support/until.ts'
 import { createTable, move, request } from './bookings.ts'
 
 const OPS_KEY = `pbx_${'k'.repeat(43)}`
@@ -46,11 +46,10 @@ it('tells the guest of a confirmed booking, and of no other', async (t) => {
   move(db, 'demo', confirmed, 'confirmed')
   assert.throws(() => move(db, 'not a tenant!', left, 'confirmed'), { name: 'InvalidEventError' })
 
-  let messages: Record<string, unknown>[] = []
-  for (let tries = 0; tries < 200 && messages.length < 3; tries++) {
-    messages = (await get('/api/sandbox/messages?tenantId=demo')).items
-    await sleep(25)
-  }
+  const messages = await until('the sandbox has three messages', async () => {
+    const { items } = await get('/api/sandbox/messages?tenantId=demo')
+    return items.length >= 3 && items
+  })
   assert.deepEqual(new Set(messages.map(({ channel }) => channel)), new Set(['email', 'sms', 'whatsapp']))
   assert.equal(messages.length, 3)
   assert.ok(messages.every((message) => JSON.stringify(message).includes(String(confirmed))))

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import pg from 'pg'
 import { type FreshDatabase, freshDatabase } from '../../../test/support/postgres/database.ts'
+import { until } from '../../../test/support/until.ts'
 import { MIGRATIONS } from '../../pillarbox/src/store/postgres/migrations/index.ts'
 import { fromPg, fromPrisma, type NewEvent, nudge, publish, publishMany } from './index.ts'
 
@@ -319,12 +320,12 @@ describe('publishMany on PostgreSQL', () => {
 })
 
 async function untilWaiting(pool: pg.Pool, count: number): Promise<void> {
-  for (;;) {
+  await until(`${count} sessions wait for a lock`, async () => {
     const { rows } = await pool.query<{ waiting: number }>(
       `select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
     )
-    if (rows[0]?.waiting === count) return
-  }
+    return rows[0]?.waiting === count
+  })
 }
 
 describe('fromPrisma', () => {

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import fc from 'fast-check'
+import { until } from '../../../../test/support/until.ts'
 import { createEventParser, type ServerEvent } from './event-stream.ts'
 import { PillarboxClient } from './pillarbox-client.ts'
 
@@ -150,7 +151,7 @@ describe('the stream of an inbox', () => {
     await stream.return()
 
     assert.deepEqual(seen, [{ url: '/api/inbox/a%2Fb/stream', lastEventId: null, authorization: 'Bearer pbu_token' }])
-    while (open.size > 0) await new Promise((resolve) => setImmediate(resolve))
+    await until('every connection is closed', () => open.size === 0)
   })
 
   it('connects again when the server ends it, and goes on after the last event', async (t) => {
@@ -231,6 +232,6 @@ describe('the stream of an inbox', () => {
 
     await assert.rejects(waiting, /enough/)
     await assert.rejects(client.inbox.stream('ada', { signal: leaving.signal }).next(), /enough/)
-    while (open.size > 0) await new Promise((resolve) => setImmediate(resolve))
+    await until('every connection is closed', () => open.size === 0)
   })
 })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import fc from 'fast-check'
+import { until } from '../../../../test/support/until.ts'
 import type { Clock } from '../model/ports.ts'
 import type { Store } from '../store/store.ts'
 import { systemClock } from '../system.ts'
@@ -46,13 +47,11 @@ async function flood(t: TestContext, f: Fixture, ask: { key: string; count: numb
   await Promise.all(sockets.map((socket) => once(socket, 'connect')))
   for (const socket of sockets) socket.write(request.repeat(ask.count))
   const published = await publish()
-  const statuses = async (expected: number): Promise<number[]> => {
-    for (;;) {
+  const statuses = (expected: number): Promise<number[]> =>
+    until(`${expected} answers have come`, () => {
       const found = [...answers.join('').matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, code]) => Number(code))
-      if (found.length >= expected) return found
-      await systemClock.sleep(5)
-    }
-  }
+      return found.length >= expected && found
+    })
   return { published, statuses }
 }
 

@@ -183,14 +183,12 @@ describe('outbound requests', () => {
   })
 
   it('end when the caller gives up, before as well as during the call', async (t) => {
-    const url = await http(t, () => {})
-    const { get } = setup(t)
     const during = new AbortController()
+    const url = await http(t, () => during.abort())
+    const { get } = setup(t)
 
     const early = failureOf(await get(url, { signal: AbortSignal.abort() }))
-    const call = get(url, { signal: during.signal })
-    setTimeout(() => during.abort(), 50)
-    const late = failureOf(await call)
+    const late = failureOf(await get(url, { signal: during.signal }))
 
     assert.deepEqual([early.code, early.hasLeft], ['aborted', false])
     assert.deepEqual([late.code, late.hasLeft], ['aborted', true])

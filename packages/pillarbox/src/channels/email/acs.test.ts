@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { acsError, startAcsServer } from '@pillarbox/vendors'
 import { account, closedOutbound, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
+import { until } from '../../../../../test/support/until.ts'
 import { outcomeOf } from '../vendor-answers.ts'
 import { acsProvider } from './acs.ts'
 import { ACS_CODES, ACS_STATUSES, ACS_TEXTS } from './acs-errors.ts'
@@ -178,7 +178,7 @@ describe('acs', () => {
     const caller = new AbortController()
 
     const sending = provider.send({ ...request, signal: caller.signal })
-    while (server.requests.length === 0) await sleep(2)
+    await until('the vendor has the request', () => server.requests.length > 0)
     caller.abort()
     const late = await sending
     const early = await provider.send({ ...request, signal: AbortSignal.abort() })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type SesOptions, sesError, startSesServer } from '@pillarbox/vendors'
 import { account, closedOutbound, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
+import { until } from '../../../../../test/support/until.ts'
 import { outcomeOf } from '../vendor-answers.ts'
 import { sesProvider } from './ses.ts'
 import { SES_ERRORS } from './ses-errors.ts'
@@ -188,7 +188,7 @@ describe('ses', () => {
     const caller = new AbortController()
 
     const sending = provider.send({ ...request, signal: caller.signal })
-    while (server.requests.length === 0) await sleep(2)
+    await until('the vendor has the request', () => server.requests.length > 0)
     caller.abort()
     const late = await sending
     const early = await provider.send({ ...request, signal: AbortSignal.abort() })

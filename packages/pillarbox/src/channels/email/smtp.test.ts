@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { loopbackCertificate, type SmtpOptions, startSmtpServer, startVendorServer } from '@pillarbox/vendors'
 import PostalMime from 'postal-mime'
 import { account, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
+import { until } from '../../../../../test/support/until.ts'
 import { createDial } from '../../security/dial.ts'
 import { systemClock } from '../../system.ts'
 import { outcomeOf } from '../vendor-answers.ts'
@@ -277,13 +278,12 @@ describe('smtp', () => {
 
   it('costs a mail that waited in vain for a connection no attempt', async (t) => {
     const { server, provider, request } = await setup(t, {}, { settings: { maxConnections: 1 } })
-    const [first, second] = [new AbortController(), new AbortController()]
+    const first = new AbortController()
     server.answerWith('silence_after_accept')
     const holding = provider.send({ ...request, signal: first.signal })
-    while (server.mails.length === 0) await systemClock.sleep(5)
-    setTimeout(() => second.abort(), 50)
+    await until('the only connection is taken', () => server.mails.length > 0)
 
-    const waited = await provider.send({ ...request, signal: second.signal })
+    const waited = await provider.send({ ...request, signal: AbortSignal.timeout(50) })
     first.abort()
     await holding
 
@@ -311,7 +311,7 @@ describe('smtp', () => {
     )
     server.answerWith({ at: 'rcpt', code: 550, text: '5.1.1 No such user' })
     await provider.send(relayed)
-    while (!said.includes('RSET')) await systemClock.sleep(5)
+    await until('the provider resets the connection', () => said.includes('RSET'))
     assert.equal(server.mails.length, 3)
   })
 
@@ -368,9 +368,11 @@ describe('smtp', () => {
     const { server, provider, request } = await setup(t)
     const giveUp = new AbortController()
     server.answerWith('silence_after_accept')
-    setTimeout(() => giveUp.abort(), 200)
 
-    const outcome = await provider.send({ ...request, signal: giveUp.signal })
+    const sending = provider.send({ ...request, signal: giveUp.signal })
+    await until('the server has the mail', () => server.mails.length > 0)
+    giveUp.abort()
+    const outcome = await sending
 
     assert.equal(outcome.kind, 'unknown')
   })
@@ -385,11 +387,9 @@ describe('smtp', () => {
     const account = { ...sender, settings: { ...sender.settings, port } }
 
     for (const through of [provider, deaf]) {
-      const giveUp = new AbortController()
-      setTimeout(() => giveUp.abort(), 100)
       const startedAt = performance.now()
 
-      const outcome = await through.send({ ...request, account, signal: giveUp.signal })
+      const outcome = await through.send({ ...request, account, signal: AbortSignal.timeout(100) })
 
       assert.deepEqual([outcome.kind, 'code' in outcome && outcome.code], ['transient', 'ETIMEDOUT'])
       assert.ok(performance.now() - startedAt < 5_000)

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { cancelSchedules, SCHEDULE_RECORD } from '../../../../../test/conformance/cancel.ts'
 import { type Bench, createBench, deciding, dueNow } from '../../../../../test/conformance/fixtures.ts'
 import { migratedDatabase } from '../../../../../test/support/postgres/database.ts'
-import type { Clock, Logger } from '../../model/ports.ts'
+import type { Logger } from '../../model/ports.ts'
+import { systemClock } from '../../system.ts'
 import { openPostgres } from './open.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
-const clock: Clock = { now: () => Date.now(), monotonic: () => performance.now(), sleep: (ms) => wait(ms) }
 
 /** A session reports what it counted when it ends, so each part of a test has a store of its own. */
 async function withStore<T>(url: string, body: (bench: Bench) => Promise<T>): Promise<T> {
-  const store = await openPostgres({ url, clock, logger: silent })
+  const store = await openPostgres({ url, clock: systemClock, logger: silent })
   try {
-    return await body(await createBench({ store, advance: (ms) => wait(ms), close: () => store.close() }))
+    return await body(await createBench({ store, advance: systemClock.sleep, close: () => store.close() }))
   } finally {
     await store.close()
   }

@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import pg from 'pg'
 import { createBench } from '../../../../../test/conformance/fixtures.ts'
 import { freshDatabase } from '../../../../../test/support/postgres/database.ts'
 import { startPostgres } from '../../../../../test/support/postgres/launcher.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
+import { systemClock } from '../../system.ts'
 import type { Store } from '../store.ts'
 import { openPostgres } from './open.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
-const clock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  sleep: (ms, signal) => wait(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {}),
-}
 const NOBODY = '01900000-0000-7000-8000-000000000000'
 
 /** One call on every kind of connection. */
@@ -34,7 +30,11 @@ function everyRole(store: Store): (() => Promise<unknown>)[] {
 
 describe('openPostgres', () => {
   it('opens where no server listens yet, and says so when it is asked something', async () => {
-    const store = await openPostgres({ url: 'postgres://postgres@127.0.0.1:1/postgres', clock, logger: silent })
+    const store = await openPostgres({
+      url: 'postgres://postgres@127.0.0.1:1/postgres',
+      clock: systemClock,
+      logger: silent,
+    })
 
     await assert.rejects(store.now(), { name: 'PillarboxError', code: 'store_unavailable' })
     await store.close()
@@ -42,9 +42,9 @@ describe('openPostgres', () => {
 
   it('lives through a stop and a crash of the server, keeping what was committed', async () => {
     await using server = await startPostgres({ durable: true })
-    const store = await openPostgres({ url: server.url, clock, logger: silent })
+    const store = await openPostgres({ url: server.url, clock: systemClock, logger: silent })
     await store.migrate()
-    const bench = await createBench({ store, advance: (ms) => wait(ms), close: () => store.close() })
+    const bench = await createBench({ store, advance: systemClock.sleep, close: () => store.close() })
     const lane = await bench.lane()
     const worker = await bench.worker()
 
@@ -71,7 +71,7 @@ describe('openPostgres', () => {
   it('makes callers that wait for a server share one failure instead of queueing up for it', async () => {
     await using server = await startPostgres()
     const sleeps: number[] = []
-    const counting: Clock = { ...clock, sleep: async (ms) => void sleeps.push(ms) }
+    const counting: Clock = { ...systemClock, sleep: async (ms) => void sleeps.push(ms) }
     const store = await openPostgres({ url: server.url, clock: counting, logger: silent, poolSize: 1 })
     await server.stop()
 
@@ -84,7 +84,7 @@ describe('openPostgres', () => {
 
   it('replaces connections that an administrator ended, without anybody noticing', async () => {
     await using database = await freshDatabase()
-    const store = await openPostgres({ url: database.url, clock, logger: silent })
+    const store = await openPostgres({ url: database.url, clock: systemClock, logger: silent })
     await store.migrate()
     for (const call of everyRole(store)) await call()
     const admin = new pg.Client({ connectionString: database.url })
@@ -95,7 +95,7 @@ describe('openPostgres', () => {
         where application_name like 'pillarbox%' and datname = current_database()`,
     )
     await admin.end()
-    await wait(0)
+    await nextTurn()
 
     assert.ok(rows.length >= 5)
     for (const call of everyRole(store)) await call()
@@ -104,7 +104,7 @@ describe('openPostgres', () => {
 
   it('leaves no connection behind when it is closed', async () => {
     await using database = await freshDatabase()
-    const store = await openPostgres({ url: database.url, clock, logger: silent })
+    const store = await openPostgres({ url: database.url, clock: systemClock, logger: silent })
     await store.migrate()
     for (const call of everyRole(store)) await call()
     const message = { id: NOBODY, tenantId: 'nobody', userId: 'nobody', sealed: 'x' }
@@ -129,7 +129,7 @@ describe('openPostgres', () => {
 
   it('gives a statement up after its time and goes on', async () => {
     await using database = await freshDatabase()
-    const store = await openPostgres({ url: database.url, clock, logger: silent, statementTimeoutMs: 100 })
+    const store = await openPostgres({ url: database.url, clock: systemClock, logger: silent, statementTimeoutMs: 100 })
     await store.migrate()
     const blocker = new pg.Client({ connectionString: database.url })
     await blocker.connect()
@@ -145,7 +145,7 @@ describe('openPostgres', () => {
 
   it('rejects calls after it was closed', async () => {
     await using database = await freshDatabase()
-    const store = await openPostgres({ url: database.url, clock, logger: silent })
+    const store = await openPostgres({ url: database.url, clock: systemClock, logger: silent })
     await store.close()
 
     await assert.rejects(store.now(), { code: 'store_unavailable' })

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { freshDatabase } from '../../../../../test/support/postgres/database.ts'
-import type { Clock, Logger } from '../../model/ports.ts'
+import { until } from '../../../../../test/support/until.ts'
+import type { Logger } from '../../model/ports.ts'
+import { systemClock } from '../../system.ts'
 import { openSession, type Query } from './session.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
-const clock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  sleep: (ms, signal) => wait(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {}),
-}
 
 /** Two sessions on a table `t` that has the rows 1 and 2. */
 async function setup({ settings = [] }: { settings?: string[] } = {}) {
@@ -19,7 +15,7 @@ async function setup({ settings = [] }: { settings?: string[] } = {}) {
     openSession({
       url: database.url,
       role: 'test',
-      clock,
+      clock: systemClock,
       logger: silent,
       statementTimeoutMs: 5_000,
       prepare: true,
@@ -177,7 +173,7 @@ describe('an exchange', () => {
     it(`writes nothing and connects again when deciding outlasts the server's patience and then ${how}`, async () => {
       await using to = await setup({ settings: ['idle_in_transaction_session_timeout = 50'] })
       const decide = async (): Promise<Query[]> => {
-        await wait(300)
+        await until('the server has ended the transaction', async () => !(await to.inTransaction()))
         if (how === 'fails') throw new Error('too late')
         return [insert(3)]
       }

@@ -1,24 +1,23 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { freshDatabase } from '../../../../../test/support/postgres/database.ts'
 import { startPostgres } from '../../../../../test/support/postgres/launcher.ts'
-import type { Clock, Logger } from '../../model/ports.ts'
+import { until } from '../../../../../test/support/until.ts'
+import type { Logger } from '../../model/ports.ts'
 import type { WakeTopic } from '../../runtime/wake-store.ts'
+import { systemClock } from '../../system.ts'
 import type { SessionOptions } from './session.ts'
 import { openWake } from './wake.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
-const clock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  sleep: (ms, signal) => wait(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {}),
-}
 
 function optionsFor(url: string): SessionOptions {
-  return { url, role: 'wake', clock, logger: silent, statementTimeoutMs: 5_000, prepare: true }
+  return { url, role: 'wake', clock: systemClock, logger: silent, statementTimeoutMs: 5_000, prepare: true }
 }
+
+/** How long the driver tries to reach a server. */
+const CONNECT_TIMEOUT_MS = 5_000
 
 /** A listener that can be waited for. */
 function ear() {
@@ -43,14 +42,13 @@ function ear() {
 async function untilListening(url: string, count: number): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  for (;;) {
+  await until(`${count} sessions listen`, async () => {
     const { rows } = await client.query(
       `select 1 from pg_stat_activity
         where datname = current_database() and query like 'listen %' and state = 'idle'`,
     )
-    if (rows.length >= count) break
-    await wait(5)
-  }
+    return rows.length >= count
+  })
   await client.end()
 }
 
@@ -140,9 +138,14 @@ describe('wake', () => {
 
   it('closes at once where there is no server', async () => {
     const wake = openWake(optionsFor('postgres://postgres@127.0.0.1:1/postgres'))
-    wake.subscribe(() => {})
+    const other = ear()
+    wake.subscribe(other.listen)
     wake.notify('dispatch')
+    const begunAt = performance.now()
 
     await wake.close()
+
+    assert.ok(performance.now() - begunAt < CONNECT_TIMEOUT_MS, 'it waited for a server')
+    assert.deepEqual(other.heard, [], 'its own hint is not for its own listeners')
   })
 })

@@ -4,21 +4,17 @@ import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { createBench } from '../../../../../test/conformance/fixtures.ts'
 import { migratedDatabase } from '../../../../../test/support/postgres/database.ts'
-import type { Clock, Logger } from '../../model/ports.ts'
+import type { Logger } from '../../model/ports.ts'
+import { systemClock } from '../../system.ts'
 import { openPostgres } from './open.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
-const clock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  sleep: (ms, signal) => wait(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {}),
-}
 /** Longer than a beat takes, and shorter than any lock is waited for. */
 const SOON_MS = 2_000
 
 async function setup(t: TestContext) {
   const database = await migratedDatabase()
-  const store = await openPostgres({ url: database.url, clock, logger: silent })
+  const store = await openPostgres({ url: database.url, clock: systemClock, logger: silent })
   const other = new pg.Client({ connectionString: database.url })
   t.after(async () => {
     await store.close()
@@ -26,7 +22,7 @@ async function setup(t: TestContext) {
     await database.drop()
   })
   await other.connect()
-  const bench = await createBench({ store, advance: (ms) => wait(ms), close: () => store.close() })
+  const bench = await createBench({ store, advance: systemClock.sleep, close: () => store.close() })
   return { store, bench, other }
 }
 

@@ -4,24 +4,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
-import { setTimeout as sleepFor } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isPillarboxError } from '../../model/errors.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
+import { systemClock } from '../../system.ts'
 import type { Store } from '../store.ts'
 import { openSqlite, type SqliteOptions } from './open.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
-const realClock: Clock = {
-  now: Date.now,
-  monotonic: () => performance.now(),
-  sleep: (ms, signal) => sleepFor(ms, undefined, signal ? { signal } : {}).catch(() => {}),
-}
-
 async function setup(t: TestContext, options: Partial<SqliteOptions> = {}): Promise<{ store: Store; path: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'pillarbox-'))
   const path = join(folder, 'store.db')
-  const store = await openSqlite({ path, clock: realClock, logger: silent, ...options })
+  const store = await openSqlite({ path, clock: systemClock, logger: silent, ...options })
   await store.migrate()
   t.after(async () => {
     await store.close()
@@ -48,7 +43,7 @@ describe('a lock held by the host in the same thread', () => {
 
     const inserted = store.tenants.insert(tenant('a')).then((answer) => ({ answer, hostCommitted }))
     // Only a free event loop gets here: the lock's holder and the store share the thread.
-    await sleepFor(20)
+    await nextTurn()
     host.exec('commit')
     hostCommitted = true
 
@@ -69,7 +64,7 @@ describe('a lock held by the host in the same thread', () => {
 
   it('lets everything asked for meanwhile through in one go', async (t) => {
     const waits: (() => void)[] = []
-    const clock: Clock = { ...realClock, sleep: () => new Promise<void>((resolve) => waits.push(resolve)) }
+    const clock: Clock = { ...systemClock, sleep: () => new Promise<void>((resolve) => waits.push(resolve)) }
     const { store, path } = await setup(t, { clock, defer: (flush) => flush() })
     const host = hostConnection(t, path)
     host.exec('begin immediate')
@@ -159,7 +154,7 @@ describe('a file', () => {
 describe('what others commit', () => {
   it('wakes subscribers for every topic, and own commits do not', async (t) => {
     const looks: (() => void)[] = []
-    const clock: Clock = { ...realClock, sleep: () => new Promise<void>((resolve) => looks.push(resolve)) }
+    const clock: Clock = { ...systemClock, sleep: () => new Promise<void>((resolve) => looks.push(resolve)) }
     const look = async (): Promise<void> => {
       looks.shift()?.()
       await new Promise(setImmediate)
@@ -183,7 +178,7 @@ describe('what others commit', () => {
   })
 
   it('is not looked for unless asked to', async (t) => {
-    const clock: Clock = { ...realClock, sleep: () => assert.fail('it looked') }
+    const clock: Clock = { ...systemClock, sleep: () => assert.fail('it looked') }
     const { store } = await setup(t, { clock })
 
     store.wake.subscribe(() => {})
