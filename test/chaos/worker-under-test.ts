@@ -81,7 +81,6 @@ const engine = createEngine({
   logger,
   settings: engineSettings(config),
 })
-await engine.start()
 const app = await buildApp({
   store,
   ids,
@@ -101,4 +100,5 @@ const app = await buildApp({
   version: 'under test',
 })
 const url = await app.listen({ host: config.host, port: config.port })
+await engine.start()
 logger.info({ url }, 'ready')

@@ -167,13 +167,16 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
       started.newOpsKey = await ensureOpsKey(parts)
       started.demoTenantId = config.demo ? await ensureDemo({ store, ids }) : null
     }
-    if (worker && !stopping.signal.aborted) {
-      engine = assembleEngine(parts)
-      await engine.start()
-    }
+    const assembled = worker ? assembleEngine(parts) : null
     if (api && !stopping.signal.aborted) {
-      app = await assembleApp(parts, engine)
+      app = await assembleApp(parts, assembled)
       started.url = await app.listen({ host: config.host, port: config.port })
+    }
+    // The loops start last: building the API keeps the thread for half a second of processor time, and as long would a
+    // planning transaction that was begun before stay open, and the worker's heartbeat be late.
+    if (assembled && !stopping.signal.aborted) {
+      engine = assembled
+      await engine.start()
     }
     return started
   }
