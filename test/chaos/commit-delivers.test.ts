@@ -10,9 +10,7 @@ const eventOfShop = (order: Order) => ({ tenantId: TENANT, ...eventOf(order) })
 
 describe('what the application commits is delivered', { concurrency: 2 }, () => {
   for (const engine of ENGINE_NAMES)
-    it(`${engine}: a commit delivers, a rollback does not, two in one transaction both arrive`, {
-      timeout: 300_000,
-    }, async () => {
+    it(`${engine}: a commit delivers, a rollback does not, two in one transaction both arrive`, async () => {
       await using world = await chaosWorld(engine)
       const product = await world.startProcess('start')
       await openShop(product.url, { channels: ['email'] })

@@ -14,7 +14,7 @@ const CUTS_PER_SIDE = isFull ? 12 : 2
 const MOST_ORDERS = isFull ? 3_000 : 600
 
 describe('connections cut on either side of a commit', () => {
-  it('lose nothing, repeat nothing in silence, and leave no row behind in sending', { timeout: 300_000 }, async () => {
+  it('lose nothing, repeat nothing in silence, and leave no row behind in sending', async () => {
     await using database = await freshDatabase()
     await using proxy = await startCommitProxy(database.url)
     await using world = await chaosWorld('postgres', { databaseUrl: proxy.url })

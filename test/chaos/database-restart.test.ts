@@ -7,8 +7,11 @@ import { chaosWorld } from './chaos-world.ts'
 import { listLive, reckon } from './oracle.ts'
 import { newOrders, openShop, publish, publishUntilAcknowledged, SHOP_CHANNELS } from './shop.ts'
 
+/** Less than the time after which a statement is given up; far more than what it takes on a machine that is busy. */
+const STUCK_MS = 30_000
+
 describe('PostgreSQL going away under load', () => {
-  it('ends no process, is answered with 503 meanwhile, and loses nothing', { timeout: 180_000 }, async (t) => {
+  it('ends no process, is answered with 503 meanwhile, and loses nothing', async (t) => {
     await using server = await startPostgres({ durable: true })
     await using world = await chaosWorld('postgres', { databaseUrl: server.url })
     const processes = await Promise.all([world.startProcess('start'), world.startProcess('worker')])
@@ -57,10 +60,10 @@ describe('PostgreSQL going away under load', () => {
     assert.deepEqual(odd, [], 'nothing but 202, and 503 with Retry-After')
     const slowest = Math.max(...answers.map(({ tookMs }) => tookMs))
     t.diagnostic(`${answers.length} requests, slowest answer ${Math.round(slowest)} ms`)
-    assert.ok(slowest < 10_000, `an answer took ${Math.round(slowest)} ms`)
+    assert.ok(slowest < STUCK_MS, `an answer took ${Math.round(slowest)} ms`)
   })
 
-  it('does not keep a process from starting: it waits for the database', { timeout: 90_000 }, async () => {
+  it('does not keep a process from starting: it waits for the database', async () => {
     await using server = await startPostgres({ durable: true })
     await using world = await chaosWorld('postgres', { databaseUrl: server.url })
     await server.stop()
@@ -76,9 +79,7 @@ describe('PostgreSQL going away under load', () => {
     assert.equal((await starting).hasExited(), false)
   })
 
-  it('does not keep a process from stopping, and what it could not write is rescued', {
-    timeout: 120_000,
-  }, async (t) => {
+  it('does not keep a process from stopping, and what it could not write is rescued', async (t) => {
     await using server = await startPostgres({ durable: true })
     await using world = await chaosWorld('postgres', { databaseUrl: server.url })
     const stopped = await world.startProcess('start', { PILLARBOX_SHUTDOWN_GRACE: 'PT2S' })
@@ -99,6 +100,6 @@ describe('PostgreSQL going away under load', () => {
     t.diagnostic(`ended with ${exit.code} after ${Math.round(tookMs)} ms; the grace is 2000 ms`)
     assert.deepEqual(broken, [])
     assert.equal(exit.signal, null)
-    assert.ok(tookMs < 10_000, `it took ${Math.round(tookMs)} ms to stop`)
+    assert.ok(tookMs < STUCK_MS, `it took ${Math.round(tookMs)} ms to stop`)
   })
 })

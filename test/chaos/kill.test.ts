@@ -51,18 +51,11 @@ const UNDER_TEST = path.join(import.meta.dirname, 'worker-under-test.ts')
  * is still within the provider's time limit.
  */
 const SLOW_CALLS = { latencyMs: 700, settings: { PILLARBOX_PROVIDER_TIMEOUT: 'PT0.9S' } }
-/**
- * Each step has an end of its own and says which it is; this one is only there for steps that forgot theirs. A loop
- * takes 13 s alone and 230 s on a machine with a load of twenty.
- */
-const TIMEOUT_MS = 1_200_000
 
 describe('processes killed at any point lose nothing and repeat nothing in silence', { concurrency: 4 }, () => {
   for (const engine of ENGINE_NAMES)
     for (const [when, deaths] of Object.entries(CRASH_LOOPS))
-      it(`${engine}: ${when} (${deaths.join(', ')})`, { timeout: TIMEOUT_MS }, () =>
-        crashLoop(engine, deaths.map(deathOf)),
-      )
+      it(`${engine}: ${when} (${deaths.join(', ')})`, () => crashLoop(engine, deaths.map(deathOf)))
 
   it('names every point in some crash loop', () => {
     const named = new Set(Object.values(CRASH_LOOPS).flatMap((deaths) => deaths.map((text) => deathOf(text).point)))
@@ -76,7 +69,7 @@ describe('processes killed at any point lose nothing and repeat nothing in silen
   for (const point of isFull ? (Object.keys(KILL_POINTS) as KillPoint[]) : [])
     for (const nth of LATER[point] ?? [1])
       for (const engine of ENGINE_NAMES)
-        it(`${engine}: ${point} ×${nth} alone: ${KILL_POINTS[point]}`, { timeout: TIMEOUT_MS }, () => {
+        it(`${engine}: ${point} ×${nth} alone: ${KILL_POINTS[point]}`, () => {
           const before: Death[] = point.startsWith('rescue') ? [{ point: 'send.accepted', nth: 2 }] : []
           return crashLoop(engine, [...before, { point, nth }])
         })

@@ -9,7 +9,7 @@ const PROCESSES = { sqlite: 3, postgres: 2 }
 
 describe('several processes on one database', { concurrency: 2 }, () => {
   for (const engine of ENGINE_NAMES) {
-    it(`${engine}: all come up when they start at once on nothing`, { timeout: 120_000 }, async () => {
+    it(`${engine}: all come up when they start at once on nothing`, async () => {
       await using world = await chaosWorld(engine)
 
       const processes = await Promise.all(
@@ -23,9 +23,7 @@ describe('several processes on one database', { concurrency: 2 }, () => {
       assert.deepEqual(accounts, [6, 6, 6, 6])
     })
 
-    it(`${engine}: share the work and send everything once`, {
-      timeout: 120_000,
-    }, async () => {
+    it(`${engine}: share the work and send everything once`, async () => {
       await using world = await chaosWorld(engine)
       const first = await world.startProcess('start')
       const others = Array.from({ length: PROCESSES[engine] - 1 }, () => world.startProcess('start'))

@@ -22,7 +22,7 @@ const TO_THE_CALL_MS = 400
 
 describe('a worker that is silent past its lease and comes back', { concurrency: 3 }, () => {
   for (const engine of ENGINE_NAMES)
-    it(`${engine}: stopped by SIGSTOP, its late results change nothing`, { timeout: 120_000 }, async () => {
+    it(`${engine}: stopped by SIGSTOP, its late results change nothing`, async () => {
       await using world = await chaosWorld(engine)
       const worker = await world.startProcess('worker', SLOW)
 
@@ -32,9 +32,7 @@ describe('a worker that is silent past its lease and comes back', { concurrency:
       })
     })
 
-  it('postgres: cut off from the database by a dead network, its late results change nothing', {
-    timeout: 120_000,
-  }, async () => {
+  it('postgres: cut off from the database by a dead network, its late results change nothing', async () => {
     await using database = await freshDatabase()
     await using proxy = await startCommitProxy(database.url)
     await using world = await chaosWorld('postgres', { databaseUrl: database.url })

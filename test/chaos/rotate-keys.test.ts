@@ -47,22 +47,18 @@ describe('a rotation', { concurrency: 2 }, () => {
         ]
 
     for (const [engine, keys] of combinations) {
-      it(`${engine}, ${keys}: goes on when it is run again, step after step`, { timeout: 300_000 }, () =>
-        killedAt(engine, keys, rotationSteps(keys === 'key files')),
-      )
+      it(`${engine}, ${keys}: goes on when it is run again, step after step`, () =>
+        killedAt(engine, keys, rotationSteps(keys === 'key files')))
       for (const step of isFull ? rotationSteps(keys === 'key files') : [])
         for (const nth of step.startsWith('replace') ? [1, 3] : [1])
-          it(`${engine}, ${keys}: ${step} ×${nth} alone: ${ROTATION_STEPS[step]}`, { timeout: 60_000 }, () =>
-            killedAt(engine, keys, [step], nth),
-          )
+          it(`${engine}, ${keys}: ${step} ×${nth} alone: ${ROTATION_STEPS[step]}`, () =>
+            killedAt(engine, keys, [step], nth))
     }
   })
 
   describe('while servers run', { concurrency: 2 }, () => {
     for (const engine of ENGINE_NAMES)
-      it(`${engine}: loses nothing, however often it is killed, and applications go on sealing with the old key`, {
-        timeout: 300_000,
-      }, async () => {
+      it(`${engine}: loses nothing, however often it is killed, and applications go on sealing with the old key`, async () => {
         await using world = await chaosWorld(engine)
         // With SQLite as it comes: the key in a file, one server. With PostgreSQL as in production: configured, several.
         const [oldKey, newKey] = [randomBytes(32), randomBytes(32)]

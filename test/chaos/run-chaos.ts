@@ -30,6 +30,7 @@ const child = spawn(
     '--conditions=source',
     '--test',
     '--test-global-setup=test/global-setup.ts',
+    '--test-timeout=3600000',
     '--test-concurrency=1',
     '--test-reporter=spec',
     'test/chaos/*.test.ts',

@@ -27,7 +27,7 @@ async function guide(name: string): Promise<string> {
 }
 
 describe('docs/guides/first-tenant.md', () => {
-  it('shows commands that work, and what they answer', { timeout: 240_000 }, async (t) => {
+  it('shows commands that work, and what they answer', async (t) => {
     const { url, dataDir } = await open(t)
     const steps = stepsOf(await guide('first-tenant.md'))
     assert.ok(steps.length > 12)
@@ -135,9 +135,7 @@ describe('docs/guides/webhooks.md', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`
   }
 
-  it('shows a receiver that takes what Pillarbox sends, again after it failed to keep it', {
-    timeout: 240_000,
-  }, async (t) => {
+  it('shows a receiver that takes what Pillarbox sends, again after it failed to keep it', async (t) => {
     const { secret, makeAccount, send, settled } = await setup(t)
     const { createReceiver } = await receiver(t)
     await makeAccount()
@@ -161,9 +159,7 @@ describe('docs/guides/webhooks.md', () => {
     )
   })
 
-  it('shows how to verify, which refuses what was changed, is old, or is signed by somebody else', {
-    timeout: 240_000,
-  }, async (t) => {
+  it('shows how to verify, which refuses what was changed, is old, or is signed by somebody else', async (t) => {
     const { secret, makeAccount, send } = await setup(t)
     const { verified, createReceiver } = await receiver(t)
     await makeAccount()
@@ -188,7 +184,7 @@ describe('docs/guides/webhooks.md', () => {
     assert.equal((await fetch(url, { method: 'POST', body })).status, 401)
   })
 
-  it('tells the headers, and that a secret can be changed for another', { timeout: 240_000 }, async (t) => {
+  it('tells the headers, and that a secret can be changed for another', async (t) => {
     const { secret, makeAccount, send } = await setup(t)
     const { verified } = await receiver(t)
     const next = `whsec_${randomBytes(32).toString('base64')}`
@@ -212,7 +208,7 @@ describe('docs/guides/webhooks.md', () => {
     )
   })
 
-  it('tells what an answer comes to', { timeout: 240_000 }, async (t) => {
+  it('tells what an answer comes to', async (t) => {
     const { makeAccount, send, settled } = await setup(t)
     await makeAccount()
     const results: Record<string, unknown> = {}
@@ -246,9 +242,7 @@ describe('docs/guides/webhooks.md', () => {
 describe('npm run vendors', () => {
   const main = path.join(root, 'packages/vendors/src/main.ts')
 
-  it('hands out accounts that Pillarbox can use, shows what was taken, and ends when it is told to', {
-    timeout: 240_000,
-  }, async (t) => {
+  it('hands out accounts that Pillarbox can use, shows what was taken, and ends when it is told to', async (t) => {
     const { url } = await open(t)
     const vendors = spawn(process.execPath, ['--conditions=source', main, '--port', '0'])
     t.after(() => vendors.kill('SIGKILL'))

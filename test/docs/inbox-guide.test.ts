@@ -45,9 +45,7 @@ class PretendEventSource extends EventTarget {
   }
 }
 
-it('the example of the guide shows messages, live and as text, and marks them as read', {
-  timeout: 240_000,
-}, async () => {
+it('the example of the guide shows messages, live and as text, and marks them as read', async () => {
   await using world = await startWorld('sqlite')
   const { account, id: tenantId } = await world.tenant()
   await account({ channel: 'in_app', provider: 'inbox', name: 'inbox' })

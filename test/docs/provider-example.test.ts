@@ -131,7 +131,7 @@ describe('the provider of the guide, in a whole Pillarbox', () => {
     assert.deepEqual(unverified.body, { isGood: false, detail: 'Example SMS says: error invalid_key' })
   })
 
-  it('delivers a notification, and once only when an answer is lost', { timeout: 240_000 }, async (t) => {
+  it('delivers a notification, and once only when an answer is lost', async (t) => {
     const { server, tenant, account: example, send } = await open(t)
     const retry = { maxAttempts: 3, fixed: 'PT0.05S' }
     await tenant.account({ ...example(), retry })
@@ -147,7 +147,7 @@ describe('the provider of the guide, in a whole Pillarbox', () => {
     )
   })
 
-  it('gives a dead number up at once', { timeout: 240_000 }, async (t) => {
+  it('gives a dead number up at once', async (t) => {
     const { server, tenant, account: example, send } = await open(t)
     await tenant.account(example())
     server.answerWith(exampleSmsError('invalid_number'))

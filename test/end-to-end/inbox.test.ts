@@ -56,9 +56,7 @@ onEachStore('the inbox', openApart, (world) => {
     return { app, admin, asUser, publish }
   }
 
-  it('gets what an event says, live, and its notification follows until it is read', {
-    timeout: 60_000,
-  }, async () => {
+  it('gets what an event says, live, and its notification follows until it is read', async () => {
     const { asUser, publish, admin } = await setup()
     const ada = await asUser('ada')
     const stream = ada.inbox.stream('ada')
@@ -102,7 +100,7 @@ onEachStore('the inbox', openApart, (world) => {
     await stream.return()
   })
 
-  it('answers HTML apart from text, and what is filled in is escaped', { timeout: 60_000 }, async () => {
+  it('answers HTML apart from text, and what is filled in is escaped', async () => {
     const { asUser, publish } = await setup()
     const ada = await asUser('ada')
 
@@ -113,7 +111,7 @@ onEachStore('the inbox', openApart, (world) => {
     assert.equal(message?.text, 'Dear <script>alert(1)</script>, here it comes.')
   })
 
-  it('shows nothing to another user, or to the same user of another tenant', { timeout: 60_000 }, async () => {
+  it('shows nothing to another user, or to the same user of another tenant', async () => {
     const [own, foreign] = [await setup(), await setup()]
     const [ada, bob, otherAda] = [await own.asUser('ada'), await own.asUser('bob'), await foreign.asUser('ada')]
     await own.publish('ada')
@@ -135,7 +133,7 @@ onEachStore('the inbox', openApart, (world) => {
     assert.equal(await ada.inbox.unreadCount('ada'), 1)
   })
 
-  it('goes through a thousand messages page by page, and marks them all', { timeout: 120_000 }, async () => {
+  it('goes through a thousand messages page by page, and marks them all', async () => {
     const { app, admin, asUser } = await setup()
     const ada = await asUser('ada')
     const stream = ada.inbox.stream('ada')
@@ -160,7 +158,7 @@ onEachStore('the inbox', openApart, (world) => {
     })
   })
 
-  it('goes on after the last event that was heard, and says nothing twice', { timeout: 60_000 }, async () => {
+  it('goes on after the last event that was heard, and says nothing twice', async () => {
     const { app, asUser } = await setup()
     const ada = await asUser('ada')
     const send = async (body: string) => app.send({ channel: 'in_app', to: { userId: 'ada' }, body })
@@ -189,7 +187,7 @@ onEachStore('the inbox', openApart, (world) => {
     )
   })
 
-  it('lets the application look for its user, and nobody else', { timeout: 60_000 }, async () => {
+  it('lets the application look for its user, and nobody else', async () => {
     const { app, admin } = await setup()
     const { id } = await app.send({ channel: 'in_app', to: { userId: 'ada' }, body: 'Hello' })
     await until('it is sent', async () => (await admin.status(id)).status === 'sent')
@@ -225,7 +223,7 @@ onEachStore('the inbox', openApart, (world) => {
   })
 })
 
-it('a server that stops ends its streams at once', { timeout: 60_000 }, async () => {
+it('a server that stops ends its streams at once', async () => {
   const world = await openApart('sqlite')
   const { call } = await world.tenant()
   const { body } = await call('POST', '/api/inbox/ada/tokens', {})

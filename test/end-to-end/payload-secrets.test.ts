@@ -51,9 +51,7 @@ interface Disk {
 
 describe('a secret in a payload (P10)', () => {
   for (const engine of ENGINE_NAMES)
-    it(`${engine}: reaches the guest and stands in clear nowhere: tables, files, logs; once final it is gone`, {
-      timeout: 300_000,
-    }, async () => {
+    it(`${engine}: reaches the guest and stands in clear nowhere: tables, files, logs; once final it is gone`, async () => {
       await using server = engine === 'postgres' ? await startPostgres() : null
       await using world = await openWorld(engine, server ? { databaseUrl: server.url } : {})
       const product = await world.startProcess('start', { PILLARBOX_LOG_LEVEL: 'debug' })
