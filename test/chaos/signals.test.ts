@@ -11,7 +11,7 @@ import { chaosWorld, WORKER_TTL_MS } from './chaos-world.ts'
 import { listLive, reckon, type Seen } from './oracle.ts'
 import { newOrders, type Order, openShop, publish, SHOP_CHANNELS } from './shop.ts'
 
-/** Ten times what is promised: the exact times are asserted in virtual time, by the simulation. */
+/** Far more than is promised, for a machine that is busy; the exact time is asserted in `engine.test.ts`. */
 const RESCUE_MS = 10 * WORKER_TTL_MS
 
 describe('signals under load', { concurrency: 3 }, () => {
@@ -69,7 +69,7 @@ describe('signals under load', { concurrency: 3 }, () => {
       assertRescued(notifications)
     })
 
-    it(`${engine}: kill -9 is rescued by another worker within the worker TTL and a poll`, async (t) => {
+    it(`${engine}: kill -9 is rescued by another worker`, async (t) => {
       await using world = await chaosWorld(engine)
       const few = { PILLARBOX_CONCURRENCY: '8' }
       const [api, killed, other] = await Promise.all([

@@ -408,6 +408,37 @@ describe('stopping (P12)', () => {
   })
 })
 
+it('what a worker held that died is rescued by another within the TTL and one look (P12)', async (t) => {
+  const { worker, clock, publish, statuses, store } = await setup(t)
+  let isDead = false
+  /** Nothing that a dead worker asks of the store is ever answered, or done. */
+  const mortal = <T extends object>(part: T): T =>
+    new Proxy(part, {
+      get: (target, name, self) => (isDead ? () => new Promise(() => {}) : Reflect.get(target, name, self)),
+    })
+  const dying = worker({
+    send: () => new Promise(() => {}),
+    plant: (base) => ({ workers: mortal(base.workers), dispatch: mortal(base.dispatch), plan: mortal(base.plan) }),
+  })
+  await dying.engine.start()
+  await publish('event-1')
+  await clock.advance(500)
+  isDead = true
+  const next = worker()
+  await next.engine.start()
+
+  // The last sign of life was the registration, at 0.
+  await clock.advance(SETTINGS.workerTtlMs - 500)
+  assert.deepEqual(await statuses(), ['sending'])
+  await clock.advance(SETTINGS.rescueEveryMs)
+
+  const [rescued] = (await store.notifications.list({}, { limit: 1 })).items
+  assert.deepEqual([rescued?.status, rescued?.possibleDuplicate], ['retrying', true])
+  const stopped = next.engine.stop()
+  await clock.advance(SETTINGS.shutdownGraceMs)
+  await stopped
+})
+
 it('a call’s budget is its deadline, the grace after it, and the flush of its result', () => {
   assert.equal(callBudgetMs({ callTimeoutMs: 5_000, callGraceMs: 200, flushMs: 2 }), 5_202)
 })
