@@ -9,7 +9,7 @@ import pg from 'pg'
 import { type Fixture, openFixture, type TestTenant } from '../../packages/pillarbox/src/http/fixture.ts'
 import { openPostgres } from '../../packages/pillarbox/src/store/postgres/open.ts'
 import { openSqlite } from '../../packages/pillarbox/src/store/sqlite/open.ts'
-import { type FreshDatabase, freshDatabase } from '../postgres/database.ts'
+import { type FreshDatabase, freshDatabase } from '../support/postgres/database.ts'
 import { CORPUS, type EventCase, GOOD_EVENT } from './corpus.ts'
 
 interface Fault {
