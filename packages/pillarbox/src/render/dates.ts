@@ -1,6 +1,6 @@
+import { DateTime } from 'luxon'
 import { instantOf, isTimeZone, localOf, parseDate } from '../model/timing.ts'
-import { formatPattern, parsePattern } from './date-pattern.ts'
-import { dateFormat as formatOf, plainSigns, type Style } from './locale-text.ts'
+import { knownLocale, type Style, styled } from './locale-text.ts'
 import { strftime } from './strftime.ts'
 
 /** How a tenant reads dates. */
@@ -68,6 +68,8 @@ function fromInstant(instant: number, zone: string): LocalDate | null {
   return { local: localOf(instant, zone), hasTime: true, instant: () => instant, timeZone: zone }
 }
 
+const MAX_FORMAT = 200
+
 /**
  * In the words of `settings.locale`. `format`: `short`, `medium`, `long`, `full` (with the time of day, where there is
  * one and `withTime` asks for it), `iso`, strftime where it has a `%`, otherwise a pattern.
@@ -75,34 +77,69 @@ function fromInstant(instant: number, zone: string): LocalDate | null {
 export function formatDate(
   date: LocalDate,
   format: string,
-  settings: Pick<DateSettings, 'locale'>,
+  { locale }: Pick<DateSettings, 'locale'>,
   { withTime = false }: { withTime?: boolean } = {},
 ): string {
-  if (isStyle(format)) {
-    const time = withTime && date.hasTime ? 'short' : null
-    return plainSigns(formatOf(settings.locale, format, time).format(date.local))
-  }
-  if (format.includes('%')) return strftime(date, format, settings.locale)
-  return formatPattern(date, format === 'iso' ? 'yyyy-MM-dd' : format, settings.locale)
+  if (isStyle(format)) return styled(date.local, locale, format, withTime && date.hasTime ? 'short' : null)
+  // In the calendar and the digits that a pattern's other characters are of, whatever the locale prefers.
+  const shown = DateTime.fromMillis(date.local, {
+    zone: 'utc',
+    locale: knownLocale(locale),
+    numberingSystem: 'latn',
+    outputCalendar: 'gregory',
+  })
+  const bounded = format.slice(0, MAX_FORMAT)
+  if (bounded.includes('%')) return strftime(date, shown, bounded)
+  const parts = parsePattern(bounded === 'iso' ? 'yyyy-MM-dd' : bounded)
+  return (date.hasTime ? parts : withoutTime(parts))
+    .map((part) => ('token' in part ? shown.toFormat(part.token) : part.text))
+    .join('')
 }
 
 /** The time of day alone, as the locale writes it; null for a day. */
 export function formatTime(date: LocalDate, { locale }: Pick<DateSettings, 'locale'>): string | null {
-  return date.hasTime ? plainSigns(formatOf(locale, null, 'short').format(date.local)) : null
+  return date.hasTime ? styled(date.local, locale, null, 'short') : null
 }
 
 /** What is wrong with a tenant's `dateFormat`; null when it can be used. */
 export function dateFormatProblem(format: string): string | null {
-  if (isStyle(format) || format === 'iso') return null
-  const parts = format.includes('%') ? null : parsePattern(format)
-  const wrong = parts?.find((part) => 'unknown' in part)
-  if (wrong && 'unknown' in wrong)
-    return `has "${wrong.unknown}", which means nothing: use d, M, y, E, H, h, m, s and a, and quote words ('at')`
-  return parts && !parts.some((part) => 'field' in part)
-    ? 'must be short, medium, long, full, iso, or a pattern such as dd-MMM-yyyy'
-    : null
+  if (isStyle(format) || format === 'iso' || format.includes('%')) return null
+  const parts = parsePattern(format)
+  const wrong = parts.find((part) => 'isUnknown' in part)
+  if (wrong && 'text' in wrong) return `has "${wrong.text}", which means nothing: use ${FIELDS}, and quote words ('at')`
+  return parts.some((part) => 'token' in part)
+    ? null
+    : 'must be short, medium, long, full, iso, or a pattern such as dd-MMM-yyyy'
 }
 
 function isStyle(format: string): format is Style {
   return format === 'short' || format === 'medium' || format === 'long' || format === 'full'
+}
+
+/** A piece of `dd-MMM-yyyy`: one of Luxon's tokens, or text as it stands. */
+type PatternPart = { token: string; isTime: boolean } | { text: string; isUnknown?: true }
+
+const FIELDS = 'd, dd, M, MM, MMM, MMMM, yy, yyyy, EEE, EEEE, H, HH, h, hh, m, mm, s, ss and a'
+const FIELD = /^(?:d{1,2}|M{1,4}|y|yy|yyyy|E{1,4}|H{1,2}|h{1,2}|m{1,2}|s{1,2}|a)$/
+/** Y and D mean something else in Unicode's patterns; here they are what everybody means by them. */
+const ALIASES: Readonly<Record<string, string>> = { Y: 'y', D: 'd', L: 'M' }
+
+/** Letters are fields; words among them are quoted: `d 'de' MMMM`. Two quotes are one. */
+function parsePattern(pattern: string): PatternPart[] {
+  return [...pattern.matchAll(/'((?:[^']|'')*)'?|([A-Za-z])\2*|[^A-Za-z']+/g)].map(([all, quoted, letter]) => {
+    if (quoted !== undefined) return { text: quoted === '' ? "'" : quoted.replaceAll("''", "'") }
+    if (letter === undefined) return { text: all }
+    const field = (ALIASES[letter] ?? letter).repeat(all.length)
+    if (!FIELD.test(field)) return { text: all, isUnknown: true }
+    // A weekday as it stands alone: `Do`, not `Do.`.
+    const token = letter === 'E' ? 'c'.repeat(Math.max(3, all.length)) : field
+    return { token, isTime: /[Hhmsa]/.test(letter) }
+  })
+}
+
+/** A pattern that ends with a time of day leaves it away from a date that has none. */
+function withoutTime(parts: PatternPart[]): PatternPart[] {
+  const isTime = (part: PatternPart): boolean => 'token' in part && part.isTime
+  const last = parts.findLastIndex((part) => 'token' in part && !part.isTime)
+  return last >= 0 && parts.slice(last).some(isTime) ? parts.slice(0, last + 1) : parts
 }

@@ -110,7 +110,7 @@ const OWN: Readonly<Record<string, Handler>> = {
     work.use(COST.format + (isName(format) ? Math.min(format.length, 200) * COST.key : 0))
     const date = readDate(toValue(value), { ...settings, ...zoneOf(filling, timeZone) })
     if (!date) return value
-    if (isName(format)) return formatDate(date, format.slice(0, 200), settings)
+    if (isName(format)) return formatDate(date, format, settings)
     return formatDate(date, settings.dateFormat, settings, { withTime: true })
   },
   time(filling, value, timeZone) {
