@@ -169,7 +169,10 @@ it('shows people where an error came from', () => {
 
   logger.error({ error: new Error('broken') }, 'failed')
 
-  assert.match(lines[0] ?? '', /^\[14:02:11\.123\] ERROR: failed \n {4}error: \{\n.*"message": "broken",\n.*"stack": \[\n +"at .*logger\.test\.ts/s)
+  assert.match(
+    lines[0] ?? '',
+    /^\[14:02:11\.123\] ERROR: failed \n {4}error: \{\n.*"message": "broken",\n.*"stack": \[\n +"at .*logger\.test\.ts/s,
+  )
 })
 
 it('colours lines where that is wanted', () => {

@@ -4,10 +4,41 @@ import { acsError, startAcsServer } from '@pillarbox/vendors'
 import { account, closedOutbound, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
 import { until } from '../../../../../test/support/until.ts'
 import { outcomeOf } from '../vendor-answers.ts'
+import { told } from '../../../../../test/support/vendor-facts.ts'
+import type { Outcome } from '../../model/outcome.ts'
 import { acsProvider } from './acs.ts'
-import { ACS_CODES, ACS_STATUSES, ACS_TEXTS } from './acs-errors.ts'
+import { ACS_CODES, ACS_STATUSES } from './acs-errors.ts'
 
 const OTHER_KEY = Buffer.from('another access key').toString('base64')
+
+const CODES = {
+  Denied: 'unauthorized',
+  DomainNotLinked: 'unauthorized',
+  EmailDroppedAllRecipientsSuppressed: 'permanent invalid_recipient, dead',
+  InvalidEmailAddress: 'permanent invalid_recipient, fallback',
+  InvalidSenderUserName: 'unauthorized',
+  TooManyRequests: 'throttled 60 s',
+}
+
+const STATUSES = {
+  400: 'permanent permanent_refusal',
+  401: 'unauthorized',
+  403: 'unauthorized',
+  404: 'unauthorized',
+  408: 'transient',
+  409: 'unknown',
+  413: 'permanent content_rejected',
+  429: 'throttled 60 s',
+  500: 'transient',
+  502: 'transient',
+  503: 'transient',
+  504: 'transient',
+}
+
+const TEXTS: readonly [words: string, fact: string][] = [
+  ['Invalid format for email address', 'permanent invalid_recipient, fallback'],
+  ['The specified sender domain has not been linked.', 'unauthorized'],
+]
 
 async function setup(t: TestContext) {
   const server = await startAcsServer()
@@ -115,33 +146,38 @@ describe('acs', () => {
     assert.equal(server.requests.length, 0)
   })
 
-  for (const [code, { words, ...rule }] of Object.entries(ACS_CODES))
-    it(`takes ${code} for ${rule.does}: ${words}`, async (t) => {
+  it('has a fact for every line of its tables', () => {
+    assert.deepEqual(Object.keys(CODES).sort(), Object.keys(ACS_CODES).sort())
+    assert.deepEqual(Object.keys(STATUSES).sort(), Object.keys(ACS_STATUSES).sort())
+  })
+
+  for (const [code, fact] of Object.entries(CODES))
+    it(`takes ${code} for ${fact}`, async (t) => {
       const { server, provider, request } = await setup(t)
       server.answerWith(acsError(400, code, 'words'))
 
-      assert.deepEqual(await provider.send(request), outcomeOf(rule, code, 'ACS says: words'))
+      assert.deepEqual(told(await provider.send(request)), [fact, code, 'ACS says: words'])
     })
 
-  for (const [status, { words, ...rule }] of Object.entries(ACS_STATUSES))
-    it(`takes status ${status} for ${rule.does}: ${words}`, async (t) => {
+  for (const [status, fact] of Object.entries(STATUSES))
+    it(`takes status ${status} for ${fact}`, async (t) => {
       const { server, provider, request } = await setup(t)
       server.answerWith(acsError(Number(status), 'SomeCode', 'words'), { status: Number(status), body: 'oh' })
 
       const outcomes = [await provider.send(request), await provider.send(request)]
 
-      assert.deepEqual(outcomes, [
-        outcomeOf(rule, 'SomeCode', 'ACS says: words'),
-        outcomeOf(rule, status, `ACS says: status ${status}`),
+      assert.deepEqual(outcomes.map(told), [
+        [fact, 'SomeCode', 'ACS says: words'],
+        [fact, status, `ACS says: status ${status}`],
       ])
     })
 
-  for (const { says: _, example, words, ...rule } of ACS_TEXTS)
-    it(`takes “${example}” for ${rule.does}: ${words}`, async (t) => {
+  for (const [words, fact] of TEXTS)
+    it(`takes “${words}” for ${fact}`, async (t) => {
       const { server, provider, request } = await setup(t)
-      server.answerWith(acsError(400, 'BadRequest', example))
+      server.answerWith(acsError(400, 'BadRequest', words))
 
-      assert.deepEqual(await provider.send(request), outcomeOf(rule, 'BadRequest', `ACS says: ${example}`))
+      assert.deepEqual(told(await provider.send(request)), [fact, 'BadRequest', `ACS says: ${words}`])
     })
 
   it('waits as long as a refusal says, and tries nothing again by itself', async (t) => {
@@ -198,14 +234,11 @@ describe('acs', () => {
     server.settle(request.notificationId, 'Succeeded')
     assert.deepEqual(await provider.lookup?.(request), accepted)
     server.settle(request.notificationId, 'Failed', 'EmailDroppedAllRecipientsSuppressed')
-    assert.deepEqual(
-      await provider.lookup?.(request),
-      outcomeOf(
-        { does: 'dead' },
-        'EmailDroppedAllRecipientsSuppressed',
-        'ACS says: error EmailDroppedAllRecipientsSuppressed',
-      ),
-    )
+    assert.deepEqual(told((await provider.lookup?.(request)) as Outcome), [
+      'permanent invalid_recipient, dead',
+      'EmailDroppedAllRecipientsSuppressed',
+      'ACS says: error EmailDroppedAllRecipientsSuppressed',
+    ])
     server.settle(request.notificationId, 'Canceled', 'Other')
     assert.equal((await provider.lookup?.(request))?.kind, 'permanent')
   })

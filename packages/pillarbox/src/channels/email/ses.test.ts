@@ -4,10 +4,55 @@ import { type SesOptions, sesError, startSesServer } from '@pillarbox/vendors'
 import { account, closedOutbound, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
 import { until } from '../../../../../test/support/until.ts'
 import { outcomeOf } from '../vendor-answers.ts'
+import { AWS_FACTS, told } from '../../../../../test/support/vendor-facts.ts'
 import { sesProvider } from './ses.ts'
 import { SES_ERRORS } from './ses-errors.ts'
 
 const KEY = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'kept-very-secret' }
+
+const FACTS: Readonly<Record<string, string>> = {
+  ...AWS_FACTS,
+  AccountSuspendedException: 'unauthorized',
+  BadRequestException: 'permanent permanent_refusal',
+  ConcurrentModificationException: 'transient',
+  ConfigurationSetDoesNotExistException: 'permanent permanent_refusal',
+  ConflictException: 'transient',
+  InternalServiceErrorException: 'transient',
+  LimitExceededException: 'deferred 3600 s',
+  MailFromDomainNotVerifiedException: 'unauthorized',
+  MessageRejected: 'permanent content_rejected, fallback',
+  NotFoundException: 'permanent permanent_refusal',
+  SendingPausedException: 'unauthorized',
+  TooManyRequestsException: 'throttled',
+}
+
+const TEXTS: readonly [codes: readonly string[], words: string, fact: string][] = [
+  [
+    ['TooManyRequestsException', 'ThrottlingException', 'Throttling', 'LimitExceededException'],
+    'Daily message quota exceeded',
+    'deferred 3600 s',
+  ],
+  [
+    ['TooManyRequestsException', 'ThrottlingException', 'Throttling', 'LimitExceededException'],
+    'Maximum sending rate exceeded',
+    'throttled',
+  ],
+  [
+    ['MessageRejected', 'BadRequestException'],
+    'Email address is not verified. The following identities failed the check in region EU-CENTRAL-1: info@example.com',
+    'unauthorized',
+  ],
+  [
+    ['MessageRejected', 'BadRequestException'],
+    'Sending suspended for this account. For more information, please check the inbox of the email address',
+    'unauthorized',
+  ],
+  [
+    ['BadRequestException', 'MessageRejected'],
+    'Local address contains control or whitespace',
+    'permanent invalid_recipient, fallback',
+  ],
+]
 
 async function setup(t: TestContext, options: SesOptions = {}) {
   const server = await startSesServer({ ...KEY, region: 'eu-central-1', ...options })
@@ -121,21 +166,25 @@ describe('ses', () => {
     assert.equal(server.requests.length, 0)
   })
 
-  for (const [code, { words, ...rule }] of Object.entries(SES_ERRORS.lines))
-    it(`takes ${code} for ${rule.does}: ${words}`, async (t) => {
+  it('has a fact for every line of its table', () => {
+    assert.deepEqual(Object.keys(FACTS).sort(), Object.keys(SES_ERRORS.lines).sort())
+  })
+
+  for (const [code, fact] of Object.entries(FACTS))
+    it(`takes ${code} for ${fact}`, async (t) => {
       const { server, provider, request } = await setup(t)
       server.answerWith(sesError(code, 'words'))
 
-      assert.deepEqual(await provider.send(request), outcomeOf(rule, code, 'SES says: words'))
+      assert.deepEqual(told(await provider.send(request)), [fact, code, 'SES says: words'])
     })
 
-  for (const { codes, says: _, example, words, ...rule } of SES_ERRORS.texts)
+  for (const [codes, words, fact] of TEXTS)
     for (const code of codes)
-      it(`takes ${code} with its text for ${rule.does}: ${words}`, async (t) => {
+      it(`takes ${code} with “${words}” for ${fact}`, async (t) => {
         const { server, provider, request } = await setup(t)
-        server.answerWith(sesError(code, example))
+        server.answerWith(sesError(code, words))
 
-        assert.deepEqual(await provider.send(request), outcomeOf(rule, code, `SES says: ${example}`))
+        assert.deepEqual(told(await provider.send(request)), [fact, code, `SES says: ${words}`])
       })
 
   it('goes by the status for a code that is in no table, and for none', async (t) => {

@@ -2,9 +2,27 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { fcmError, startFcmServer } from '@pillarbox/vendors'
 import { account, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
-import { outcomeOf } from '../vendor-answers.ts'
+import { told } from '../../../../../test/support/vendor-facts.ts'
 import { fcmProvider } from './fcm.ts'
 import { FCM_ERRORS } from './fcm-errors.ts'
+
+/** FCM’s codes with the status that each comes with. */
+const FACTS: Readonly<Record<string, [status: number, fact: string]>> = {
+  UNREGISTERED: [404, 'permanent invalid_recipient, dead'],
+  UNREGISTERED_FID: [404, 'permanent invalid_recipient, dead'],
+  NOT_FOUND: [404, 'permanent invalid_recipient, fallback'],
+  INVALID_ARGUMENT: [400, 'permanent content_rejected'],
+  SENDER_ID_MISMATCH: [403, 'permanent invalid_recipient, fallback'],
+  PERMISSION_DENIED: [403, 'unauthorized'],
+  THIRD_PARTY_AUTH_ERROR: [401, 'unauthorized'],
+  APNS_AUTH_ERROR: [401, 'unauthorized'],
+  UNAUTHENTICATED: [401, 'unauthorized'],
+  QUOTA_EXCEEDED: [429, 'throttled 60 s'],
+  RESOURCE_EXHAUSTED: [429, 'throttled 60 s'],
+  UNAVAILABLE: [503, 'transient 10 s'],
+  INTERNAL: [500, 'transient'],
+  UNSPECIFIED_ERROR: [500, 'transient'],
+}
 
 async function setup(t: TestContext) {
   const server = await startFcmServer()
@@ -54,13 +72,17 @@ describe('fcm', () => {
     assert.deepEqual([outcome.kind, server.tokensGiven()], ['accepted', 2])
   })
 
-  for (const [code, { words, status, ...rule }] of Object.entries(FCM_ERRORS))
-    it(`takes ${code} for ${rule.does}: ${words}`, async (t) => {
+  it('has a fact for every line of its table', () => {
+    assert.deepEqual(Object.keys(FACTS).sort(), Object.keys(FCM_ERRORS).sort())
+  })
+
+  for (const [code, [status, fact]] of Object.entries(FACTS))
+    it(`takes ${code} for ${fact}`, async (t) => {
       const { server, provider, request } = await setup(t)
       const answer = fcmError(code, status, code !== 'INVALID_ARGUMENT', 'words')
       server.answerWith(answer, answer)
 
-      assert.deepEqual(await provider.send(request), outcomeOf(rule, code, 'FCM says: words'))
+      assert.deepEqual(told(await provider.send(request)), [fact, code, 'FCM says: words'])
     })
 
   it('takes an invalid argument that is about the device for a dead token', async (t) => {

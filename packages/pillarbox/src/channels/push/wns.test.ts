@@ -2,9 +2,25 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { startWnsServer, wnsError } from '@pillarbox/vendors'
 import { account, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
-import { outcomeOf } from '../vendor-answers.ts'
+import { told } from '../../../../../test/support/vendor-facts.ts'
 import { wnsProvider } from './wns.ts'
 import { WNS_ANSWERS } from './wns-errors.ts'
+
+const FACTS = {
+  400: 'permanent content_rejected',
+  401: 'unauthorized',
+  403: 'unauthorized',
+  404: 'permanent invalid_recipient, dead',
+  405: 'permanent permanent_refusal',
+  406: 'throttled',
+  410: 'permanent invalid_recipient, dead',
+  413: 'permanent content_rejected',
+  429: 'deferred 21600 s',
+  500: 'transient',
+  503: 'transient',
+  dropped: 'permanent unreachable, fallback',
+  channelthrottled: 'throttled recipient',
+}
 
 async function setup(t: TestContext) {
   const server = await startWnsServer({ clientId: 'app', clientSecret: 'secret' })
@@ -37,14 +53,21 @@ describe('wns', () => {
     assert.match(notification?.xml ?? '', /launch="\{&quot;notificationId&quot;:.*&quot;tripId&quot;:7\}"/)
   })
 
-  for (const [code, { words, ...rule }] of Object.entries(WNS_ANSWERS))
-    it(`takes ${code} for ${rule.does}: ${words}`, async (t) => {
+  it('has a fact for every line of its table', () => {
+    assert.deepEqual(Object.keys(FACTS).sort(), Object.keys(WNS_ANSWERS).sort())
+  })
+
+  for (const [code, fact] of Object.entries(FACTS))
+    it(`takes ${code} for ${fact}`, async (t) => {
       const { server, provider, request } = await setup(t)
       const isWord = code === 'dropped' || code === 'channelthrottled'
       const answer = isWord ? code : wnsError(Number(code), 'words')
       server.answerWith(answer, answer)
 
-      assert.deepEqual(await provider.send(request), outcomeOf(rule, code, `WNS says: ${isWord ? words : 'words'}`))
+      const [comesTo, toldCode, error] = told(await provider.send(request))
+
+      assert.deepEqual([comesTo, toldCode], [fact, code])
+      assert.match(error, isWord ? /^WNS says: [A-Z].*\.$/ : /^WNS says: words$/)
     })
 
   it('honours Retry-After on 406', async (t) => {

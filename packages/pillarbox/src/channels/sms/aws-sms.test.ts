@@ -2,12 +2,49 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { type AwsSmsOptions, awsSmsError, startAwsSmsServer } from '@pillarbox/vendors'
 import { account, closedOutbound, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
-import { outcomeOf } from '../vendor-answers.ts'
+import { AWS_FACTS, told } from '../../../../../test/support/vendor-facts.ts'
 import { awsSmsProvider } from './aws-sms.ts'
 import { AWS_SMS_ERRORS } from './aws-sms-errors.ts'
 
 const KEY = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'kept-very-secret' }
 const SAYS = 'AWS End User Messaging says:'
+
+const FACTS: Readonly<Record<string, string>> = {
+  ...AWS_FACTS,
+  'AccessDeniedException/ACCOUNT_DISABLED': 'unauthorized',
+  'AccessDeniedException/INSUFFICIENT_ACCOUNT_REPUTATION': 'unauthorized',
+  ConflictException: 'permanent permanent_refusal',
+  'ConflictException/DESTINATION_COUNTRY_BLOCKED_BY_PROTECT_CONFIGURATION': 'permanent unreachable, fallback',
+  'ConflictException/DESTINATION_PHONE_NUMBER_BLOCKED_BY_PROTECT_NUMBER_OVERRIDE': 'permanent unreachable, fallback',
+  'ConflictException/DESTINATION_PHONE_NUMBER_NOT_VERIFIED': 'unauthorized',
+  'ConflictException/DESTINATION_PHONE_NUMBER_OPTED_OUT': 'permanent invalid_recipient, dead',
+  'ConflictException/MESSAGE_TYPE_MISMATCH': 'unauthorized',
+  'ConflictException/NO_ORIGINATION_IDENTITIES_FOUND': 'unauthorized',
+  'ConflictException/NUMBER_CAPABILITIES_MISMATCH': 'unauthorized',
+  'ConflictException/RESOURCE_NOT_ACTIVE': 'unauthorized',
+  InternalServerException: 'transient',
+  ResourceNotFoundException: 'permanent permanent_refusal',
+  ServiceQuotaExceededException: 'deferred 3600 s',
+  'ServiceQuotaExceededException/MONTHLY_SPEND_LIMIT_REACHED_FOR_RCS': 'unauthorized',
+  'ServiceQuotaExceededException/MONTHLY_SPEND_LIMIT_REACHED_FOR_TEXT': 'unauthorized',
+  'ValidationException/COUNTRY_NOT_ENABLED': 'permanent permanent_refusal',
+  'ValidationException/DESTINATION_COUNTRY_BLOCKED': 'permanent permanent_refusal',
+  'ValidationException/INTERNATIONAL_SENDING_NOT_SUPPORTED': 'permanent permanent_refusal',
+  'ValidationException/INVALID_IDENTITY_FOR_DESTINATION_COUNTRY': 'permanent permanent_refusal',
+  'ValidationException/MAXIMUM_SIZE_EXCEEDED': 'permanent content_rejected',
+  'ValidationException/PRICE_OVER_THRESHOLD': 'permanent permanent_refusal',
+  'ValidationException/SENDER_ID_NOT_REGISTERED': 'permanent permanent_refusal',
+  'ValidationException/SENDER_ID_NOT_SUPPORTED': 'permanent permanent_refusal',
+  'ValidationException/SENDER_ID_REQUIRES_REGISTRATION': 'permanent permanent_refusal',
+}
+
+const TEXTS: readonly [codes: readonly string[], words: string, fact: string][] = [
+  [
+    ['ValidationException'],
+    'The request is not valid; DestinationPhoneNumber: is not a valid phone number',
+    'permanent invalid_recipient, dead',
+  ],
+]
 
 async function setup(t: TestContext, options: AwsSmsOptions = {}) {
   const server = await startAwsSmsServer({ ...KEY, region: 'eu-central-1', ...options })
@@ -81,22 +118,26 @@ describe('aws-sms', () => {
     assert.equal(server.requests.length, 0)
   })
 
-  for (const [key, { words, ...rule }] of Object.entries(AWS_SMS_ERRORS.lines))
-    it(`takes ${key} for ${rule.does}: ${words}`, async (t) => {
+  it('has a fact for every line of its table', () => {
+    assert.deepEqual(Object.keys(FACTS).sort(), Object.keys(AWS_SMS_ERRORS.lines).sort())
+  })
+
+  for (const [key, fact] of Object.entries(FACTS))
+    it(`takes ${key} for ${fact}`, async (t) => {
       const { server, provider, request } = await setup(t)
       const [code = '', reason] = key.split('/')
       server.answerWith(awsSmsError(code, 'words', reason === undefined ? {} : { reason }))
 
-      assert.deepEqual(await provider.send(request), outcomeOf(rule, key, `${SAYS} words`))
+      assert.deepEqual(told(await provider.send(request)), [fact, key, `${SAYS} words`])
     })
 
-  for (const { codes, says: _, example, words, ...rule } of AWS_SMS_ERRORS.texts)
+  for (const [codes, words, fact] of TEXTS)
     for (const code of codes)
-      it(`takes ${code} with its text for ${rule.does}: ${words}`, async (t) => {
+      it(`takes ${code} with “${words}” for ${fact}`, async (t) => {
         const { server, provider, request } = await setup(t)
-        server.answerWith(awsSmsError(code, example))
+        server.answerWith(awsSmsError(code, words))
 
-        assert.deepEqual(await provider.send(request), outcomeOf(rule, code, `${SAYS} ${example}`))
+        assert.deepEqual(told(await provider.send(request)), [fact, code, `${SAYS} ${words}`])
       })
 
   it('takes a number that AWS finds invalid for dead, whatever the reason it gives', async (t) => {
@@ -104,14 +145,11 @@ describe('aws-sms', () => {
 
     const outcome = await provider.send({ ...request, to: { phone: '+0' } })
 
-    assert.deepEqual(
-      outcome,
-      outcomeOf(
-        { does: 'dead' },
-        'ValidationException/FIELD_VALIDATION_FAILED',
-        `${SAYS} The request is not valid.; DestinationPhoneNumber: is not valid`,
-      ),
-    )
+    assert.deepEqual(told(outcome), [
+      'permanent invalid_recipient, dead',
+      'ValidationException/FIELD_VALIDATION_FAILED',
+      `${SAYS} The request is not valid.; DestinationPhoneNumber: is not valid`,
+    ])
   })
 
   it('takes an unknown reason by its exception, and an unknown exception by its status', async (t) => {

@@ -2,11 +2,50 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { snsError, startSnsServer } from '@pillarbox/vendors'
 import { account, closedOutbound, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
-import { outcomeOf } from '../vendor-answers.ts'
+import { AWS_FACTS, told } from '../../../../../test/support/vendor-facts.ts'
 import { snsProvider } from './sns.ts'
 import { SNS_ERRORS } from './sns-errors.ts'
 
 const KEY = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'kept-very-secret' }
+
+const FACTS: Readonly<Record<string, string>> = {
+  ...AWS_FACTS,
+  AuthorizationError: 'unauthorized',
+  EndpointDisabled: 'permanent invalid_recipient, dead',
+  InternalError: 'transient',
+  InvalidParameter: 'permanent permanent_refusal',
+  InvalidSecurity: 'unauthorized',
+  KMSAccessDenied: 'unauthorized',
+  KMSDisabled: 'unauthorized',
+  KMSInvalidState: 'unauthorized',
+  KMSNotFound: 'unauthorized',
+  KMSOptInRequired: 'unauthorized',
+  KMSThrottling: 'transient',
+  NotFound: 'permanent permanent_refusal',
+  OptedOut: 'permanent invalid_recipient, dead',
+  ParameterValueInvalid: 'permanent permanent_refusal',
+  PlatformApplicationDisabled: 'unauthorized',
+  Throttled: 'throttled',
+  UserError: 'permanent permanent_refusal',
+}
+
+const TEXTS: readonly [codes: readonly string[], words: string, fact: string][] = [
+  [
+    ['UserError', 'Throttled', 'InvalidParameter'],
+    'The monthly spending limit of the account is reached',
+    'deferred 21600 s',
+  ],
+  [
+    ['InvalidParameter', 'ParameterValueInvalid', 'ValidationException'],
+    'Invalid parameter: PhoneNumber Reason: +4912 is not valid to publish to',
+    'permanent invalid_recipient, fallback',
+  ],
+  [
+    ['InvalidParameter', 'ParameterValueInvalid', 'ValidationException'],
+    'Invalid parameter: Message too long',
+    'permanent content_rejected',
+  ],
+]
 
 async function setup(t: TestContext) {
   const server = await startSnsServer({ ...KEY, region: 'ap-south-1' })
@@ -72,21 +111,25 @@ describe('sns', () => {
     assert.equal(server.requests.length, 0)
   })
 
-  for (const [code, { words, ...rule }] of Object.entries(SNS_ERRORS.lines))
-    it(`takes ${code} for ${rule.does}: ${words}`, async (t) => {
+  it('has a fact for every line of its table', () => {
+    assert.deepEqual(Object.keys(FACTS).sort(), Object.keys(SNS_ERRORS.lines).sort())
+  })
+
+  for (const [code, fact] of Object.entries(FACTS))
+    it(`takes ${code} for ${fact}`, async (t) => {
       const { server, provider, request } = await setup(t)
       server.answerWith(snsError(code, 'words'))
 
-      assert.deepEqual(await provider.send(request), outcomeOf(rule, code, 'SNS says: words'))
+      assert.deepEqual(told(await provider.send(request)), [fact, code, 'SNS says: words'])
     })
 
-  for (const { codes, says: _, example, words, ...rule } of SNS_ERRORS.texts)
+  for (const [codes, words, fact] of TEXTS)
     for (const code of codes)
-      it(`takes ${code} with its text for ${rule.does}: ${words}`, async (t) => {
+      it(`takes ${code} with “${words}” for ${fact}`, async (t) => {
         const { server, provider, request } = await setup(t)
-        server.answerWith(snsError(code, example))
+        server.answerWith(snsError(code, words))
 
-        assert.deepEqual(await provider.send(request), outcomeOf(rule, code, `SNS says: ${example}`))
+        assert.deepEqual(told(await provider.send(request)), [fact, code, `SNS says: ${words}`])
       })
 
   it('goes by the status for a code that is in no table, and for none', async (t) => {

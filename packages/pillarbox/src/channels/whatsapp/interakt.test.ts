@@ -2,9 +2,25 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { interaktError, startInteraktServer } from '@pillarbox/vendors'
 import { account, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
-import { outcomeOf } from '../vendor-answers.ts'
+import { told } from '../../../../../test/support/vendor-facts.ts'
 import { interaktProvider } from './interakt.ts'
-import { INTERAKT_ERRORS } from './interakt-errors.ts'
+
+/** Interakt gives no codes: a status and words. */
+const FACTS: readonly [status: number, words: string, fact: string][] = [
+  [400, 'No message from the customer within 24 hours', 'permanent unreachable, fallback'],
+  [400, 'No approved template found with the name', 'permanent template_rejected'],
+  [400, 'Expected 2 bodyValues, received 1', 'permanent template_rejected'],
+  [400, 'The phone number is not valid', 'permanent invalid_recipient, fallback'],
+  [400, 'Bad request', 'permanent permanent_refusal'],
+  [401, 'Unauthorized', 'unauthorized'],
+  [403, 'Forbidden', 'unauthorized'],
+  [404, 'Not found', 'unauthorized'],
+  [429, 'Resource rate limit exceeded', 'throttled'],
+  [500, 'Internal server error', 'transient'],
+  [502, 'Bad gateway', 'unknown'],
+  [503, 'Service unavailable', 'transient'],
+  [504, 'Gateway timeout', 'unknown'],
+]
 
 async function setup(t: TestContext) {
   const server = await startInteraktServer({ apiKey: 'a2V5' })
@@ -59,13 +75,12 @@ describe('interakt', () => {
     })
   })
 
-  for (const { status, sample, words, ...rule } of INTERAKT_ERRORS)
-    it(`takes ${status} “${sample}” for ${rule.does}`, async (t) => {
+  for (const [status, words, fact] of FACTS)
+    it(`takes ${status} “${words}” for ${fact}`, async (t) => {
       const { server, provider, request } = await setup(t)
-      server.answerWith(interaktError(status, sample))
+      server.answerWith(interaktError(status, words))
 
-      assert.match(sample, words)
-      assert.deepEqual(await provider.send(request), outcomeOf(rule, String(status), `Interakt says: ${sample}`))
+      assert.deepEqual(told(await provider.send(request)), [fact, String(status), `Interakt says: ${words}`])
     })
 
   it('does not take an answer without an id, or none, for success', async (t) => {

@@ -2,9 +2,80 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { metaError, startMetaServer } from '@pillarbox/vendors'
 import { account, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
-import { outcomeOf } from '../vendor-answers.ts'
+import { told } from '../../../../../test/support/vendor-facts.ts'
 import { metaProvider } from './meta.ts'
 import { META_ERRORS } from './meta-errors.ts'
+
+const FACTS = {
+  0: 'unauthorized',
+  1: 'transient',
+  2: 'transient',
+  3: 'unauthorized',
+  4: 'throttled',
+  10: 'unauthorized',
+  17: 'throttled',
+  32: 'throttled',
+  33: 'unauthorized',
+  100: 'permanent permanent_refusal',
+  190: 'unauthorized',
+  368: 'unauthorized',
+  613: 'throttled',
+  80007: 'throttled',
+  130429: 'throttled',
+  130472: 'permanent unreachable, fallback',
+  130497: 'permanent unreachable, fallback',
+  131000: 'transient',
+  131005: 'unauthorized',
+  131008: 'permanent permanent_refusal',
+  131009: 'permanent permanent_refusal',
+  131016: 'transient',
+  131021: 'permanent permanent_refusal',
+  131026: 'permanent unreachable, fallback',
+  131030: 'permanent permanent_refusal',
+  131031: 'unauthorized',
+  131037: 'unauthorized',
+  131042: 'unauthorized',
+  131044: 'unauthorized',
+  131045: 'unauthorized',
+  131047: 'permanent unreachable, fallback',
+  131048: 'deferred 21600 s',
+  131049: 'deferred 86400 s',
+  131050: 'permanent suppressed, fallback',
+  131051: 'permanent permanent_refusal',
+  131052: 'permanent content_rejected',
+  131053: 'permanent content_rejected',
+  131055: 'permanent permanent_refusal',
+  131056: 'throttled recipient',
+  131057: 'transient 120 s',
+  131062: 'permanent unreachable, fallback',
+  131063: 'permanent template_rejected',
+  131064: 'deferred 86400 s',
+  132000: 'permanent template_rejected',
+  132001: 'permanent template_rejected',
+  132005: 'permanent template_rejected',
+  132007: 'permanent template_rejected',
+  132008: 'permanent template_rejected',
+  132012: 'permanent template_rejected',
+  132015: 'permanent template_rejected, fallback',
+  132016: 'permanent template_rejected',
+  132068: 'permanent template_rejected',
+  132069: 'throttled',
+  133000: 'unauthorized',
+  133004: 'transient',
+  133005: 'unauthorized',
+  133006: 'unauthorized',
+  133008: 'unauthorized',
+  133009: 'unauthorized',
+  133010: 'unauthorized',
+  133015: 'unauthorized',
+  133016: 'unauthorized',
+  134011: 'unauthorized',
+  134100: 'transient 600 s',
+  134101: 'transient 600 s',
+  134102: 'transient 600 s',
+  135000: 'permanent permanent_refusal',
+  137000: 'permanent permanent_refusal',
+}
 
 async function setup(t: TestContext) {
   const server = await startMetaServer({ accessToken: 'token' })
@@ -66,14 +137,11 @@ describe('meta', () => {
       content: { ...request.content, providerTemplate },
     })
 
-    assert.deepEqual(
-      words,
-      outcomeOf(
-        { does: 'fallback', reason: 'template_rejected' },
-        'no_template',
-        'the account sends approved templates only, and this message has none',
-      ),
-    )
+    assert.deepEqual(told(words), [
+      'permanent template_rejected, fallback',
+      'no_template',
+      'the account sends approved templates only, and this message has none',
+    ])
     assert.equal(template.kind, 'accepted')
     assert.equal(server.requests.length, 1)
   })
@@ -86,14 +154,16 @@ describe('meta', () => {
     assert.equal(server.requests[0]?.path, '/v24.0/1234567890/messages')
   })
 
-  for (const [code, { words, ...rule }] of Object.entries(META_ERRORS))
-    it(`takes error ${code} for ${rule.does}: ${words}`, async (t) => {
+  it('has a fact for every line of its table', () => {
+    assert.deepEqual(Object.keys(FACTS).sort(), Object.keys(META_ERRORS).sort())
+  })
+
+  for (const [code, fact] of Object.entries(FACTS))
+    it(`takes error ${code} for ${fact}`, async (t) => {
       const { server, provider, request } = await setup(t)
       server.answerWith(metaError(Number(code), 'words', 'details'))
 
-      const outcome = await provider.send(request)
-
-      assert.deepEqual(outcome, outcomeOf(rule, code, `Meta says: (#${code}) words: details`))
+      assert.deepEqual(told(await provider.send(request)), [fact, code, `Meta says: (#${code}) words: details`])
     })
 
   it('takes a permission code for a broken account and an unknown code for a refusal', async (t) => {

@@ -1,0 +1,57 @@
+import type { Outcome } from '../../packages/pillarbox/src/model/outcome.ts'
+
+/**
+ * What a vendor's refusal came to, in few words, with its code and text: tests write the vendor's facts down in these
+ * words a second time, so that a line of an error table that says something else is noticed.
+ */
+export function told(outcome: Outcome): [comesTo: string, code: string, error: string] {
+  if (outcome.kind === 'accepted') return ['accepted', '', '']
+  return [comesTo(outcome), outcome.code, outcome.error]
+}
+
+function comesTo(outcome: Exclude<Outcome, { kind: 'accepted' }>): string {
+  const wait = 'retryAfterMs' in outcome ? ` ${Number(outcome.retryAfterMs) / 1_000} s` : ''
+  switch (outcome.kind) {
+    case 'transient':
+      return `${outcome.isDeferred ? 'deferred' : 'transient'}${wait}`
+    case 'throttled':
+      return `throttled${outcome.scope === 'recipient' ? ' recipient' : ''}${wait}`
+    case 'permanent':
+      return `permanent ${outcome.reason}${outcome.isDead ? ', dead' : outcome.fallback ? ', fallback' : ''}`
+    default:
+      return outcome.kind
+  }
+}
+
+/** What every AWS service may say. */
+export const AWS_FACTS = {
+  AccessDenied: 'unauthorized',
+  AccessDeniedException: 'unauthorized',
+  AuthFailure: 'unauthorized',
+  ExpiredToken: 'unauthorized',
+  ExpiredTokenException: 'unauthorized',
+  IncompleteSignature: 'unauthorized',
+  InternalFailure: 'transient',
+  InvalidAccessKeyId: 'unauthorized',
+  InvalidClientTokenId: 'unauthorized',
+  InvalidSignatureException: 'unauthorized',
+  MalformedQueryString: 'permanent permanent_refusal',
+  MissingAuthenticationToken: 'unauthorized',
+  MissingAuthenticationTokenException: 'unauthorized',
+  NotAuthorized: 'unauthorized',
+  OptInRequired: 'unauthorized',
+  RequestExpired: 'unauthorized',
+  RequestInTheFuture: 'unauthorized',
+  RequestLimitExceeded: 'throttled',
+  RequestThrottled: 'throttled',
+  RequestTimeTooSkewed: 'unauthorized',
+  RequestTimeout: 'transient',
+  ServiceUnavailable: 'transient',
+  SignatureDoesNotMatch: 'unauthorized',
+  SlowDown: 'throttled',
+  Throttling: 'throttled',
+  ThrottlingException: 'throttled',
+  UnrecognizedClientException: 'unauthorized',
+  ValidationError: 'permanent permanent_refusal',
+  ValidationException: 'permanent permanent_refusal',
+}
