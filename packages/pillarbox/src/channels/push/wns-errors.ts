@@ -1,24 +1,20 @@
-import { type Rule, ruleOfStatus } from '../vendor-answers.ts'
+import { dead, defer, type ErrorTable, fail, fallback, halt, retry, throttle } from '../error-lines.ts'
 
 const HOUR_MS = 3_600_000
 
 /** What WNS's answers mean: its status, or for a 200 the word in X-WNS-Status. Only `received` is sent. */
-export const WNS_ANSWERS: Readonly<Record<string, Rule & { words: string }>> = {
-  dropped: { does: 'fallback', words: 'The device is not reachable, or its user wants no notifications.' },
-  channelthrottled: { does: 'throttle', scope: 'recipient', words: 'Too many notifications to this channel.' },
-  400: { does: 'fail', reason: 'content_rejected', words: 'A header or the content is not valid.' },
-  401: { does: 'halt', words: 'The token is not valid.' },
-  403: { does: 'halt', words: 'The app may not send to this channel.' },
-  404: { does: 'dead', words: 'The channel does not exist.' },
-  405: { does: 'fail', reason: 'permanent_refusal', words: 'The method is not allowed.' },
-  406: { does: 'throttle', words: 'The app sends too fast.' },
-  410: { does: 'dead', words: 'The channel has expired.' },
-  413: { does: 'fail', reason: 'content_rejected', words: 'The notification is larger than 5,000 bytes.' },
-  429: { does: 'defer', afterMs: 6 * HOUR_MS, words: 'The quota of the month is used up.' },
-  500: { does: 'retry', words: 'An internal error.' },
-  503: { does: 'retry', words: 'The service is not available.' },
-}
-
-export function wnsRule(code: string, status: number): Rule {
-  return WNS_ANSWERS[code] ?? ruleOfStatus(status)
+export const WNS_ANSWERS: ErrorTable = {
+  dropped: fallback('The device is not reachable, or its user wants no notifications.'),
+  channelthrottled: throttle('Too many notifications to this channel.', { scope: 'recipient' }),
+  400: fail('A header or the content is not valid.', 'content_rejected'),
+  401: halt('The token is not valid.'),
+  403: halt('The app may not send to this channel.'),
+  404: dead('The channel does not exist.'),
+  405: fail('The method is not allowed.'),
+  406: throttle('The app sends too fast.'),
+  410: dead('The channel has expired.'),
+  413: fail('The notification is larger than 5,000 bytes.', 'content_rejected'),
+  429: defer('The quota of the month is used up.', 6 * HOUR_MS),
+  500: retry('An internal error.'),
+  503: retry('The service is not available.'),
 }

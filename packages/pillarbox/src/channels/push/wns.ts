@@ -2,11 +2,12 @@ import type { Account } from '../../model/account.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
+import { ruleFor } from '../error-lines.ts'
 import { endpoint, httpUrl, matching } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
 import { createTokenCache, type Token } from '../token-cache.ts'
 import { outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
-import { WNS_ANSWERS, wnsRule } from './wns-errors.ts'
+import { WNS_ANSWERS } from './wns-errors.ts'
 
 const LEGACY_TOKEN_URL = 'https://login.live.com/accesstoken.srf'
 const CHANNEL_HOSTS = '.notify.windows.com'
@@ -158,5 +159,5 @@ function judge(answer: OutboundAnswer, notificationId: string, now: number): Out
     return { kind: 'unknown', code: 'malformed_reply', error: `WNS answered 200 with status "${word ?? ''}"` }
   const code = status === 200 ? (word ?? '') : String(status)
   const words = headers['x-wns-error-description'] ?? WNS_ANSWERS[code]?.words ?? 'nothing more'
-  return outcomeOf(wnsRule(code, status), code, `WNS says: ${words}`, retryAfterOf(answer, now))
+  return outcomeOf(ruleFor(WNS_ANSWERS, code, status), code, `WNS says: ${words}`, retryAfterOf(answer, now))
 }

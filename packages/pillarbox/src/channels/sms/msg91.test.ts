@@ -95,6 +95,15 @@ describe('msg91', () => {
       assert.deepEqual(outcomes.map(told), [expected, expected])
     })
 
+  it('goes by the status for a code that is in no table, whatever the code is called', async (t) => {
+    const { server, provider, request } = await setup(t)
+    server.answerWith({ status: 400, body: JSON.stringify({ type: 'error', code: 'constructor', message: 'words' }) })
+
+    const outcome = await provider.send(request)
+
+    assert.deepEqual(told(outcome), ['permanent permanent_refusal', 'constructor', 'MSG91 says: words'])
+  })
+
   it('reads statuses where there is no code', async (t) => {
     const { server, provider, request } = await setup(t)
     const statuses = [503, 504, 429, 403]

@@ -2,10 +2,11 @@ import type { Account } from '../../model/account.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
+import { ruleFor } from '../error-lines.ts'
 import { digits, endpoint, headerSecret, matching } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
 import { at, baseOf, jsonOf, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
-import { msg91Rule } from './msg91-errors.ts'
+import { MSG91_ERRORS } from './msg91-errors.ts'
 
 const VENDOR = 'https://control.msg91.com'
 /** The route for messages that are not advertising. */
@@ -38,7 +39,7 @@ export function msg91Provider({ outbound, clock }: { outbound: Outbound; clock: 
     const answer = await call(account, '/api/v5/flow', { template_id: '', recipients: [] }, signal)
     if (answer.kind === 'failure') return { isGood: false, error: answer.error }
     const { code, words } = refusalOf(answer)
-    return msg91Rule(code, answer.status).does === 'halt'
+    return ruleFor(MSG91_ERRORS, code, answer.status).does === 'halt'
       ? { isGood: false, error: `MSG91 says: ${words}` }
       : { isGood: true, detail: 'MSG91 knows the key.' }
   }
@@ -128,7 +129,7 @@ function judge(answer: OutboundAnswer, now: number): Outcome {
   if (type === null && answer.status < 400)
     return { kind: 'unknown', code: 'malformed_reply', error: `MSG91 answered ${answer.status} with something else` }
   const { code, words } = refusalOf(answer)
-  return outcomeOf(msg91Rule(code, answer.status), code, `MSG91 says: ${words}`, retryAfterOf(answer, now))
+  return outcomeOf(ruleFor(MSG91_ERRORS, code, answer.status), code, `MSG91 says: ${words}`, retryAfterOf(answer, now))
 }
 
 function refusalOf(answer: OutboundAnswer): { code: string; words: string } {

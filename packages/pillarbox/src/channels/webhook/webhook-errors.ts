@@ -1,23 +1,24 @@
+import { dead, type ErrorTable, fail, fallback, retry, throttle } from '../error-lines.ts'
 import type { Rule } from '../vendor-answers.ts'
 
 /** What a receiver's status means, by Standard Webhooks. */
-export const WEBHOOK_STATUSES: Readonly<Record<number, Rule & { words: string }>> = {
-  301: { does: 'fallback', reason: 'invalid_recipient', words: 'redirects are not followed' },
-  302: { does: 'fallback', reason: 'invalid_recipient', words: 'redirects are not followed' },
-  307: { does: 'fallback', reason: 'invalid_recipient', words: 'redirects are not followed' },
-  308: { does: 'fallback', reason: 'invalid_recipient', words: 'redirects are not followed' },
-  400: { does: 'retry', words: 'the receiver could not read it' },
-  401: { does: 'retry', words: 'the receiver did not accept the signature' },
-  403: { does: 'retry', words: 'the receiver did not let us in' },
-  404: { does: 'retry', words: 'the receiver has no such endpoint' },
-  408: { does: 'retry', words: 'the receiver got tired of waiting' },
-  410: { does: 'dead', words: 'the endpoint is gone for good' },
-  413: { does: 'fail', reason: 'content_rejected', words: 'it is too large for the receiver' },
-  429: { does: 'throttle', scope: 'recipient', words: 'too many at once' },
-  500: { does: 'retry', words: 'the receiver failed' },
-  502: { does: 'throttle', scope: 'recipient', words: 'the receiver is overloaded' },
-  503: { does: 'retry', words: 'the receiver is away' },
-  504: { does: 'throttle', scope: 'recipient', words: 'the receiver is overloaded' },
+export const WEBHOOK_STATUSES: ErrorTable = {
+  301: fallback('redirects are not followed', 'invalid_recipient'),
+  302: fallback('redirects are not followed', 'invalid_recipient'),
+  307: fallback('redirects are not followed', 'invalid_recipient'),
+  308: fallback('redirects are not followed', 'invalid_recipient'),
+  400: retry('the receiver could not read it'),
+  401: retry('the receiver did not accept the signature'),
+  403: retry('the receiver did not let us in'),
+  404: retry('the receiver has no such endpoint'),
+  408: retry('the receiver got tired of waiting'),
+  410: dead('the endpoint is gone for good'),
+  413: fail('it is too large for the receiver', 'content_rejected'),
+  429: throttle('too many at once', { scope: 'recipient' }),
+  500: retry('the receiver failed'),
+  502: throttle('the receiver is overloaded', { scope: 'recipient' }),
+  503: retry('the receiver is away'),
+  504: throttle('the receiver is overloaded', { scope: 'recipient' }),
 }
 
 /** A receiver is somebody's program, and is mended: what is not in the table is tried again, as the standard says. */

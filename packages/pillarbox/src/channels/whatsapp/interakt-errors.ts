@@ -1,46 +1,38 @@
-import { type Rule, ruleOfStatus } from '../vendor-answers.ts'
+import {
+  type ErrorTable,
+  fail,
+  fallback,
+  halt,
+  retry,
+  ruleFor,
+  type TextLine,
+  throttle,
+  unknown,
+} from '../error-lines.ts'
+import type { Rule } from '../vendor-answers.ts'
 
-/** Interakt gives no codes, only a status and words. The first line whose status and words fit decides. */
-export const INTERAKT_ERRORS: readonly (Rule & { status: number; words: RegExp; sample: string })[] = [
-  {
-    status: 400,
-    words: /24 ?h|24 hours|session/i,
-    does: 'fallback',
-    sample: 'No message from the customer within 24 hours',
-  },
-  {
-    status: 400,
-    words: /template/i,
-    does: 'fail',
-    reason: 'template_rejected',
-    sample: 'No approved template found with the name',
-  },
-  {
-    status: 400,
-    words: /variable|values?\b/i,
-    does: 'fail',
-    reason: 'template_rejected',
-    sample: 'Expected 2 bodyValues, received 1',
-  },
-  {
-    status: 400,
-    words: /phone|customer|number/i,
-    does: 'fallback',
-    reason: 'invalid_recipient',
-    sample: 'The phone number is not valid',
-  },
-  { status: 400, words: /(?:)/, does: 'fail', reason: 'permanent_refusal', sample: 'Bad request' },
-  { status: 401, words: /(?:)/, does: 'halt', sample: 'Unauthorized' },
-  { status: 403, words: /(?:)/, does: 'halt', sample: 'Forbidden' },
-  { status: 404, words: /(?:)/, does: 'halt', sample: 'Not found' },
-  { status: 429, words: /(?:)/, does: 'throttle', sample: 'Resource rate limit exceeded' },
-  { status: 500, words: /(?:)/, does: 'retry', sample: 'Internal server error' },
-  { status: 502, words: /(?:)/, does: 'unknown', sample: 'Bad gateway' },
-  { status: 503, words: /(?:)/, does: 'retry', sample: 'Service unavailable' },
-  { status: 504, words: /(?:)/, does: 'unknown', sample: 'Gateway timeout' },
+/** Interakt gives no codes, only a status and words. */
+const INTERAKT_STATUSES: ErrorTable = {
+  400: fail('The request is not valid.'),
+  401: halt('The key is wrong.'),
+  403: halt('The key may not do this.'),
+  404: halt('There is no such address.'),
+  429: throttle('Too many requests.'),
+  500: retry('An internal error.'),
+  502: unknown('The gateway got no good answer.'),
+  503: retry('The service is not available.'),
+  504: unknown('The gateway got no answer.'),
+}
+
+/** What a 400 means by its words; the first line that fits decides. */
+const INTERAKT_TEXTS: readonly TextLine[] = [
+  { says: /24 ?h|24 hours|session/i, ...fallback('The customer has not written within 24 hours.') },
+  { says: /template/i, ...fail('The template is not approved.', 'template_rejected') },
+  { says: /variable|values?\b/i, ...fail('The values do not fit the template.', 'template_rejected') },
+  { says: /phone|customer|number/i, ...fallback('The number is not valid.', 'invalid_recipient') },
 ]
 
 export function interaktRule(status: number, words: string): Rule {
-  const rule = INTERAKT_ERRORS.find((line) => line.status === status && line.words.test(words))
-  return rule ?? ruleOfStatus(status)
+  const text = status === 400 ? INTERAKT_TEXTS.find(({ says }) => says.test(words)) : undefined
+  return text ?? ruleFor(INTERAKT_STATUSES, String(status), status)
 }
