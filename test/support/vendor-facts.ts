@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict'
 import type { Outcome } from '../../packages/pillarbox/src/model/outcome.ts'
+import type { ReceiptEvent } from '../../packages/pillarbox/src/receipts/receipt-source.ts'
 
 /**
  * What a vendor's refusal came to, in few words, with its code and text: tests write the vendor's facts down in these
@@ -7,6 +9,20 @@ import type { Outcome } from '../../packages/pillarbox/src/model/outcome.ts'
 export function told(outcome: Outcome): [comesTo: string, code: string, error: string] {
   if (outcome.kind === 'accepted') return ['accepted', '', '']
   return [comesTo(outcome), outcome.code, outcome.error]
+}
+
+/**
+ * That a vendor's report, or none, is what the fact says: `delivered`, `bounced: permanent invalid_recipient, dead` or
+ * `nothing`. A failure names the vendor and its code, and has words of ours.
+ */
+export function assertHeard([event]: readonly ReceiptEvent[], fact: string, vendor: string, code: string): void {
+  if (event === undefined || !('failure' in event)) {
+    assert.equal(event?.kind ?? 'nothing', fact)
+    return
+  }
+  assert.equal(`${event.kind}: ${comesTo(event.failure)}`, fact)
+  assert.equal(event.failure.code, code)
+  assert.match(event.failure.error, new RegExp(`^${vendor} reported ${code}: [A-Z][^:]+(?:: [^:]+)?\\.$`))
 }
 
 function comesTo(outcome: Exclude<Outcome, { kind: 'accepted' }>): string {

@@ -4,9 +4,17 @@ import { type InteraktStatus, interaktCallback } from '@pillarbox/vendors'
 import fc from 'fast-check'
 import { callbackOf, keptOf, withBitTurned } from '../../../../test/support/callbacks.ts'
 import { account } from '../../../../test/support/providers.ts'
+import { assertHeard } from '../../../../test/support/vendor-facts.ts'
 import { outcomeOf } from '../channels/vendor-answers.ts'
 import { META_ERRORS } from '../channels/whatsapp/meta-errors.ts'
 import { INTERAKT_TYPES, interaktReceipts } from './interakt.ts'
+
+const TYPES = {
+  message_api_sent: 'sent',
+  message_api_delivered: 'delivered',
+  message_api_read: 'read',
+  message_api_clicked: 'read',
+}
 
 const AT = Date.UTC(2026, 10, 15, 9, 30, 15, 123)
 const NOTIFICATION = '018f0000-0000-7000-8000-0000000000ff'
@@ -97,11 +105,16 @@ describe('Interakt’s statuses', () => {
     ])
   })
 
-  for (const [type, meaning] of Object.entries(INTERAKT_TYPES))
-    it(`${type} means ${meaning.means}: ${meaning.words}`, () => {
-      const [event] = parse({ ...READ, type: type as InteraktStatus['type'] }).events
+  it('has a fact for every line of its table', () => {
+    assert.deepEqual(Object.keys(TYPES).sort(), Object.keys(INTERAKT_TYPES).sort())
+  })
 
-      assert.deepEqual([event?.kind, event?.at], [meaning.means, AT])
+  for (const [type, fact] of Object.entries(TYPES))
+    it(`${type} means ${fact}`, () => {
+      const { events } = parse({ ...READ, type: type as InteraktStatus['type'] })
+
+      assertHeard(events, fact, 'Interakt', type)
+      assert.equal(events[0]?.at, AT)
     })
 
   for (const [code, { words, ...rule }] of Object.entries(META_ERRORS))

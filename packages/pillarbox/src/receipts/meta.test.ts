@@ -4,9 +4,18 @@ import { type MetaStatus, metaCallback, metaChallenge } from '@pillarbox/vendors
 import fc from 'fast-check'
 import { callbackOf, keptOf, withBitTurned } from '../../../../test/support/callbacks.ts'
 import { account } from '../../../../test/support/providers.ts'
+import { assertHeard } from '../../../../test/support/vendor-facts.ts'
 import { outcomeOf } from '../channels/vendor-answers.ts'
 import { META_ERRORS } from '../channels/whatsapp/meta-errors.ts'
 import { META_STATUSES, metaReceipts } from './meta.ts'
+
+const STATUSES = {
+  sent: 'sent',
+  delivered: 'delivered',
+  read: 'read',
+  played: 'read',
+  deleted: 'nothing',
+}
 
 const AT = Date.UTC(2026, 10, 15, 9)
 const NOTIFICATION = '018f0000-0000-7000-8000-0000000000ff'
@@ -149,14 +158,15 @@ describe('Meta’s statuses', () => {
     })
   })
 
-  for (const [status, meaning] of Object.entries(META_STATUSES))
-    it(`${status} means ${meaning.means}: ${meaning.words}`, () => {
+  it('has a fact for every line of its table', () => {
+    assert.deepEqual(Object.keys(STATUSES).sort(), Object.keys(META_STATUSES).sort())
+  })
+
+  for (const [status, fact] of Object.entries(STATUSES))
+    it(`${status} means ${fact}`, () => {
       const { events, unreadable } = parse({ ...DELIVERED, status: status as MetaStatus['status'] })
 
-      assert.deepEqual(
-        events.map(({ kind }) => kind),
-        meaning.means === 'nothing' ? [] : [meaning.means],
-      )
+      assertHeard(events, fact, 'Meta', status)
       assert.equal(unreadable, 0)
     })
 

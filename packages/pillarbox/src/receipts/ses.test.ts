@@ -2,11 +2,42 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type SesEvent, type SesEventType, sesEvent, snsMessage } from '@pillarbox/vendors'
 import { keptOf } from '../../../../test/support/callbacks.ts'
-import { outcomeOf } from '../channels/vendor-answers.ts'
+import { assertHeard } from '../../../../test/support/vendor-facts.ts'
 import { createOutbound } from '../security/outbound.ts'
 import { systemClock } from '../system.ts'
 import { sesReceipts } from './ses.ts'
 import { SES_BOUNCES, SES_EVENTS } from './ses-events.ts'
+
+const EVENTS = {
+  Send: 'sent',
+  Delivery: 'delivered',
+  DeliveryDelay: 'sent',
+  Complaint: 'complained',
+  'Complaint/OnAccountSuppressionList': 'failed: permanent suppressed, fallback',
+  Reject: 'failed: permanent content_rejected',
+  'Rendering Failure': 'failed: permanent template_rejected',
+  Open: 'read',
+  Click: 'read',
+  Subscription: 'nothing',
+  AmazonSnsSubscriptionSucceeded: 'nothing',
+}
+
+const BOUNCES = {
+  'Undetermined/Undetermined': 'bounced: permanent unreachable, fallback',
+  'Permanent/General': 'bounced: permanent invalid_recipient, dead',
+  'Permanent/NoEmail': 'bounced: permanent invalid_recipient, dead',
+  'Permanent/Suppressed': 'bounced: permanent invalid_recipient, dead',
+  'Permanent/OnAccountSuppressionList': 'bounced: permanent invalid_recipient, dead',
+  'Permanent/OnTenantSuppressionList': 'bounced: permanent invalid_recipient, dead',
+  'Permanent/EmailValidationSuppressed': 'bounced: permanent invalid_recipient, dead',
+  'Permanent/UnsubscribedRecipient': 'bounced: permanent suppressed, fallback',
+  'Transient/General': 'bounced: permanent unreachable, fallback',
+  'Transient/MailboxFull': 'bounced: permanent unreachable, fallback',
+  'Transient/MessageTooLarge': 'bounced: permanent content_rejected, fallback',
+  'Transient/CustomTimeoutExceeded': 'bounced: permanent unreachable, fallback',
+  'Transient/ContentRejected': 'bounced: permanent content_rejected, fallback',
+  'Transient/AttachmentRejected': 'bounced: permanent content_rejected, fallback',
+}
 
 const AT = Date.UTC(2026, 10, 15, 9, 30, 15, 123)
 const NOTIFICATION = '018f0000-0000-7000-8000-0000000000ff'
@@ -57,31 +88,29 @@ describe('SES’s events', () => {
     })
   })
 
+  it('has a fact for every line of its tables', () => {
+    assert.deepEqual(Object.keys(EVENTS).sort(), Object.keys(SES_EVENTS).sort())
+    assert.deepEqual(Object.keys(BOUNCES).sort(), Object.keys(SES_BOUNCES).sort())
+  })
+
   for (const form of ['event', 'notification'] as const)
-    for (const [type, { words, ...meaning }] of Object.entries(SES_EVENTS))
-      it(`${type} means ${meaning.means} as ${form}: ${words}`, () => {
+    for (const [type, fact] of Object.entries(EVENTS))
+      it(`${type} means ${fact} as ${form}`, () => {
         const isSuppressed = type === 'Complaint/OnAccountSuppressionList'
         const { events, unreadable } = parse((isSuppressed ? 'Complaint' : type) as SesEventType, {
           form,
           ...(isSuppressed ? { complaintSubType: 'OnAccountSuppressionList' } : {}),
         })
 
+        assertHeard(events, fact, 'SES', type)
         assert.equal(unreadable, 0)
-        assert.deepEqual(
-          events.map(({ kind }) => kind),
-          meaning.means === 'nothing' ? [] : [meaning.means],
-        )
-        const [event] = events
-        if (event && 'failure' in event && 'rule' in meaning)
-          assert.deepEqual(event.failure, outcomeOf(meaning.rule, type, `SES reported ${type}: ${words}`))
       })
 
-  for (const [bounce, { words, ...meaning }] of Object.entries(SES_BOUNCES))
-    it(`Bounce ${bounce} means ${meaning.means}: ${words}`, () => {
-      const [event] = parse('Bounce', { bounce: bounce as NonNullable<SesEvent['bounce']> }).events
+  for (const [bounce, fact] of Object.entries(BOUNCES))
+    it(`Bounce ${bounce} means ${fact}`, () => {
+      const { events } = parse('Bounce', { bounce: bounce as NonNullable<SesEvent['bounce']> })
 
-      assert.ok(event?.kind === 'bounced' && 'rule' in meaning)
-      assert.deepEqual(event.failure, outcomeOf(meaning.rule, bounce, `SES reported ${bounce}: ${words}`))
+      assertHeard(events, fact, 'SES', bounce)
     })
 
   for (const [type, isDead] of [

@@ -2,11 +2,51 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { awsSmsEvent, type SnsDelivery, snsDelivery, snsMessage } from '@pillarbox/vendors'
 import { keptOf } from '../../../../test/support/callbacks.ts'
-import { outcomeOf } from '../channels/vendor-answers.ts'
+import { assertHeard } from '../../../../test/support/vendor-facts.ts'
 import { createOutbound } from '../security/outbound.ts'
 import { systemClock } from '../system.ts'
 import { snsSmsReceipts } from './sns-sms.ts'
 import { AWS_SMS_EVENTS, SNS_FAILURES } from './sns-sms-events.ts'
+
+const EVENTS = {
+  QUEUED: 'sent',
+  PENDING: 'sent',
+  SENT: 'sent',
+  SUCCESSFUL: 'delivered',
+  DELIVERED: 'delivered',
+  READ: 'read',
+  INVALID: 'failed: permanent invalid_recipient, dead',
+  INVALID_MESSAGE: 'failed: permanent content_rejected',
+  UNREACHABLE: 'failed: permanent unreachable, fallback',
+  CARRIER_UNREACHABLE: 'failed: permanent unreachable, fallback',
+  BLOCKED: 'failed: permanent unreachable, fallback',
+  CARRIER_BLOCKED: 'failed: permanent content_rejected, fallback',
+  SPAM: 'failed: permanent content_rejected, fallback',
+  UNKNOWN: 'failed: permanent unreachable, fallback',
+  TTL_EXPIRED: 'failed: permanent unreachable, fallback',
+  PROTECT_BLOCKED: 'failed: permanent unreachable, fallback',
+  FAILED: 'failed: permanent unreachable, fallback',
+  FALLEN_BACK_TO_SMS: 'sent',
+  FILE_INACCESSIBLE: 'failed: permanent content_rejected',
+  FILE_TYPE_UNSUPPORTED: 'failed: permanent content_rejected',
+  FILE_SIZE_EXCEEDED: 'failed: permanent content_rejected',
+}
+
+/** What SNS says in words only, and the code that stands for it. */
+const FAILURES: Readonly<Record<string, [code: string, fact: string]>> = {
+  'Blocked as spam by phone carrier': ['spam', 'permanent content_rejected, fallback'],
+  'Destination is on a blocked list': ['destination_blocked', 'permanent unreachable, fallback'],
+  'Invalid phone number': ['invalid_number', 'permanent invalid_recipient, dead'],
+  'Message body is invalid': ['invalid_message', 'permanent content_rejected'],
+  'Phone carrier has blocked this message': ['carrier_blocked', 'permanent content_rejected, fallback'],
+  'Phone carrier is currently unreachable/unavailable': ['carrier_unreachable', 'permanent unreachable, fallback'],
+  'Phone has blocked SMS': ['phone_blocked', 'permanent unreachable, fallback'],
+  'Phone is on a blocked list': ['phone_blocked', 'permanent unreachable, fallback'],
+  'Phone is currently unreachable/unavailable': ['phone_unreachable', 'permanent unreachable, fallback'],
+  'Phone number is opted out': ['opted_out', 'permanent invalid_recipient, dead'],
+  'This delivery would exceed max price': ['max_price', 'permanent unreachable, fallback'],
+  'Unknown error attempting to reach phone': ['unknown', 'permanent unreachable, fallback'],
+}
 
 const AT = Date.UTC(2026, 10, 15, 9, 30, 15, 123)
 const NOTIFICATION = '018f0000-0000-7000-8000-0000000000ff'
@@ -54,15 +94,14 @@ describe('the events of End User Messaging', () => {
     })
   })
 
-  for (const family of ['TEXT', 'MEDIA', 'RCS'])
-    for (const [name, { words, ...meaning }] of Object.entries(AWS_SMS_EVENTS))
-      it(`${family}_${name} means ${meaning.means}: ${words}`, () => {
-        const [event] = parse(`${family}_${name}`).events
+  it('has a fact for every line of its table', () => {
+    assert.deepEqual(Object.keys(EVENTS).sort(), Object.keys(AWS_SMS_EVENTS).sort())
+  })
 
-        assert.equal(event?.kind, meaning.means)
-        if (event?.kind !== 'failed' || meaning.means !== 'failed') return
-        const code = `${family}_${name}`
-        assert.deepEqual(event.failure, outcomeOf(meaning.rule, code, `AWS reported ${code}: ${words}`))
+  for (const family of ['TEXT', 'MEDIA', 'RCS'])
+    for (const [name, fact] of Object.entries(EVENTS))
+      it(`${family}_${name} means ${fact}`, () => {
+        assertHeard(parse(`${family}_${name}`).events, fact, 'AWS', `${family}_${name}`)
       })
 
   it('are none of a call’s, and counted where nobody knows them', () => {
@@ -93,12 +132,15 @@ describe('SNS’s record of a delivery', () => {
     })
   })
 
-  for (const [words, { code, rule }] of Object.entries(SNS_FAILURES))
-    it(`takes “${words}” for ${rule.does}`, () => {
-      const [event] = parse({ status: 'FAILURE', providerResponse: words }).events
+  it('has a fact for every line of its table', () => {
+    assert.deepEqual(Object.keys(FAILURES).sort(), Object.keys(SNS_FAILURES).sort())
+  })
 
-      assert.ok(event?.kind === 'failed')
-      assert.deepEqual(event.failure, outcomeOf(rule, code, `AWS reported ${code}: ${words}.`))
+  for (const [words, [code, fact]] of Object.entries(FAILURES))
+    it(`takes “${words}” for ${fact}`, () => {
+      const { events } = parse({ status: 'FAILURE', providerResponse: words })
+
+      assertHeard(events, `failed: ${fact}`, 'AWS', code)
     })
 
   it('takes words that nobody knows for a failure without repeating them', () => {
