@@ -21,7 +21,10 @@ export type Rule =
   | { does: 'halt' }
   | { does: 'unknown' }
 
-export function outcomeOf(rule: Rule, code: string, error: string, retryAfterMs?: number): Outcome {
+/** Anything but that the vendor took the message. */
+export type Failure = Exclude<Outcome, { kind: 'accepted' }>
+
+export function outcomeOf(rule: Rule, code: string, error: string, retryAfterMs?: number): Failure {
   const after = retryAfterMs ?? ('afterMs' in rule ? rule.afterMs : undefined)
   const wait = after === undefined ? {} : { retryAfterMs: after }
   switch (rule.does) {
@@ -56,7 +59,7 @@ export function ruleOfStatus(status: number): Rule {
 }
 
 /** A call that got no answer: nothing was sent and it may be tried again, or nobody knows. */
-export function outcomeOfFailure({ code, error, hasLeft }: OutboundFailure): Outcome {
+export function outcomeOfFailure({ code, error, hasLeft }: OutboundFailure): Failure {
   if (hasLeft) return { kind: 'unknown', code, error }
   // An address we will not dial, or a URL that is none, does not get better by waiting; the account is set up wrong.
   if (code === 'address_refused' || code === 'invalid_request') return { kind: 'unauthorized', code, error }

@@ -1,18 +1,21 @@
+import { dead, fallback } from '../channels/error-lines.ts'
 import { at, textAt } from '../channels/vendor-answers.ts'
 import type { Account } from '../model/account.ts'
 import { accountsWithToken } from './proof.ts'
 import {
   believed,
+  bounced,
   codeAt,
   emailAt,
+  failed,
   idAt,
   instantIn,
   jsonIn,
-  listAt,
   type Meanings,
   meaningOf,
+  type Reading,
+  receiptSource,
   referenceAt,
-  startReading,
 } from './reading.ts'
 import {
   answer,
@@ -20,7 +23,6 @@ import {
   forged,
   goodFor,
   type KeptCallback,
-  type Parsed,
   type ReceiptSource,
   type Verified,
 } from './receipt-source.ts'
@@ -29,19 +31,11 @@ import {
 export const ACS_STATUSES: Meanings = {
   Delivered: { means: 'delivered', words: 'The recipient’s server took it.' },
   Expanded: { means: 'sent', words: 'It went on to the members of a list.' },
-  Bounced: { means: 'bounced', rule: { does: 'dead' }, words: 'The address does not exist.' },
-  Suppressed: { means: 'bounced', rule: { does: 'dead' }, words: 'The address bounced before and is suppressed.' },
-  FilteredSpam: {
-    means: 'failed',
-    rule: { does: 'fallback', reason: 'content_rejected' },
-    words: 'It was taken for spam and rejected.',
-  },
-  Quarantined: {
-    means: 'failed',
-    rule: { does: 'fallback', reason: 'content_rejected' },
-    words: 'It was put into quarantine as spam or phishing.',
-  },
-  Failed: { means: 'failed', rule: { does: 'fallback' }, words: 'It could not be delivered.' },
+  Bounced: bounced(dead('The address does not exist.')),
+  Suppressed: bounced(dead('The address bounced before and is suppressed.')),
+  FilteredSpam: failed(fallback('It was taken for spam and rejected.', 'content_rejected')),
+  Quarantined: failed(fallback('It was put into quarantine as spam or phishing.', 'content_rejected')),
+  Failed: failed(fallback('It could not be delivered.')),
 }
 
 /** By the type of an engagement report, in lower case. */
@@ -60,22 +54,21 @@ const LONGEST_VALIDATION = 10_000
  * webhook's address carries the account's token, in the handshakes as well.
  */
 export function acsReceipts(): ReceiptSource {
-  return {
+  return receiptSource({
     name: 'acs',
     providers: ['acs'],
+    vendor: 'Azure',
     handshake: 'OPTIONS',
     keptHeaders: ['ce-type', 'ce-id', 'ce-time'],
-    verify: async (...given) => verify(...given),
-    parse,
-  }
+    verify,
+    read,
+  })
 }
 
 function verify(callback: Callback, accounts: readonly Account[]): Verified {
-  if (accounts.length === 0) return forged('no_account')
   const proven = goodFor(accountsWithToken(callback, accounts), 'token_wrong')
   if (proven.kind !== 'good') return proven
   if (callback.method === 'OPTIONS') return allowOrigin(callback)
-  if (callback.method !== 'POST') return forged('wrong_method')
   return isValidation(callback) ? validation(callback) : proven
 }
 
@@ -106,8 +99,7 @@ function allowOrigin({ headers }: Callback): Verified {
   })
 }
 
-function parse(kept: KeptCallback): Parsed {
-  const reading = startReading('Azure')
+function read(kept: KeptCallback, reading: Reading): void {
   const events = eventsIn(jsonIn(kept.rawBody), kept.headers)
   if (events.length === 0) reading.miss()
   for (const event of events) {
@@ -115,24 +107,21 @@ function parse(kept: KeptCallback): Parsed {
     if (type === null) reading.miss()
     if (type !== DELIVERY && type !== ENGAGEMENT) continue
     const data = at(event, 'data')
-    const messageId = idAt(data, 'messageId')
     const facts = {
       provider: 'acs',
-      providerMessageId: messageId,
+      providerMessageId: idAt(data, 'messageId'),
       // The operation's id is ours to choose, and the report repeats it as the message's.
       notificationId: referenceAt(data, 'messageId'),
       at: believed(kept, ...timesIn(event, data)),
       recipient: emailAt(data, 'recipient'),
-      isPartial: false,
       eventId: idAt(event, 'id'),
     }
-    const isDelivery = type === DELIVERY
-    const meaning = isDelivery
-      ? meaningOf(ACS_STATUSES, textAt(data, 'status'))
-      : meaningOf(ACS_ENGAGEMENTS, (textAt(data, 'engagementType') ?? textAt(data, 'engagement') ?? '').toLowerCase())
-    reading.add(facts, codeAt(data, 'status'), meaning)
+    const meaning =
+      type === DELIVERY
+        ? meaningOf(ACS_STATUSES, textAt(data, 'status'))
+        : meaningOf(ACS_ENGAGEMENTS, (textAt(data, 'engagementType') ?? textAt(data, 'engagement') ?? '').toLowerCase())
+    reading.add(facts, { code: codeAt(data, 'status'), meaning })
   }
-  return reading.result()
 }
 
 /** Azure writes the names of its times in more than one way. */
@@ -144,7 +133,7 @@ function timesIn(event: unknown, data: unknown): (number | null)[] {
 
 /** An array of either schema, one CloudEvent, or one whose attributes are in the headers. */
 function eventsIn(json: unknown, headers: Readonly<Record<string, string>> = {}): readonly unknown[] {
-  if (Array.isArray(json)) return listAt({ json }, 'json')
+  if (Array.isArray(json)) return json
   if (typeof json !== 'object' || json === null) return []
   const type = headers['ce-type']
   return type === undefined ? [json] : [{ type, id: headers['ce-id'], time: headers['ce-time'], data: json }]

@@ -5,7 +5,7 @@ import { META_STATUSES } from './meta.ts'
 import { MSG91_STATUSES } from './msg91.ts'
 import type { Meaning } from './reading.ts'
 import { SES_BOUNCES, SES_EVENTS } from './ses-events.ts'
-import { AWS_SMS_EVENTS, SNS_FAILURES, snsFailure } from './sns-sms-events.ts'
+import { AWS_SMS_EVENTS, SNS_FAILURES } from './sns-sms-events.ts'
 
 /** `docs/reference/receipts.md`: what each vendor's words come to. */
 export function receiptsPage(): string {
@@ -43,7 +43,7 @@ const SECTIONS: readonly Section[] = [
   {
     title: 'sns',
     words: 'SMS by Amazon SNS, from the record of a delivery. `SUCCESS` is delivered; a failure goes by its words.',
-    rows: Object.keys(SNS_FAILURES).map((words) => [words, snsFailure(words).meaning]),
+    rows: Object.entries(SNS_FAILURES).map(([words, { meaning }]) => [words, meaning]),
   },
   {
     title: 'acs',

@@ -10,18 +10,11 @@ import {
   type Meanings,
   meaningOf,
   phoneAt,
+  type Reading,
+  receiptSource,
   referenceAt,
-  startReading,
 } from './reading.ts'
-import {
-  type Callback,
-  forged,
-  goodFor,
-  type KeptCallback,
-  type Parsed,
-  type ReceiptSource,
-  type Verified,
-} from './receipt-source.ts'
+import { type Callback, goodFor, type KeptCallback, type ReceiptSource, type Verified } from './receipt-source.ts'
 
 /** By the type of the callback. A failure is judged by Meta's error code. */
 export const INTERAKT_TYPES: Meanings = {
@@ -36,12 +29,10 @@ export const INTERAKT_TYPES: Meanings = {
  * webhook's address. Interakt gives a webhook up after five answers that are not 200, and repeats nothing.
  */
 export function interaktReceipts(): ReceiptSource {
-  return { name: 'interakt', providers: ['interakt'], verify: async (...given) => verify(...given), parse }
+  return receiptSource({ name: 'interakt', providers: ['interakt'], vendor: 'Interakt', verify, read })
 }
 
 function verify(callback: Callback, accounts: readonly Account[]): Verified {
-  if (accounts.length === 0) return forged('no_account')
-  if (callback.method !== 'POST') return forged('wrong_method')
   const signature = callback.headers['interakt-signature'] ?? callback.headers['x-interakt-signature']
   const signing = accounts.filter(({ secrets }) => secrets['webhookSecret'])
   const proven = [
@@ -55,19 +46,14 @@ function verify(callback: Callback, accounts: readonly Account[]): Verified {
   return goodFor(proven, signing.length === accounts.length ? 'signature_missing' : 'token_wrong')
 }
 
-function parse(kept: KeptCallback): Parsed {
-  const reading = startReading('Interakt')
+function read(kept: KeptCallback, reading: Reading): void {
   const json = jsonIn(kept.rawBody)
   const type = textAt(json, 'type')
   if (type === null) reading.miss()
   // Incoming messages, campaigns, templates and the test of the webhook are none of ours.
-  if (!type?.startsWith('message_api_')) return reading.result()
+  if (!type?.startsWith('message_api_')) return
   const message = at(json, 'data', 'message')
   const time = (name: string): number | null => instantIn(textAt(message, name), 'Z')
-  const { code, meaning } =
-    type === 'message_api_failed'
-      ? metaFailure(at(message, 'channel_error_code'))
-      : { code: '', meaning: meaningOf(INTERAKT_TYPES, type) }
   const own = type === 'message_api_delivered' ? 'delivered_at_utc' : type === 'message_api_read' ? 'seen_at_utc' : null
   const facts = {
     provider: 'interakt',
@@ -75,9 +61,10 @@ function parse(kept: KeptCallback): Parsed {
     notificationId: referenceAt(message, 'meta_data', 'source_data', 'callback_data'),
     at: believed(kept, own === null ? null : time(own), instantIn(textAt(json, 'timestamp'), 'Z')),
     recipient: phoneAt(json, 'data', 'customer', 'channel_phone_number'),
-    isPartial: false,
-    eventId: null,
   }
-  reading.add(facts, code, meaning)
-  return reading.result()
+  const judged =
+    type === 'message_api_failed'
+      ? metaFailure(at(message, 'channel_error_code'))
+      : { code: '', meaning: meaningOf(INTERAKT_TYPES, type) }
+  reading.add(facts, judged)
 }

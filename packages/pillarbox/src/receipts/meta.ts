@@ -1,19 +1,22 @@
+import { fallback } from '../channels/error-lines.ts'
 import { at, textAt } from '../channels/vendor-answers.ts'
 import { META_ERRORS, metaRule } from '../channels/whatsapp/meta-errors.ts'
 import type { Account } from '../model/account.ts'
 import { isSame, isSignedWith } from './proof.ts'
 import {
   believed,
+  failed,
   idAt,
+  type Judged,
   jsonIn,
   listAt,
-  type Meaning,
   type Meanings,
   meaningOf,
   phoneAt,
+  type Reading,
+  receiptSource,
   referenceAt,
   secondsAt,
-  startReading,
 } from './reading.ts'
 import {
   answer,
@@ -21,7 +24,6 @@ import {
   forged,
   goodFor,
   type KeptCallback,
-  type Parsed,
   type ReceiptSource,
   type Verified,
 } from './receipt-source.ts'
@@ -39,19 +41,11 @@ const LONGEST_CHALLENGE = 1_024
 
 /** WhatsApp by Meta's Cloud API: signed with the secret of the app, of which one tenant may have several. */
 export function metaReceipts(): ReceiptSource {
-  return {
-    name: 'meta',
-    providers: ['meta'],
-    handshake: 'GET',
-    verify: async (...given) => verify(...given),
-    parse,
-  }
+  return receiptSource({ name: 'meta', providers: ['meta'], vendor: 'Meta', handshake: 'GET', verify, read })
 }
 
 function verify(callback: Callback, accounts: readonly Account[]): Verified {
-  if (accounts.length === 0) return forged('no_account')
   if (callback.method === 'GET') return challenge(callback, accounts)
-  if (callback.method !== 'POST') return forged('wrong_method')
   const signature = callback.headers['x-hub-signature-256']
   if (!signature) return forged('signature_missing')
   // Meta writes `sha256=` before it, always.
@@ -71,39 +65,34 @@ function challenge({ query }: Callback, accounts: readonly Account[]): Verified 
   return isKnown ? answer('Meta set the webhook up', { body: words }) : forged('token_wrong')
 }
 
-function parse(kept: KeptCallback): Parsed {
-  const reading = startReading('Meta')
+function read(kept: KeptCallback, reading: Reading): void {
   const json = jsonIn(kept.rawBody)
   if (textAt(json, 'object') === null) reading.miss()
   for (const entry of listAt(json, 'entry'))
     for (const change of listAt(entry, 'changes'))
       for (const status of listAt(change, 'value', 'statuses')) {
-        const { code, meaning } = judge(status)
         const facts = {
           provider: 'meta',
           providerMessageId: idAt(status, 'id'),
           notificationId: referenceAt(status, 'biz_opaque_callback_data'),
           at: believed(kept, secondsAt(status, 'timestamp')),
           recipient: phoneAt(status, 'recipient_id'),
-          isPartial: false,
-          eventId: null,
         }
-        reading.add(facts, code, meaning)
+        reading.add(facts, judge(status))
       }
-  return reading.result()
 }
 
-function judge(status: unknown): { code: string; meaning: Meaning | undefined } {
+function judge(status: unknown): Judged {
   const word = textAt(status, 'status')
   if (word !== 'failed') return { code: '', meaning: meaningOf(META_STATUSES, word) }
   return metaFailure(at(status, 'errors', 0, 'code'))
 }
 
 /** A failure by Meta's error code, which Interakt passes on as well. */
-export function metaFailure(given: unknown): { code: string; meaning: Meaning } {
+export function metaFailure(given: unknown): Judged {
   const code = given === null || given === '' ? Number.NaN : Number(given)
   if (!Number.isSafeInteger(code) || code < 0)
-    return { code: 'unknown', meaning: { means: 'failed', rule: { does: 'fallback' }, words: 'It gave no reason.' } }
+    return { code: 'unknown', meaning: failed(fallback('It gave no reason.')) }
   const words = META_ERRORS[code]?.words ?? 'This code is not in its table.'
   return { code: String(code), meaning: { means: 'failed', rule: metaRule(code), words } }
 }

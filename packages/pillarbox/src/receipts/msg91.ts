@@ -1,28 +1,22 @@
+import { dead, fail, fallback } from '../channels/error-lines.ts'
 import { at, textAt } from '../channels/vendor-answers.ts'
-import type { Account } from '../model/account.ts'
 import { accountsWithToken } from './proof.ts'
 import {
   believed,
+  failed,
   idAt,
   instantIn,
+  type Judged,
   jsonIn,
-  listAt,
   type Meaning,
+  meaningOf,
   phoneAt,
   type Reading,
+  receiptSource,
   referenceAt,
   secondsAt,
-  startReading,
 } from './reading.ts'
-import {
-  type Callback,
-  forged,
-  goodFor,
-  type KeptCallback,
-  type Parsed,
-  type ReceiptSource,
-  type Verified,
-} from './receipt-source.ts'
+import { goodFor, type KeptCallback, type ReceiptSource } from './receipt-source.ts'
 
 /**
  * MSG91's statuses, by number and by the words that v4 and the newer webhooks have in place of it. A number on the
@@ -30,29 +24,18 @@ import {
  */
 export const MSG91_STATUSES: Readonly<Record<string, Meaning & { also: readonly string[] }>> = {
   1: { means: 'delivered', words: 'It is on the recipient’s phone.', also: ['delivered'] },
-  2: {
-    means: 'failed',
-    rule: { does: 'fallback' },
-    words: 'It could not be delivered.',
-    also: ['failed', 'undelivered', 'expired'],
-  },
+  2: { ...failed(fallback('It could not be delivered.')), also: ['failed', 'undelivered', 'expired'] },
   9: {
-    means: 'failed',
-    rule: { does: 'fallback', reason: 'suppressed' },
-    words: 'The number is on the do-not-disturb register.',
+    ...failed(fallback('The number is on the do-not-disturb register.', 'suppressed')),
     also: ['ndnc', 'dnd', 'ndnc number'],
   },
   16: {
-    means: 'failed',
-    rule: { does: 'fail', reason: 'content_rejected' },
-    words: 'The operator rejected it: sender and text must be those registered.',
+    ...failed(fail('The operator rejected it: sender and text must be those registered.', 'content_rejected')),
     also: ['rejected'],
   },
-  17: { means: 'failed', rule: { does: 'dead' }, words: 'The number is blocked.', also: ['blocked number', 'blocked'] },
+  17: { ...failed(dead('The number is blocked.')), also: ['blocked number', 'blocked'] },
   25: {
-    means: 'failed',
-    rule: { does: 'fail', reason: 'content_rejected' },
-    words: 'The operator rejected it: sender and text must be those registered.',
+    ...failed(fail('The operator rejected it: sender and text must be those registered.', 'content_rejected')),
     also: [],
   },
   sent: {
@@ -68,21 +51,19 @@ const BY_WORD: ReadonlyMap<string, string> = new Map(
 
 /** SMS by MSG91, which signs nothing: the webhook's address carries the account's token. */
 export function msg91Receipts(): ReceiptSource {
-  return { name: 'msg91', providers: ['msg91'], verify: async (...given) => verify(...given), parse }
+  return receiptSource({
+    name: 'msg91',
+    providers: ['msg91'],
+    vendor: 'MSG91',
+    verify: (callback, accounts) => goodFor(accountsWithToken(callback, accounts), 'token_wrong'),
+    read,
+  })
 }
 
-function verify(callback: Callback, accounts: readonly Account[]): Verified {
-  if (accounts.length === 0) return forged('no_account')
-  if (callback.method !== 'POST') return forged('wrong_method')
-  return goodFor(accountsWithToken(callback, accounts), 'token_wrong')
-}
-
-function parse(kept: KeptCallback): Parsed {
-  const reading = startReading('MSG91')
+function read(kept: KeptCallback, reading: Reading): void {
   const json = bodyOf(kept.rawBody)
   const items = Array.isArray(json) ? (json as unknown[]) : [json]
-  for (const item of items) read(reading, kept, item)
-  return reading.result()
+  for (const item of items) readItem(reading, kept, item)
 }
 
 /** v2 is a form with JSON in the field `data`; it is also seen as JSON with JSON in it. */
@@ -94,7 +75,7 @@ function bodyOf(rawBody: Buffer): unknown {
   return Array.isArray(inner) && at(json, 'event') === undefined ? inner : json
 }
 
-function read(reading: Reading, kept: KeptCallback, item: unknown): void {
+function readItem(reading: Reading, kept: KeptCallback, item: unknown): void {
   const reports = at(item, 'report')
   const data = at(item, 'data')
   if (Array.isArray(reports)) for (const report of reports as unknown[]) add(reading, kept, report, item)
@@ -105,23 +86,19 @@ function read(reading: Reading, kept: KeptCallback, item: unknown): void {
 /** v2, v3, and the newer webhooks, whose owner chooses the names among MSG91's. */
 function add(reading: Reading, kept: KeptCallback, report: unknown, request: unknown): void {
   const status = first(report, 'status', 'desc')
-  const providerMessageId = idAt({ id: first(request, 'requestId', 'request_id') }, 'id')
+  const providerMessageId = idAt(first(request, 'requestId', 'request_id'))
   // A webhook for requests tells what was sent, not what became of it.
   if (status === null && providerMessageId !== null) return
-  const notificationId =
-    referenceAt({ id: first(report, 'CRQID', 'crqid') }, 'id') ?? referenceAt({ id: first(report, 'UUID') }, 'id')
+  const notificationId = referenceAt(first(report, 'CRQID', 'crqid')) ?? referenceAt(first(report, 'UUID'))
   const time = first(report, 'deliveryTime', 'date', 'timestamp', 'requestedAt')
   const facts = {
     provider: 'msg91',
     providerMessageId,
     notificationId,
     at: believed(kept, instantIn(time, '+05:30')),
-    recipient: phoneAt({ number: first(report, 'number', 'telNum', 'mobile') }, 'number'),
-    isPartial: false,
-    eventId: null,
+    recipient: phoneAt(first(report, 'number', 'telNum', 'mobile')),
   }
-  const code = codeOf(status) ?? codeOf(first(report, 'desc'))
-  reading.add(facts, code ?? '', code === null ? undefined : MSG91_STATUSES[code])
+  reading.add(facts, judge(status, first(report, 'desc')))
 }
 
 /** It names neither the request nor the number, only our own reference. */
@@ -132,22 +109,21 @@ function addV4(reading: Reading, kept: KeptCallback, each: unknown, item: unknow
     notificationId: referenceAt(each, 'meta'),
     at: believed(kept, secondsAt(each, 'ts')),
     recipient: null,
-    isPartial: false,
-    eventId: null,
   }
-  const code = codeOf(textAt(each, 'description')) ?? codeOf(textAt(item, 'event'))
-  reading.add(facts, code ?? '', code === null ? undefined : MSG91_STATUSES[code])
+  reading.add(facts, judge(textAt(each, 'description'), textAt(item, 'event')))
 }
 
-function codeOf(word: string | null): string | null {
-  return BY_WORD.get((word ?? '').trim().toLowerCase()) ?? null
+/** By the first of these words that MSG91 is known to say. */
+function judge(...words: (string | null)[]): Judged {
+  const code = words.map((word) => BY_WORD.get((word ?? '').trim().toLowerCase())).find((known) => known !== undefined)
+  return { code: code ?? '', meaning: meaningOf(MSG91_STATUSES, code ?? null) }
 }
 
 /** The first of these fields that holds something; some come as a list in a text. */
 function first(value: unknown, ...names: readonly string[]): string | null {
   for (const name of names) {
     const text = textAt(value, name)
-    if (text !== null) return text.startsWith('[') ? textAt(listAt({ list: jsonIn(text) }, 'list'), 0) : text
+    if (text !== null) return text.startsWith('[') ? textAt(jsonIn(text), 0) : text
   }
   return null
 }

@@ -1,5 +1,16 @@
+import type { ErrorLine } from '../channels/error-lines.ts'
 import { at, outcomeOf, type Rule, textAt } from '../channels/vendor-answers.ts'
-import type { KeptCallback, Parsed, ReceiptEvent, ReceiptFacts } from './receipt-source.ts'
+import type { Account } from '../model/account.ts'
+import {
+  type Callback,
+  forged,
+  type KeptCallback,
+  type Parsed,
+  type ReceiptEvent,
+  type ReceiptFacts,
+  type ReceiptSource,
+  type Verified,
+} from './receipt-source.ts'
 
 /** Reading what strangers wrote: nothing here throws, and nothing comes out that is not of the form it should have. */
 
@@ -13,10 +24,23 @@ export type Meaning =
 
 export type Meanings = Readonly<Record<string, Meaning>>
 
+export const failed = (line: ErrorLine): Meaning => ({ means: 'failed', rule: line, words: line.words })
+
+export const bounced = (line: ErrorLine): Meaning => ({ means: 'bounced', rule: line, words: line.words })
+
 /** The meaning of a vendor's word; undefined where the table has none. */
 export function meaningOf(table: Meanings, word: string | null): Meaning | undefined {
   return word !== null && Object.hasOwn(table, word) ? table[word] : undefined
 }
+
+/** A vendor's word as it may stand in an error text, and its meaning; undefined: nobody knows it. */
+export interface Judged {
+  code: string
+  meaning: Meaning | undefined
+}
+
+/** What a report says beside its status; it speaks of the whole message, and is no event with an id, unless it says so. */
+type ReportFacts = Omit<ReceiptFacts, 'isPartial' | 'eventId'> & Partial<ReceiptFacts>
 
 /** Gathers what a callback says, and counts what cannot be read. */
 export interface Reading {
@@ -24,24 +48,51 @@ export interface Reading {
    * Notes a report. Of a message that neither its id nor our reference names, or of a status nobody knows, it only
    * counts that there was one.
    */
-  add(facts: ReceiptFacts, code: string, meaning: Meaning | undefined): void
+  add(facts: ReportFacts, judged: Judged): void
   /** Counts a report that is none. */
   miss(): void
-  result(): Parsed
 }
 
-/** `vendor` as its failures name it: error texts hold the vendor's code and our words for it, and nothing it sent. */
-export function startReading(vendor: string): Reading {
+/**
+ * A source of receipts. Its `verify` sees only what may be genuine: somebody has an account, and the vendor asks this way.
+ * `vendor` as failures name it: error texts hold the vendor's code and our words for it, and nothing it sent.
+ */
+export function receiptSource({
+  vendor,
+  verify,
+  read,
+  ...source
+}: Omit<ReceiptSource, 'verify' | 'parse'> & {
+  vendor: string
+  verify(callback: Callback, accounts: readonly Account[]): Verified | Promise<Verified>
+  read(kept: KeptCallback, reading: Reading): void
+}): ReceiptSource {
+  return {
+    ...source,
+    async verify(callback, accounts) {
+      if (accounts.length === 0) return forged('no_account')
+      if (callback.method !== 'POST' && callback.method !== source.handshake) return forged('wrong_method')
+      return await verify(callback, accounts)
+    },
+    parse(kept) {
+      const reading = startReading(vendor)
+      read(kept, reading)
+      return reading.result()
+    },
+  }
+}
+
+function startReading(vendor: string): Reading & { result(): Parsed } {
   const events: ReceiptEvent[] = []
   let unreadable = 0
   return {
-    add(facts, code, meaning) {
+    add(reported, { code, meaning }) {
+      const facts = { isPartial: false, eventId: null, ...reported }
       const isNamed = facts.providerMessageId !== null || facts.notificationId !== null
       if (!meaning || !isNamed) unreadable++
       else if (meaning.means === 'failed' || meaning.means === 'bounced') {
         const failure = outcomeOf(meaning.rule, code, `${vendor} reported ${code}: ${meaning.words}`)
-        // A rule never comes to `accepted`; the type does not know that.
-        if (failure.kind !== 'accepted') events.push({ ...facts, kind: meaning.means, failure })
+        events.push({ ...facts, kind: meaning.means, failure })
       } else if (meaning.means !== 'nothing') events.push({ ...facts, kind: meaning.means })
     },
     miss: () => {

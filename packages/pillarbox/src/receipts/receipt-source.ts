@@ -1,6 +1,8 @@
+import type { Failure } from '../channels/vendor-answers.ts'
 import type { Account } from '../model/account.ts'
-import type { Outcome } from '../model/outcome.ts'
 import type { ReceiptKind } from '../model/receipt.ts'
+
+export type { Failure } from '../channels/vendor-answers.ts'
 
 /**
  * The contract for what vendors call back with. A source knows one vendor's webhook: whether a request really comes from
@@ -123,8 +125,6 @@ export type ReceiptNews =
    * the same table: permanent, with a fallback or a dead address, or something that waiting or an operator can mend.
    */
   | { kind: 'bounced' | 'failed'; failure: Failure }
-
-export type Failure = Exclude<Outcome, { kind: 'accepted' }>
 
 /** The verdict for these accounts, which the callback proved to know a secret of; `why` where there are none. */
 export function goodFor(accounts: readonly Account[], why: Distrust): Verified {

@@ -5,14 +5,15 @@ import {
   emailAt,
   idAt,
   instantIn,
+  type Judged,
   jsonIn,
   listAt,
-  type Meaning,
   meaningOf,
+  type Reading,
+  receiptSource,
   referenceAt,
-  startReading,
 } from './reading.ts'
-import type { KeptCallback, Parsed, ReceiptSource } from './receipt-source.ts'
+import type { KeptCallback, ReceiptSource } from './receipt-source.ts'
 import { SES_BOUNCE_TYPES, SES_BOUNCES, SES_EVENTS } from './ses-events.ts'
 import { createSnsVerifier, snsMessageIn } from './sns.ts'
 import type { SnsDeps } from './sns-certificates.ts'
@@ -35,19 +36,25 @@ const GREETING = /^Successfully validated SNS topic/
  * SNS. One event per recipient that SES names.
  */
 export function sesReceipts(deps: SnsDeps): ReceiptSource {
-  return { name: 'ses', providers: ['ses'], isShared: true, verify: createSnsVerifier(deps), parse }
+  return receiptSource({
+    name: 'ses',
+    providers: ['ses'],
+    vendor: 'SES',
+    isShared: true,
+    verify: createSnsVerifier(deps),
+    read,
+  })
 }
 
-function parse(kept: KeptCallback): Parsed {
-  const reading = startReading('SES')
+function read(kept: KeptCallback, reading: Reading): void {
   const { text, messageId, publishedAt } = snsMessageIn(kept)
-  if (text !== null && GREETING.test(text)) return reading.result()
+  if (text !== null && GREETING.test(text)) return
   const event = jsonIn(text ?? '')
   const type = textAt(event, 'eventType') ?? textAt(event, 'notificationType')
   const known = type !== null && Object.hasOwn(DETAILS, type) ? DETAILS[type] : undefined
   const detail = known && at(event, known.field)
-  const { code, meaning } = judge(type, detail)
-  if (meaning?.means === 'nothing') return reading.result()
+  const judged = judge(type, detail)
+  if (judged.meaning?.means === 'nothing') return
 
   const mail = at(event, 'mail')
   const everybody = listAt(mail, 'destination')
@@ -58,15 +65,14 @@ function parse(kept: KeptCallback): Parsed {
     notificationId: referenceAt(mail, 'tags', 'notificationId', 0),
     at: believed(kept, instantIn(textAt(detail, 'timestamp'), 'Z'), publishedAt),
     isPartial: named.length > 0 && named.length < everybody.length,
-    eventId: idAt({ messageId }, 'messageId'),
+    eventId: idAt(messageId),
   }
-  const recipients = named.map((each) => emailAt(each, 'emailAddress') ?? emailAt({ each }, 'each'))
+  const recipients = named.map((each) => emailAt(each, 'emailAddress') ?? emailAt(each))
   if (recipients.length === 0) recipients.push(everybody.length === 1 ? emailAt(everybody, 0) : null)
-  for (const recipient of recipients) reading.add({ ...facts, recipient }, code, meaning)
-  return reading.result()
+  for (const recipient of recipients) reading.add({ ...facts, recipient }, judged)
 }
 
-function judge(type: string | null, detail: unknown): { code: string; meaning: Meaning | undefined } {
+function judge(type: string | null, detail: unknown): Judged {
   if (type === 'Bounce') {
     const bounceType = codeAt(detail, 'bounceType')
     const code = `${bounceType}/${codeAt(detail, 'bounceSubType')}`
@@ -74,6 +80,6 @@ function judge(type: string | null, detail: unknown): { code: string; meaning: M
     return { code, meaning: meaningOf(SES_BOUNCES, code) ?? meaningOf(SES_BOUNCES, general) }
   }
   const subType = type === 'Complaint' ? textAt(detail, 'complaintSubType') : null
-  const code = subType === null ? codeAt({ type }, 'type') : `${type}/${codeAt({ subType }, 'subType')}`
+  const code = subType === null ? codeAt(type) : `${type}/${codeAt(subType)}`
   return { code, meaning: meaningOf(SES_EVENTS, code) ?? meaningOf(SES_EVENTS, type) }
 }

@@ -1,5 +1,5 @@
-import type { Rule } from '../channels/vendor-answers.ts'
-import type { Meaning, Meanings } from './reading.ts'
+import { dead, type ErrorLine, fail, fallback } from '../channels/error-lines.ts'
+import { failed, type Judged, type Meaning, type Meanings } from './reading.ts'
 
 /**
  * Events of AWS End User Messaging, by type without what is in front (`TEXT_`, `MEDIA_`, `RCS_`). In some countries
@@ -12,74 +12,46 @@ export const AWS_SMS_EVENTS: Meanings = {
   SUCCESSFUL: { means: 'delivered', words: 'The carrier took it.' },
   DELIVERED: { means: 'delivered', words: 'It is on the recipient’s phone.' },
   READ: { means: 'read', words: 'The recipient has seen it.' },
-  INVALID: { means: 'failed', rule: { does: 'dead' }, words: 'The number is not valid.' },
-  INVALID_MESSAGE: {
-    means: 'failed',
-    rule: { does: 'fail', reason: 'content_rejected' },
-    words: 'The text cannot be delivered.',
-  },
-  UNREACHABLE: { means: 'failed', rule: { does: 'fallback' }, words: 'The phone is off or out of reach.' },
-  CARRIER_UNREACHABLE: { means: 'failed', rule: { does: 'fallback' }, words: 'The carrier’s network has a fault.' },
-  BLOCKED: { means: 'failed', rule: { does: 'fallback' }, words: 'The phone or its carrier blocks messages.' },
-  CARRIER_BLOCKED: {
-    means: 'failed',
-    rule: { does: 'fallback', reason: 'content_rejected' },
-    words: 'The carrier blocked it.',
-  },
-  SPAM: {
-    means: 'failed',
-    rule: { does: 'fallback', reason: 'content_rejected' },
-    words: 'The carrier took it for spam.',
-  },
-  UNKNOWN: { means: 'failed', rule: { does: 'fallback' }, words: 'The carrier did not say what became of it.' },
-  TTL_EXPIRED: { means: 'failed', rule: { does: 'fallback' }, words: 'It could not be delivered in time.' },
-  PROTECT_BLOCKED: {
-    means: 'failed',
-    rule: { does: 'fallback' },
-    words: 'The account’s protect configuration blocks the number or its country.',
-  },
-  FAILED: { means: 'failed', rule: { does: 'fallback' }, words: 'It could not be delivered.' },
+  INVALID: failed(dead('The number is not valid.')),
+  INVALID_MESSAGE: failed(fail('The text cannot be delivered.', 'content_rejected')),
+  UNREACHABLE: failed(fallback('The phone is off or out of reach.')),
+  CARRIER_UNREACHABLE: failed(fallback('The carrier’s network has a fault.')),
+  BLOCKED: failed(fallback('The phone or its carrier blocks messages.')),
+  CARRIER_BLOCKED: failed(fallback('The carrier blocked it.', 'content_rejected')),
+  SPAM: failed(fallback('The carrier took it for spam.', 'content_rejected')),
+  UNKNOWN: failed(fallback('The carrier did not say what became of it.')),
+  TTL_EXPIRED: failed(fallback('It could not be delivered in time.')),
+  PROTECT_BLOCKED: failed(fallback('The account’s protect configuration blocks the number or its country.')),
+  FAILED: failed(fallback('It could not be delivered.')),
   FALLEN_BACK_TO_SMS: { means: 'sent', words: 'It goes on as a text message.' },
-  FILE_INACCESSIBLE: {
-    means: 'failed',
-    rule: { does: 'fail', reason: 'content_rejected' },
-    words: 'Its file cannot be read.',
-  },
-  FILE_TYPE_UNSUPPORTED: {
-    means: 'failed',
-    rule: { does: 'fail', reason: 'content_rejected' },
-    words: 'Its file is of a kind that cannot be sent.',
-  },
-  FILE_SIZE_EXCEEDED: {
-    means: 'failed',
-    rule: { does: 'fail', reason: 'content_rejected' },
-    words: 'Its file is too large.',
-  },
+  FILE_INACCESSIBLE: failed(fail('Its file cannot be read.', 'content_rejected')),
+  FILE_TYPE_UNSUPPORTED: failed(fail('Its file is of a kind that cannot be sent.', 'content_rejected')),
+  FILE_SIZE_EXCEEDED: failed(fail('Its file is too large.', 'content_rejected')),
 }
 
 /** What SNS says of a failed delivery: words only, for which the code is ours. */
-export const SNS_FAILURES: Readonly<Record<string, { code: string; rule: Rule }>> = {
-  'Blocked as spam by phone carrier': { code: 'spam', rule: { does: 'fallback', reason: 'content_rejected' } },
-  'Destination is on a blocked list': { code: 'destination_blocked', rule: { does: 'fallback' } },
-  'Invalid phone number': { code: 'invalid_number', rule: { does: 'dead' } },
-  'Message body is invalid': { code: 'invalid_message', rule: { does: 'fail', reason: 'content_rejected' } },
-  'Phone carrier has blocked this message': {
-    code: 'carrier_blocked',
-    rule: { does: 'fallback', reason: 'content_rejected' },
-  },
-  'Phone carrier is currently unreachable/unavailable': { code: 'carrier_unreachable', rule: { does: 'fallback' } },
-  'Phone has blocked SMS': { code: 'phone_blocked', rule: { does: 'fallback' } },
-  'Phone is on a blocked list': { code: 'phone_blocked', rule: { does: 'fallback' } },
-  'Phone is currently unreachable/unavailable': { code: 'phone_unreachable', rule: { does: 'fallback' } },
-  'Phone number is opted out': { code: 'opted_out', rule: { does: 'dead' } },
-  'This delivery would exceed max price': { code: 'max_price', rule: { does: 'fallback' } },
-  'Unknown error attempting to reach phone': { code: 'unknown', rule: { does: 'fallback' } },
+export const SNS_FAILURES: Readonly<Record<string, { code: string; meaning: Meaning }>> = Object.fromEntries([
+  carrier('spam', fallback('Blocked as spam by phone carrier', 'content_rejected')),
+  carrier('destination_blocked', fallback('Destination is on a blocked list')),
+  carrier('invalid_number', dead('Invalid phone number')),
+  carrier('invalid_message', fail('Message body is invalid', 'content_rejected')),
+  carrier('carrier_blocked', fallback('Phone carrier has blocked this message', 'content_rejected')),
+  carrier('carrier_unreachable', fallback('Phone carrier is currently unreachable/unavailable')),
+  carrier('phone_blocked', fallback('Phone has blocked SMS')),
+  carrier('phone_blocked', fallback('Phone is on a blocked list')),
+  carrier('phone_unreachable', fallback('Phone is currently unreachable/unavailable')),
+  carrier('opted_out', dead('Phone number is opted out')),
+  carrier('max_price', fallback('This delivery would exceed max price')),
+  carrier('unknown', fallback('Unknown error attempting to reach phone')),
+])
+
+/** A line by the vendor's words, which are ours as well. */
+function carrier(code: string, line: ErrorLine): [words: string, failure: { code: string; meaning: Meaning }] {
+  return [line.words, { code, meaning: failed({ ...line, words: `${line.words}.` }) }]
 }
 
 /** The meaning of SNS's words; words that are not in the table mean no more than that it failed. */
-export function snsFailure(words: string | null): { code: string; meaning: Meaning } {
-  if (words === null || !Object.hasOwn(SNS_FAILURES, words))
-    return { code: 'unknown', meaning: { means: 'failed', rule: { does: 'fallback' }, words: 'It was not delivered.' } }
-  const { code = 'unknown', rule = { does: 'fallback' } } = SNS_FAILURES[words] ?? {}
-  return { code, meaning: { means: 'failed', rule, words: `${words}.` } }
+export function snsFailure(words: string | null): Judged {
+  const known = words !== null && Object.hasOwn(SNS_FAILURES, words) ? SNS_FAILURES[words] : undefined
+  return known ?? { code: 'unknown', meaning: failed(fallback('It was not delivered.')) }
 }

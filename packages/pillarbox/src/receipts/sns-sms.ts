@@ -5,13 +5,14 @@ import {
   idAt,
   instantIn,
   jsonIn,
+  type Meaning,
   meaningOf,
   phoneAt,
   type Reading,
+  receiptSource,
   referenceAt,
-  startReading,
 } from './reading.ts'
-import type { KeptCallback, Parsed, ReceiptSource } from './receipt-source.ts'
+import type { KeptCallback, ReceiptSource } from './receipt-source.ts'
 import { createSnsVerifier, snsMessageIn } from './sns.ts'
 import type { SnsDeps } from './sns-certificates.ts'
 import { AWS_SMS_EVENTS, snsFailure } from './sns-sms-events.ts'
@@ -21,19 +22,24 @@ import { AWS_SMS_EVENTS, snsFailure } from './sns-sms-events.ts'
  * itself keeps of a delivery, about messages of `sns`, for those who forward it from its log.
  */
 export function snsSmsReceipts(deps: SnsDeps): ReceiptSource {
-  return { name: 'sns-sms', providers: ['sns', 'aws-sms'], isShared: true, verify: createSnsVerifier(deps), parse }
+  return receiptSource({
+    name: 'sns-sms',
+    providers: ['sns', 'aws-sms'],
+    vendor: 'AWS',
+    isShared: true,
+    verify: createSnsVerifier(deps),
+    read,
+  })
 }
 
 type Message = ReturnType<typeof snsMessageIn>
 
-function parse(kept: KeptCallback): Parsed {
-  const reading = startReading('AWS')
+function read(kept: KeptCallback, reading: Reading): void {
   const message = snsMessageIn(kept)
   const json = jsonIn(message.text ?? '')
   if (at(json, 'eventType') !== undefined) addEvent(reading, kept, message, json)
   else if (at(json, 'delivery') !== undefined) addRecord(reading, kept, message, json)
   else reading.miss()
-  return reading.result()
 }
 
 function addEvent(reading: Reading, kept: KeptCallback, { messageId, publishedAt }: Message, json: unknown): void {
@@ -46,10 +52,9 @@ function addEvent(reading: Reading, kept: KeptCallback, { messageId, publishedAt
     notificationId: referenceAt(json, 'context', 'notificationId'),
     at: believed(kept, typeof time === 'number' ? time : null, publishedAt),
     recipient: phoneAt(json, 'destinationPhoneNumber'),
-    isPartial: false,
-    eventId: idAt({ messageId }, 'messageId'),
+    eventId: idAt(messageId),
   }
-  reading.add(facts, codeAt(json, 'eventType'), meaningOf(AWS_SMS_EVENTS, name ?? null))
+  reading.add(facts, { code: codeAt(json, 'eventType'), meaning: meaningOf(AWS_SMS_EVENTS, name ?? null) })
 }
 
 function addRecord(reading: Reading, kept: KeptCallback, { messageId, publishedAt }: Message, json: unknown): void {
@@ -59,13 +64,12 @@ function addRecord(reading: Reading, kept: KeptCallback, { messageId, publishedA
     notificationId: null,
     at: believed(kept, instantIn(textAt(json, 'notification', 'timestamp'), 'Z'), publishedAt),
     recipient: phoneAt(json, 'delivery', 'destination'),
-    isPartial: false,
-    eventId: idAt({ messageId }, 'messageId'),
+    eventId: idAt(messageId),
   }
   const status = textAt(json, 'status')
-  if (status === 'SUCCESS') reading.add(facts, '', { means: 'delivered', words: 'The carrier took it.' })
-  else if (status === 'FAILURE') {
-    const { code, meaning } = snsFailure(textAt(json, 'delivery', 'providerResponse'))
-    reading.add(facts, code, meaning)
-  } else reading.miss()
+  if (status === 'SUCCESS') reading.add(facts, { code: '', meaning: CARRIER_TOOK_IT })
+  else if (status === 'FAILURE') reading.add(facts, snsFailure(textAt(json, 'delivery', 'providerResponse')))
+  else reading.miss()
 }
+
+const CARRIER_TOOK_IT: Meaning = { means: 'delivered', words: 'The carrier took it.' }

@@ -10,7 +10,7 @@ import type { Clock } from '../model/ports.ts'
 import { createOutbound } from '../security/outbound.ts'
 import { systemClock } from '../system.ts'
 import type { Callback } from './receipt-source.ts'
-import { createSnsVerifier } from './sns.ts'
+import { sesReceipts } from './ses.ts'
 
 const TOPIC = 'arn:aws:sns:us-east-1:123456789012:ses'
 const OTHER_TOPIC = 'arn:aws:sns:us-east-1:999999999999:other'
@@ -25,7 +25,7 @@ async function setup(t: TestContext, { allowPrivate = true, certHosts = ['127.0.
   t.after(server.close)
   const { outbound, fetched } = counting(t, allowPrivate)
   const { clock, now } = fixedClock()
-  const verify = createSnsVerifier({ outbound, clock, certHosts })
+  const verify = sesReceipts({ outbound, clock, certHosts }).verify
   const message = (given: Partial<SnsMessage> = {}): Callback =>
     callbackOf(
       'ses',
@@ -215,7 +215,7 @@ describe('the certificate of an SNS message', () => {
     const { outbound } = counting(t, true)
 
     for (const host of ['127.0.0.1', new URL(server.url).host]) {
-      const verify = createSnsVerifier({ outbound, clock: { ...systemClock, now: () => now }, certHosts: [host] })
+      const verify = sesReceipts({ outbound, clock: { ...systemClock, now: () => now }, certHosts: [host] }).verify
       assert.equal((await verify(message(), [named])).kind, 'good', host)
     }
   })

@@ -44,8 +44,6 @@ export function createSnsVerifier(
 
   // What costs nothing is asked first: only a message that could be genuine makes us fetch a certificate.
   return async (callback, accounts) => {
-    if (accounts.length === 0) return forged('no_account')
-    if (callback.method !== 'POST') return forged('wrong_method')
     if (callback.rawBody.length > MOST_BYTES) return forged('too_large')
     const envelope = envelopeIn(callback.rawBody)
     if (!envelope) return forged('malformed')
