@@ -1,33 +1,67 @@
 import { createHash } from 'node:crypto'
 import type { Account } from '../model/account.ts'
-import type { Outcome } from '../model/outcome.ts'
+import type { Channel } from '../model/channel.ts'
+import { errorText } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
 import { type AwsErrors, type AwsRefusal, awsRule } from './aws-errors.ts'
-import type { Field, Verification } from './channel.ts'
+import type { Field, Provider, SendRequest, Verification } from './channel.ts'
 import { endpoint, headerSecret, matching } from './fields.ts'
-import type { Outbound, OutboundAnswer, OutboundFailure, OutboundRequest } from './outbound.ts'
+import type { Outbound, OutboundAnswer, OutboundRequest } from './outbound.ts'
 import { optionalSdk } from './sdk.ts'
-import { at, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from './vendor-answers.ts'
+import {
+  acceptedAs,
+  at,
+  badSettings,
+  callVendor,
+  type Failure,
+  outcomeOf,
+  present,
+  retryAfterOf,
+  textAt,
+  unclear,
+} from './vendor-answers.ts'
 
 /**
  * What the AWS providers share. They speak through AWS's own clients, which sign and encode; the way out is ours: the
  * clients' HTTP handler calls `outbound`, their retries are off, and nothing is read from the environment that could send
  * a request elsewhere.
  */
-export interface Aws<Module, Client> {
-  /** One call. `ask` gets the client of this account and must hand the options on. */
-  call<Output>(account: Account, signal: AbortSignal, ask: Ask<Module, Client, Output>): Promise<AwsAnswer<Output>>
-  close(): void
+interface AwsService<Module, Client, Input, Sent, Known> {
+  /** The provider's name. */
+  name: string
+  channel: Channel
+  words: string
+  /** As error texts name it. */
+  vendor: string
+  /** The npm package. */
+  sdk: string
+  importSdk: () => Promise<Module>
+  client: (module: Module, config: AwsConfig) => Client
+  errors: AwsErrors
+  settings: Readonly<Record<string, Field>>
+  /** What is sent, or why nothing can be. */
+  inputOf: (request: SendRequest) => Input | Failure
+  send: (module: Module, client: Client, input: Input, options: AwsCallOptions) => Promise<Sent>
+  /** The id that AWS gave the message: without one it is no success. */
+  idOf: (sent: Sent) => string | undefined
+  /** A question that only checks the credentials, and what its answer says. */
+  ask: (module: Module, client: Client, options: AwsCallOptions) => Promise<Known>
+  judge: (known: Known) => Verification
 }
 
-type Ask<Module, Client, Output> = (module: Module, client: Client, options: AwsCallOptions) => Promise<Output>
+export interface AwsDeps<Module> {
+  outbound: Outbound
+  clock: Clock
+  /** In place of the package itself. */
+  importSdk?: () => Promise<Module>
+}
 
-export type AwsAnswer<Output> =
+type AwsAnswer<Output> =
   | { kind: 'output'; output: Output }
   /** AWS said no, and why. */
   | { kind: 'refusal'; refusal: AwsRefusal & { retryAfterMs?: number } }
   /** It did not come to an answer that says anything. */
-  | { kind: 'none'; outcome: Exclude<Outcome, { kind: 'accepted' | 'permanent' | 'throttled' }> }
+  | Failure
 
 /** What a client is made with; every client of the SDK takes it. */
 export interface AwsConfig {
@@ -46,7 +80,7 @@ export interface AwsConfig {
 export interface AwsCallOptions {
   abortSignal: AbortSignal
   /** The clients hand their options to the handler: so each call knows what came of its own request. */
-  exchange: { came: OutboundAnswer | OutboundFailure | null }
+  exchange: { came: OutboundAnswer | Failure | null }
 }
 
 /** The part of the SDK's HttpRequest that is used. */
@@ -76,17 +110,13 @@ type AwsHandler = {
 const MOST_CLIENTS = 1_000
 const LONGEST_WAIT_MS = 24 * 3_600_000
 
-export function createAws<Module, Client extends { destroy(): void }>(deps: {
-  outbound: Outbound
-  clock: Clock
-  /** The npm package. */
-  sdk: string
-  importSdk: () => Promise<Module>
-  client: (module: Module, config: AwsConfig) => Client
-}): Aws<Module, Client> {
-  const { clock } = deps
-  const sdk = optionalSdk(deps.sdk, deps.importSdk)
-  const requestHandler = handlerOver(deps.outbound)
+export function awsProvider<Module, Client extends { destroy(): void }, Input extends object, Sent, Known>(
+  service: AwsService<Module, Client, Input, Sent, Known>,
+  { outbound, clock, importSdk = service.importSdk }: AwsDeps<Module>,
+): Provider {
+  const { vendor } = service
+  const sdk = optionalSdk(service.sdk, importSdk)
+  const requestHandler = handlerOver(outbound)
   const clients = new Map<string, Client>()
 
   /** One client per set of credentials; with others, such as new ones of the same account, comes another client. */
@@ -95,7 +125,7 @@ export function createAws<Module, Client extends { destroy(): void }>(deps: {
     const key = keyOf(config)
     const known = clients.get(key)
     if (known) return known
-    const client = deps.client(module, config)
+    const client = service.client(module, config)
     const [oldest] = clients.size >= MOST_CLIENTS ? clients : []
     if (oldest) {
       clients.delete(oldest[0])
@@ -105,30 +135,51 @@ export function createAws<Module, Client extends { destroy(): void }>(deps: {
     return client
   }
 
+  /** One call. `make` gets the client of this account and must hand the options on. */
   async function call<Output>(
     account: Account,
     signal: AbortSignal,
-    ask: Ask<Module, Client, Output>,
+    make: (module: Module, client: Client, options: AwsCallOptions) => Promise<Output>,
   ): Promise<AwsAnswer<Output>> {
     const loaded = await sdk()
-    if (loaded.kind !== 'sdk') return { kind: 'none', outcome: loaded }
+    if (loaded.kind !== 'sdk') return loaded
     // The client would sign with nothing and go on.
     if (!account.secrets['accessKeyId'] || !account.secrets['secretAccessKey'])
-      return {
-        kind: 'none',
-        outcome: { kind: 'unauthorized', code: 'bad_settings', error: 'the access key is missing' },
-      }
+      return badSettings('the access key is missing')
     const options: AwsCallOptions = { abortSignal: signal, exchange: { came: null } }
     try {
       const client = clientOf(loaded.module, account)
-      return { kind: 'output', output: await ask(loaded.module, client, options) }
+      return { kind: 'output', output: await make(loaded.module, client, options) }
     } catch (error) {
       return explain(error, options, clock.now())
     }
   }
 
   return {
-    call,
+    name: service.name,
+    channels: [service.channel],
+    words: service.words,
+    sdk: service.sdk,
+    capability: () => 'none',
+    fields: { settings: { ...awsSettings, ...service.settings }, secrets: awsSecrets },
+    async send(request) {
+      const input = service.inputOf(request)
+      if ('kind' in input) return input as Failure
+      const answer = await call(request.account, request.signal, (module, client, options) =>
+        service.send(module, client, input as Input, options),
+      )
+      if (answer.kind === 'output') return acceptedAs(service.idOf(answer.output), vendor)
+      if (answer.kind !== 'refusal') return answer
+      const { refusal } = answer
+      const code = refusal.reason === null ? refusal.code : `${refusal.code}/${refusal.reason}`
+      return outcomeOf(awsRule(service.errors, refusal), code, `${vendor} says: ${refusal.words}`, refusal.retryAfterMs)
+    },
+    async verify(account, signal) {
+      const answer = await call(account, signal, service.ask)
+      if (answer.kind === 'output') return service.judge(answer.output)
+      if (answer.kind !== 'refusal') return { isGood: false, error: answer.error }
+      return { isGood: false, error: `${vendor} says: ${answer.refusal.words} (${answer.refusal.code})` }
+    },
     close() {
       for (const client of clients.values()) client.destroy()
       clients.clear()
@@ -136,30 +187,17 @@ export function createAws<Module, Client extends { destroy(): void }>(deps: {
   }
 }
 
-/** An outcome for what is neither an output nor worth a line in a table. */
+/** Why a call came to no output: AWS refused it, or nobody knows, or the client did not even make it. */
 function explain(error: unknown, { abortSignal, exchange: { came } }: AwsCallOptions, now: number): AwsAnswer<never> {
-  if (came === null) {
-    // The client gave up before it asked for anything to be sent.
-    const outcome: Outcome = abortSignal.aborted
+  if (came === null)
+    return abortSignal.aborted
       ? { kind: 'transient', code: 'aborted', error: 'given up by the caller' }
-      : { kind: 'unauthorized', code: 'bad_settings', error: `the AWS client makes no call: ${wordsOf(error)}` }
-    return { kind: 'none', outcome }
-  }
-  if (came.kind === 'failure') return { kind: 'none', outcome: outcomeOfFailure(came) as Undecided }
-  const { status } = came
-  if (status < 400)
-    return {
-      kind: 'none',
-      outcome: { kind: 'unknown', code: 'malformed_reply', error: `AWS answered ${status} with something else` },
-    }
+      : badSettings(`the AWS client makes no call: ${errorText(error)}`)
+  if (came.kind !== 'answer') return came
+  if (came.status < 400) return unclear(`AWS answered ${came.status} with something else`)
   const retryAfterMs = waitOf(came, now)
-  return {
-    kind: 'refusal',
-    refusal: { ...refusalOf(error, status), ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
-  }
+  return { kind: 'refusal', refusal: { ...refusalOf(error, came.status), ...present({ retryAfterMs }) } }
 }
-
-type Undecided = Extract<AwsAnswer<never>, { kind: 'none' }>['outcome']
 
 /** The SDK's exceptions have `$fault`; other errors are of its own making, such as for a body that it cannot parse. */
 function refusalOf(error: unknown, status: number): AwsRefusal {
@@ -183,53 +221,19 @@ function waitOf(answer: OutboundAnswer, now: number): number | undefined {
   return retryAfterOf(answer, now)
 }
 
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
-/** What came of a call that sends something. `id` finds the message's id in the output: without one it is no success. */
-export function outcomeOfCall<Output>(
-  vendor: string,
-  errors: AwsErrors,
-  answer: AwsAnswer<Output>,
-  id: (output: Output) => string | undefined,
-): Outcome {
-  if (answer.kind === 'none') return answer.outcome
-  if (answer.kind === 'refusal') {
-    const { refusal } = answer
-    const code = refusal.reason === null ? refusal.code : `${refusal.code}/${refusal.reason}`
-    return outcomeOf(awsRule(errors, refusal), code, `${vendor} says: ${refusal.words}`, refusal.retryAfterMs)
-  }
-  const messageId = id(answer.output)
-  return messageId
-    ? { kind: 'accepted', providerMessageId: messageId }
-    : { kind: 'unknown', code: 'malformed_reply', error: `${vendor} answered without a message id` }
-}
-
-/** What came of a question that only checks the credentials. */
-export function verificationOf<Output>(
-  vendor: string,
-  answer: AwsAnswer<Output>,
-  judge: (output: Output) => Verification,
-): Verification {
-  if (answer.kind === 'output') return judge(answer.output)
-  if (answer.kind === 'none') return { isGood: false, error: answer.outcome.error }
-  return { isGood: false, error: `${vendor} says: ${answer.refusal.words} (${answer.refusal.code})` }
-}
-
 function handlerOver(outbound: Outbound): AwsHandler {
   return {
     metadata: { handlerProtocol: 'http/1.1' },
     async handle(request, { abortSignal, exchange }) {
-      const came = await outbound.request({
+      const came = await callVendor(outbound, {
         method: request.method as OutboundRequest['method'],
         url: urlOf(request),
         headers: request.headers,
-        ...(request.body === undefined ? {} : { body: request.body }),
+        ...present({ body: request.body }),
         signal: abortSignal,
       })
       exchange.came = came
-      if (came.kind === 'failure') throw new Error(came.error)
+      if (came.kind !== 'answer') throw new Error(came.error)
       // The SDK changes both while it reads them: it gets its own.
       const { buffer, byteOffset, byteLength } = came.body
       const body = new Uint8Array(buffer, byteOffset, byteLength)
@@ -258,15 +262,13 @@ function escaped(text: string): string {
 }
 
 function configOf({ settings, secrets }: Account, requestHandler: AwsHandler): AwsConfig {
-  const own = textAt(settings, 'endpoint')
-  const sessionToken = secrets['sessionToken']
   return {
     region: textAt(settings, 'region') ?? '',
-    ...(own === null ? {} : { endpoint: own }),
+    ...present({ endpoint: textAt(settings, 'endpoint') }),
     credentials: {
       accessKeyId: secrets['accessKeyId'] ?? '',
       secretAccessKey: secrets['secretAccessKey'] ?? '',
-      ...(sessionToken ? { sessionToken } : {}),
+      ...present({ sessionToken: secrets['sessionToken'] || null }),
     },
     maxAttempts: 1,
     retryMode: 'standard',
@@ -280,9 +282,9 @@ function configOf({ settings, secrets }: Account, requestHandler: AwsHandler): A
 
 /** Hashed, so that no secret is kept as a key. */
 function keyOf({ region, endpoint: own, credentials }: AwsConfig): string {
-  const { accessKeyId, secretAccessKey, sessionToken } = credentials
-  const parts = [region, own ?? null, accessKeyId, secretAccessKey, sessionToken ?? null]
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64')
+  return createHash('sha256')
+    .update(JSON.stringify([region, own, credentials]))
+    .digest('base64')
 }
 
 const REGION = '[a-z]{2,5}(?:-[a-z]{2,16}){1,3}-[0-9]{1,2}'
@@ -291,7 +293,7 @@ const REGION = '[a-z]{2,5}(?:-[a-z]{2,16}){1,3}-[0-9]{1,2}'
 export const awsName = matching(/^[A-Za-z0-9_:/+-]{1,256}$/, 'a name of letters, digits, _ and -, or an ARN')
 
 /** Settings and secrets of every AWS account. */
-export const awsSettings: Readonly<Record<string, Field>> = {
+const awsSettings: Readonly<Record<string, Field>> = {
   region: {
     words: 'The AWS region, such as eu-central-1.',
     isRequired: true,
@@ -307,7 +309,7 @@ export const awsSettings: Readonly<Record<string, Field>> = {
   endpoint,
 }
 
-export const awsSecrets: Readonly<Record<string, Field>> = {
+const awsSecrets: Readonly<Record<string, Field>> = {
   accessKeyId: { words: 'The id of the access key.', isRequired: true, problem: headerSecret },
   secretAccessKey: { words: 'The access key’s secret.', isRequired: true, problem: headerSecret },
   sessionToken: { words: 'The token of temporary credentials.', problem: headerSecret },

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { Outcome } from '../model/outcome.ts'
 import type { Clock } from '../model/ports.ts'
-import type { Outbound } from './outbound.ts'
-import { at, jsonOf, outcomeOf, outcomeOfFailure, textAt } from './vendor-answers.ts'
+import type { Outbound, OutboundAnswer } from './outbound.ts'
+import { at, callVendor, type Failure, jsonOf, outcomeOf, textAt } from './vendor-answers.ts'
 
 /** A bearer token, or why there is none: nothing was sent to the vendor yet, so that is no doubt about the message. */
-export type Token = { kind: 'token'; token: string } | Exclude<Outcome, { kind: 'accepted' }>
+export type Token = { kind: 'token'; token: string } | Failure
 
 export interface TokenRequest {
   /** What the token depends on: another secret needs another token. */
@@ -20,7 +19,12 @@ export interface TokenCache {
   get(request: TokenRequest): Promise<Token>
   /** The vendor no longer takes it: the next one is asked for anew. */
   forget(of: readonly string[]): void
+  /** Makes a call with a token. One that was good a moment ago may be refused: then the call is made again, once. */
+  call(request: TokenRequest, make: CallWithToken, isRefused: (answer: OutboundAnswer) => boolean): TokenCall
 }
+
+type TokenCall = Promise<OutboundAnswer | Failure>
+type CallWithToken = (token: string) => TokenCall
 
 /** Renewed this long before it expires, so that none expires on its way. */
 const MARGIN_MS = 60_000
@@ -39,48 +43,57 @@ export function createTokenCache({ outbound, clock }: { outbound: Outbound; cloc
   }
 
   async function ask({ url, form, signal }: TokenRequest): Promise<{ token: Token; lifeMs: number }> {
-    const answer = await outbound.request({
+    const answer = await callVendor(outbound, {
       method: 'POST',
       url,
       headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
       body: new URLSearchParams(form()).toString(),
       signal,
     })
-    const none = (token: Token) => ({ token, lifeMs: 0 })
-    if (answer.kind === 'failure') {
-      const outcome = outcomeOfFailure(answer)
-      // What may have left was a question for a token, not the message.
-      if (outcome.kind === 'unknown')
-        return none({ kind: 'transient', code: outcome.code, error: `no token: ${outcome.error}` })
-      return none(outcome as Token)
-    }
+    // What may have left was a question for a token, not the message.
+    if (answer.kind === 'unknown')
+      return { token: { ...answer, kind: 'transient', error: `no token: ${answer.error}` }, lifeMs: 0 }
+    if (answer.kind !== 'answer') return { token: answer, lifeMs: 0 }
     const json = jsonOf(answer)
     const token = textAt(json, 'access_token')
     const seconds = Number(at(json, 'expires_in') ?? 3_600)
     if (answer.status === 200 && token !== null)
       return { token: { kind: 'token', token }, lifeMs: (Number.isFinite(seconds) ? seconds : 3_600) * 1_000 }
     const words = textAt(json, 'error_description') ?? textAt(json, 'error') ?? `status ${answer.status}`
-    const rule =
-      answer.status >= 500 || answer.status === 429 ? ({ does: 'retry' } as const) : ({ does: 'halt' } as const)
-    return none(outcomeOf(rule, `token_${answer.status}`, `the token endpoint says: ${words}`) as Token)
+    const isPassing = answer.status >= 500 || answer.status === 429
+    const error = `the token endpoint says: ${words}`
+    return { token: outcomeOf({ does: isPassing ? 'retry' : 'halt' }, `token_${answer.status}`, error), lifeMs: 0 }
   }
 
+  async function get(request: TokenRequest): Promise<Token> {
+    const key = keyOf(request.of)
+    const kept = known.get(key)
+    if (kept && clock.monotonic() < kept.until) return await kept.token
+    const asked = ask(request)
+    const entry = { token: asked.then(({ token }) => token), until: Number.POSITIVE_INFINITY }
+    if (known.size >= MOST_TOKENS) known.delete(known.keys().next().value ?? '')
+    known.set(key, entry)
+    const { token, lifeMs } = await asked
+    if (token.kind === 'token') entry.until = clock.monotonic() + Math.max(SHORTEST_LIFE_MS, lifeMs - MARGIN_MS)
+    else if (known.get(key) === entry) known.delete(key)
+    return token
+  }
+
+  async function callOnce(request: TokenRequest, make: CallWithToken): TokenCall {
+    const token = await get(request)
+    return token.kind === 'token' ? await make(token.token) : token
+  }
+
+  const forget = (of: readonly string[]): void => void known.delete(keyOf(of))
+
   return {
-    async get(request) {
-      const key = keyOf(request.of)
-      const kept = known.get(key)
-      if (kept && clock.monotonic() < kept.until) return await kept.token
-      const asked = ask(request)
-      const entry = { token: asked.then(({ token }) => token), until: Number.POSITIVE_INFINITY }
-      if (known.size >= MOST_TOKENS) known.delete(known.keys().next().value ?? '')
-      known.set(key, entry)
-      const { token, lifeMs } = await asked
-      if (token.kind === 'token') entry.until = clock.monotonic() + Math.max(SHORTEST_LIFE_MS, lifeMs - MARGIN_MS)
-      else if (known.get(key) === entry) known.delete(key)
-      return token
-    },
-    forget(of) {
-      known.delete(keyOf(of))
+    get,
+    forget,
+    async call(request, make, isRefused) {
+      const first = await callOnce(request, make)
+      if (first.kind !== 'answer' || !isRefused(first)) return first
+      forget(request.of)
+      return await callOnce(request, make)
     },
   }
 }

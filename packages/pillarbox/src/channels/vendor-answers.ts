@@ -1,6 +1,6 @@
 import type { Outcome } from '../model/outcome.ts'
 import type { Reason } from '../model/reason.ts'
-import type { OutboundAnswer, OutboundFailure } from './outbound.ts'
+import type { Outbound, OutboundAnswer, OutboundFailure, OutboundRequest } from './outbound.ts'
 
 /** What one line of a vendor's error table comes to. Tables are data: one line per code, one test per line. */
 export type Rule =
@@ -66,6 +66,44 @@ export function outcomeOfFailure({ code, error, hasLeft }: OutboundFailure): Fai
   return { kind: 'transient', code, error }
 }
 
+/** One call to a vendor: its answer, or what a call without one comes to. `json` is sent as the body. */
+export async function callVendor(
+  outbound: Outbound,
+  { json, ...request }: OutboundRequest & { json?: unknown },
+): Promise<OutboundAnswer | Failure> {
+  if (json !== undefined) {
+    request.headers = { ...request.headers, 'content-type': 'application/json' }
+    request.body = JSON.stringify(json)
+  }
+  const answer = await outbound.request(request)
+  return answer.kind === 'failure' ? outcomeOfFailure(answer) : answer
+}
+
+/** A success that does not name the message is none: nobody knows what became of it. */
+export function acceptedAs(id: string | null | undefined, vendor: string): Outcome {
+  return id ? { kind: 'accepted', providerMessageId: id } : unclear(`${vendor} answered without a message id`)
+}
+
+export function unclear(error: string): Failure {
+  return { kind: 'unknown', code: 'malformed_reply', error }
+}
+
+// ── what is refused before anything is sent ──
+
+export function badSettings(error: string): Failure {
+  return { kind: 'unauthorized', code: 'bad_settings', error }
+}
+
+export function nobodyToSendTo(): Failure {
+  return outcomeOf({ does: 'dead' }, 'no_recipient', 'there is nobody to send it to')
+}
+
+export function tooLong(limit: string): Failure {
+  return outcomeOf({ does: 'fail', reason: 'content_rejected' }, 'too_long', `longer than ${limit}`)
+}
+
+// ── reading what a vendor sent ──
+
 /** The answer's JSON; undefined where it is none. */
 export function jsonOf({ body }: OutboundAnswer): unknown {
   try {
@@ -89,6 +127,12 @@ export function textAt(value: unknown, ...path: readonly (string | number)[]): s
   const found = at(value, ...path)
   if (typeof found === 'number') return String(found)
   return typeof found === 'string' && found !== '' ? found : null
+}
+
+/** Only the fields that have a value. */
+export function present<T extends object>(fields: T): { [Name in keyof T]?: NonNullable<T[Name]> } {
+  const found = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)
+  return Object.fromEntries(found) as { [Name in keyof T]?: NonNullable<T[Name]> }
 }
 
 const LONGEST_WAIT_MS = 24 * 3_600_000

@@ -5,11 +5,23 @@ import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
 import { emailAddress, endpoint, headerSecret, httpUrl, listUnsubscribe, replyTo } from '../fields.ts'
-import type { Outbound, OutboundAnswer, OutboundFailure, OutboundRequest } from '../outbound.ts'
+import type { Outbound, OutboundAnswer, OutboundRequest } from '../outbound.ts'
 import { optionalSdk } from '../sdk.ts'
-import { baseOf, jsonOf, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
+import {
+  acceptedAs,
+  badSettings,
+  baseOf,
+  callVendor,
+  type Failure,
+  jsonOf,
+  outcomeOf,
+  present,
+  retryAfterOf,
+  textAt,
+  unclear,
+} from '../vendor-answers.ts'
 import { acsRule } from './acs-errors.ts'
-import { mailOf } from './mail.ts'
+import { type Mailbox, mailOf } from './mail.ts'
 
 const SDK = '@azure/communication-email'
 const API_VERSION = '2025-09-01'
@@ -54,18 +66,15 @@ export function acsProvider({
       (error: unknown) => error,
     )
     const { came } = exchange
-    if (came === null)
-      return { kind: 'unauthorized', code: 'bad_settings', error: `the ACS client makes no call: ${nameOf(refused)}` }
-    return came.kind === 'failure' ? outcomeOfFailure(came) : judge(came, clock.now())
+    if (came === null) return badSettings(`the ACS client makes no call: ${nameOf(refused)}`)
+    return came.kind === 'answer' ? judge(came, clock.now()) : came
   }
 
   /** Whether an earlier call was taken. Asking changes nothing, so that no answer leaves no doubt. */
   async function lookup({ account, key, signal }: SendRequest): Promise<Outcome | null> {
     const answer = await operation(account, key, signal)
-    if (answer.kind === 'failure') return { kind: 'transient', code: answer.code, error: answer.error }
-    if (answer.kind !== 'answer') return answer
-    if (answer.status === 404) return null
-    const outcome = judge(answer, clock.now())
+    if (answer.kind === 'answer' && answer.status === 404) return null
+    const outcome = answer.kind === 'answer' ? judge(answer, clock.now()) : answer
     return outcome.kind === 'unknown' ? { ...outcome, kind: 'transient' } : outcome
   }
 
@@ -79,11 +88,11 @@ export function acsProvider({
     return { isGood: false, error: `ACS says: ${refusalOf(answer).words}` }
   }
 
-  async function operation(account: Account, id: string, signal: AbortSignal) {
+  async function operation(account: Account, id: string, signal: AbortSignal): Promise<OutboundAnswer | Failure> {
     const resource = resourceOf(account)
     if ('kind' in resource) return resource
     const path = `/emails/operations/${encodeURIComponent(id)}?api-version=${API_VERSION}`
-    return await outbound.request({
+    return await callVendor(outbound, {
       method: 'GET',
       url: `${resource.origin}${resource.prefix}${path}`,
       headers: { accept: 'application/json', ...signatureOf(resource, path, clock.now()) },
@@ -133,8 +142,6 @@ interface Resource {
   accessKey: string
 }
 
-type Refused = Extract<Outcome, { kind: 'unauthorized' }>
-
 const CONNECTION_STRING = 'must be endpoint=https://…/;accesskey=…, as the Azure portal shows it'
 
 function partsOf(given: string): { endpoint: string; accessKey: string } {
@@ -153,12 +160,12 @@ function connectionString(value: unknown): string | null {
   return isGood ? null : CONNECTION_STRING
 }
 
-function resourceOf({ settings, secrets }: Account): Resource | Refused {
+function resourceOf({ settings, secrets }: Account): Resource | Failure {
   const parts = partsOf(secrets['connectionString'] ?? '')
   const base = baseOf(settings, parts.endpoint)
   const { accessKey } = parts
   if (!/^https?:\/\//.test(base) || !URL.canParse(base) || accessKey === '')
-    return { kind: 'unauthorized', code: 'bad_settings', error: `the connection string ${CONNECTION_STRING}` }
+    return badSettings(`the connection string ${CONNECTION_STRING}`)
   const { origin, pathname } = new URL(base)
   return { origin, prefix: pathname.replace(/\/+$/, ''), accessKey }
 }
@@ -179,7 +186,7 @@ function signatureOf({ origin, accessKey }: Resource, path: string, now: number)
 }
 
 interface Exchange {
-  came: OutboundAnswer | OutboundFailure | null
+  came: OutboundAnswer | Failure | null
 }
 
 type HttpClient = NonNullable<AcsSdk.EmailClientOptions['httpClient']>
@@ -192,7 +199,7 @@ function clientOver(outbound: Outbound, resource: Resource, signal: AbortSignal,
       // The SDK asks at once what became of the operation. That has a small quota of its own, and says nothing yet.
       if (exchange.came !== null) return { request, status: 200, headers: headersOf({}), bodyAsText: STILL_RUNNING }
       const { 'accept-encoding': _, ...headers } = request.headers.toJSON()
-      const came = await outbound.request({
+      const came = await callVendor(outbound, {
         method: request.method as OutboundRequest['method'],
         url: request.url.replace(resource.origin, `${resource.origin}${resource.prefix}`),
         headers,
@@ -200,7 +207,7 @@ function clientOver(outbound: Outbound, resource: Resource, signal: AbortSignal,
         signal,
       })
       exchange.came = came
-      if (came.kind === 'failure') throw new Error(came.error)
+      if (came.kind !== 'answer') throw new Error(came.error)
       const { status } = came
       return { request, status, headers: headersOf(came.headers), bodyAsText: came.body.toString('utf8') }
     },
@@ -223,42 +230,23 @@ function headersOf(headers: Record<string, string>): PipelineResponse['headers']
 }
 
 /** The mail as ACS wants it, or why it cannot have it. */
-function messageOf(request: SendRequest): AcsSdk.EmailMessage | Outcome {
-  const mail = mailOf(request)
-  const count = mail.bcc.length + (mail.to ? 1 : 0)
-  if (count === 0) return outcomeOf({ does: 'dead' }, 'no_recipient', 'there is nobody to send it to')
-  if (count > MOST_RECIPIENTS)
-    return outcomeOf(
-      { does: 'fail', reason: 'permanent_refusal' },
-      'too_many_recipients',
-      `${count} recipients, and ACS takes ${MOST_RECIPIENTS} a message: send to the list with expand`,
-    )
+function messageOf(request: SendRequest): AcsSdk.EmailMessage | Failure {
+  const mail = mailOf(request, 'ACS', MOST_RECIPIENTS)
+  if ('kind' in mail) return mail
   return {
-    senderAddress: addressOf(mail.from).address,
-    content: { subject: mail.subject, plainText: mail.text, ...(mail.html === null ? {} : { html: mail.html }) },
+    senderAddress: mail.from.address,
+    content: { subject: mail.subject, plainText: mail.text, ...present({ html: mail.html }) },
     recipients: {
-      ...(mail.to ? { to: [named(mail.to.address, mail.to.name)] } : {}),
+      ...(mail.to ? { to: [named(mail.to)] } : {}),
       ...(mail.bcc.length > 0 ? { bcc: mail.bcc.map((address) => ({ address })) } : {}),
     },
-    ...(mail.replyTo === null ? {} : { replyTo: [replyToOf(mail.replyTo)] }),
+    ...(mail.replyTo ? { replyTo: [named(mail.replyTo)] } : {}),
     ...(Object.keys(mail.headers).length > 0 ? { headers: mail.headers } : {}),
   }
 }
 
-function replyToOf(given: string): AcsSdk.EmailAddress {
-  const { address, name } = addressOf(given)
-  return named(address, name)
-}
-
-function named(address: string, name: string | null): AcsSdk.EmailAddress {
-  return name === null ? { address } : { address, displayName: name }
-}
-
-/** `Name <address>`, or an address alone. */
-function addressOf(given: string): { address: string; name: string | null } {
-  const [, name = '', address = given] = /^([^<>]*)<([^<>]+)>\s*$/.exec(given) ?? []
-  const bare = name.trim().replace(/^"(.*)"$/, '$1')
-  return { address, name: bare === '' ? null : bare }
+function named({ address, name }: Mailbox): AcsSdk.EmailAddress {
+  return { address, ...present({ displayName: name }) }
 }
 
 /** For an answer to the call, and for one about the operation: both name it and say how it stands. */
@@ -268,13 +256,9 @@ function judge(answer: OutboundAnswer, now: number): Outcome {
   const state = textAt(json, 'status')
   const hasFailed = state === 'Failed' || state === 'Canceled'
   const isGood = answer.status >= 200 && answer.status < 300
-  if (isGood && !hasFailed)
-    return id === null
-      ? { kind: 'unknown', code: 'malformed_reply', error: `ACS answered ${answer.status} without an operation’s id` }
-      : { kind: 'accepted', providerMessageId: id }
+  if (isGood && !hasFailed) return acceptedAs(id, 'ACS')
+  if (answer.status < 400 && !hasFailed) return unclear(`ACS answered ${answer.status} with something else`)
   const { code, words } = refusalOf(answer)
-  if (answer.status < 400 && !hasFailed)
-    return { kind: 'unknown', code: 'malformed_reply', error: `ACS answered ${answer.status} with something else` }
   // Only with a refusal does it say when to send again; elsewhere it says when to ask about the operation.
   const retryAfterMs = isGood ? undefined : retryAfterOf(answer, now)
   return outcomeOf(acsRule(code, isGood ? 400 : answer.status, words), code, `ACS says: ${words}`, retryAfterMs)

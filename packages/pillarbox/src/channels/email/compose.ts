@@ -1,23 +1,23 @@
 import MailComposer from 'nodemailer/lib/mail-composer'
-import type { Mail } from './mail.ts'
+import { present } from '../vendor-answers.ts'
+import type { Mail, Mailbox } from './mail.ts'
 
 /** A mail as the bytes of one message. It can name no file and no URL to be read. */
-export async function compose(mail: Mail): Promise<Buffer> {
+export async function compose({ from, to, replyTo, subject, text, html, headers, messageId }: Mail): Promise<Buffer> {
   const composer = new MailComposer({
-    from: mail.from,
-    ...(mail.to
-      ? { to: mail.to.name === null ? mail.to.address : { name: mail.to.name, address: mail.to.address } }
-      : {}),
-    ...(mail.replyTo === null ? {} : { replyTo: mail.replyTo }),
-    subject: mail.subject,
-    text: mail.text,
-    ...(mail.html === null ? {} : { html: mail.html }),
-    headers: { ...(mail.to ? {} : { To: 'undisclosed-recipients:;' }), ...mail.headers },
-    messageId: mail.messageId,
+    ...present({ from: written(from), to: to && written(to), replyTo: replyTo && written(replyTo), html }),
+    subject,
+    text,
+    headers: { ...(to ? {} : { To: 'undisclosed-recipients:;' }), ...headers },
+    messageId,
     disableFileAccess: true,
     disableUrlAccess: true,
   })
   return await new Promise((resolve, reject) => {
     composer.compile().build((error, raw) => (error ? reject(error) : resolve(raw)))
   })
+}
+
+function written({ name, address }: Mailbox): string | { name: string; address: string } {
+  return name === null ? address : { name, address }
 }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { account, sendRequest } from '../../../../../test/support/providers.ts'
-import { mailOf } from './mail.ts'
+import type { SendRequest } from '../channel.ts'
+import { mailOf as composed, type Mail } from './mail.ts'
 
 const sender = (settings: Record<string, unknown> = {}) =>
   account('email', 'smtp', { settings: { fromAddress: 'Tours <tours@example.com>', ...settings } })
+const mailOf = (request: SendRequest) => composed(request, 'SMTP') as Mail
 const to = { email: 'guest@example.org' }
 
 describe('how to leave a list', () => {

@@ -1,14 +1,21 @@
 import { compile } from 'html-to-text'
 import type { SendRequest } from '../channel.ts'
-import { textAt } from '../vendor-answers.ts'
+import { type Failure, nobodyToSendTo, outcomeOf, textAt } from '../vendor-answers.ts'
+
+export interface Mailbox {
+  address: string
+  name: string | null
+}
 
 /** A mail as every email provider needs it, whatever form it then takes on the wire. */
 export interface Mail {
-  from: string
+  from: Mailbox
   /** One recipient, or none where everybody is hidden from the others. */
-  to: { address: string; name: string | null } | null
+  to: Mailbox | null
   bcc: readonly string[]
-  replyTo: string | null
+  /** The addresses of `to` and `bcc`; never none. */
+  recipients: readonly string[]
+  replyTo: Mailbox | null
   subject: string
   text: string
   /** Null: plain text only. */
@@ -20,21 +27,39 @@ export interface Mail {
 
 const toText = compile({ wordwrap: 78, selectors: [{ selector: 'img', format: 'skip' }] })
 
-export function mailOf(request: SendRequest): Mail {
-  const { account, to, content, notificationId } = request
-  const from = textAt(account.settings, 'fromAddress') ?? ''
+/** The mail, or why it cannot be sent. `most`: how many recipients the vendor takes in one message. */
+export function mailOf(request: SendRequest, vendor: string, most = Number.POSITIVE_INFINITY): Mail | Failure {
+  const { account, content, notificationId } = request
+  const { email, name = null, bcc = [] } = request.to
+  const recipients = [...(email === undefined ? [] : [email]), ...bcc]
+  if (recipients.length === 0) return nobodyToSendTo()
+  if (recipients.length > most)
+    return outcomeOf(
+      { does: 'fail', reason: 'permanent_refusal' },
+      'too_many_recipients',
+      `${recipients.length} recipients, and ${vendor} takes ${most} a message: send to the list with expand`,
+    )
+  const from = mailboxOf(textAt(account.settings, 'fromAddress') ?? '')
+  const replyTo = textAt(account.settings, 'replyTo')
   const isHtml = content.isHtml === true
   return {
     from,
-    to: to.email === undefined ? null : { address: to.email, name: to.name ?? null },
-    bcc: to.bcc ?? [],
-    replyTo: textAt(account.settings, 'replyTo'),
+    to: email === undefined ? null : { address: email, name },
+    bcc,
+    recipients,
+    replyTo: replyTo === null ? null : mailboxOf(replyTo),
     subject: content.subject ?? '',
     text: isHtml ? toText(content.body) : content.body,
     html: isHtml ? content.body : null,
     headers: unsubscribeHeaders(request),
-    messageId: `<${notificationId}@${/@([^<>@\s]+)>?$/.exec(from)?.[1] ?? 'pillarbox.invalid'}>`,
+    messageId: `<${notificationId}@${/@([^@\s]+)$/.exec(from.address)?.[1] ?? 'pillarbox.invalid'}>`,
   }
+}
+
+/** `Name <address>`, or an address alone. */
+function mailboxOf(given: string): Mailbox {
+  const [, name = '', address = given] = /^([^<>]*)<([^<>]+)>\s*$/.exec(given) ?? []
+  return { address, name: name.trim().replace(/^"(.*)"$/, '$1') || null }
 }
 
 /** How to leave a list, where the account or the event says so: an address or a URL, `{notificationId}` filled in. */

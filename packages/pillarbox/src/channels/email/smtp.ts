@@ -27,9 +27,8 @@ export function smtpProvider(deps: { dial: Dial; outbound: Outbound; clock: Cloc
   const composer = (): Promise<typeof import('./compose.ts')> => (composing ??= import('./compose.ts'))
 
   async function send(request: SendRequest): Promise<Outcome> {
-    const mail = mailOf(request)
-    const recipients = [...(mail.to ? [mail.to.address] : []), ...mail.bcc]
-    if (recipients.length === 0) return outcomeOf({ does: 'dead' }, 'no_recipient', 'there is nobody to send it to')
+    const mail = mailOf(request, 'SMTP')
+    if ('kind' in mail) return mail
     const state = { hasLeft: false }
     const { compose } = await composer()
     const raw = await compose(mail)
@@ -41,7 +40,7 @@ export function smtpProvider(deps: { dial: Dial; outbound: Outbound; clock: Cloc
         this.push(null)
       },
     })
-    const envelope = { from: bareAddress(mail.from), to: recipients, size: raw.byteLength }
+    const envelope = { from: mail.from.address, to: [...mail.recipients], size: raw.byteLength }
     const error = await (await pool()).send(request.account, envelope, message, request.signal)
     return error === null ? { kind: 'accepted', providerMessageId: mail.messageId } : judge(error, state.hasLeft)
   }
@@ -110,10 +109,6 @@ function checkSettings(settings: Record<string, unknown>, secretNames: readonly 
   const secret = has('oauth2') ? 'oauth2ClientSecret' : 'password'
   if (secretNames.includes(secret)) return []
   return [{ path: `/secrets/${secret}`, message: 'is missing: without it the user cannot log in' }]
-}
-
-function bareAddress(address: string): string {
-  return /<([^<>]+)>\s*$/.exec(address)?.[1] ?? address
 }
 
 function judge(error: SmtpError, hasLeft: boolean): Outcome {

@@ -3,7 +3,7 @@ import { errorText } from '../../model/errors.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import { isUserId } from '../../model/recipient.ts'
 import type { Provider, ProviderContent, SendRequest } from '../channel.ts'
-import { outcomeOf } from '../vendor-answers.ts'
+import { outcomeOf, tooLong } from '../vendor-answers.ts'
 
 /** What the provider needs of the store and the seal, and no more. */
 export interface InboxPort {
@@ -40,8 +40,7 @@ export function inboxProvider({ inbox }: { inbox: InboxPort }): Provider {
       return outcomeOf({ does: 'fallback', reason: 'invalid_recipient' }, 'no_user', error)
     }
     const words = JSON.stringify(wordsOf(content))
-    if (Buffer.byteLength(words) > LONGEST_WORDS)
-      return outcomeOf({ does: 'fail', reason: 'content_rejected' }, 'too_long', `longer than ${LONGEST_WORDS} bytes`)
+    if (Buffer.byteLength(words) > LONGEST_WORDS) return tooLong(`${LONGEST_WORDS} bytes`)
     const { tenantId } = account
     try {
       const sealed = inbox.seal(words, { tenantId, table: 'inbox_messages', rowId: notificationId })

@@ -6,8 +6,19 @@ import type { Provider, SendRequest, Verification } from '../channel.ts'
 import { endpoint, httpUrl, matching } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
 import { perAccount } from '../per-account.ts'
-import { createTokenCache, type Token } from '../token-cache.ts'
-import { at, baseOf, jsonOf, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
+import { createTokenCache } from '../token-cache.ts'
+import {
+  acceptedAs,
+  at,
+  baseOf,
+  callVendor,
+  type Failure,
+  jsonOf,
+  outcomeOf,
+  present,
+  retryAfterOf,
+  textAt,
+} from '../vendor-answers.ts'
 import { BAD_TOKEN, fcmRule } from './fcm-errors.ts'
 
 const VENDOR = 'https://fcm.googleapis.com'
@@ -33,50 +44,35 @@ export function fcmProvider({ outbound, clock }: { outbound: Outbound; clock: Cl
   const ofAccount = perAccount(tokenDependsOn)
 
   async function send(request: SendRequest): Promise<Outcome> {
-    const { account, signal } = request
-    const first = await post(account, { message: messageOf(request) }, signal)
-    // A token may be refused that was good a moment ago, once.
-    const isStale = first.kind === 'answer' && first.status === 401 && codeOf(first).code === 'UNAUTHENTICATED'
-    if (isStale) tokens.forget(ofAccount(account))
-    const answer = isStale ? await post(account, { message: messageOf(request) }, signal) : first
-    if (answer.kind === 'answer') return judge(answer, clock.now())
-    return answer.kind === 'failure' ? outcomeOfFailure(answer) : answer
+    const answer = await post(request.account, { message: messageOf(request) }, request.signal)
+    return answer.kind === 'answer' ? judge(answer, clock.now()) : answer
   }
 
-  async function post(account: Account, body: Record<string, unknown>, signal: AbortSignal) {
-    const token = await tokenFor(account, signal)
-    if (token.kind !== 'token') return token
-    return await outbound.request({
-      method: 'POST',
-      url: `${baseOf(account.settings, VENDOR)}/v1/projects/${projectOf(account)}/messages:send`,
-      headers: { authorization: `Bearer ${token.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-      signal,
-    })
-  }
-
-  async function tokenFor(account: Account, signal: AbortSignal): Promise<Token> {
+  async function post(account: Account, json: object, signal: AbortSignal): Promise<OutboundAnswer | Failure> {
     const service = serviceOf(account)
-    if (typeof service === 'string') return outcomeOf({ does: 'halt' }, 'bad_service_account', service) as Token
-    const url = textAt(account.settings, 'tokenUrl') ?? service.token_uri ?? TOKEN_URL
+    if (typeof service === 'string') return outcomeOf({ does: 'halt' }, 'bad_service_account', service)
+    const tokenUrl = textAt(account.settings, 'tokenUrl') ?? service.token_uri ?? TOKEN_URL
     const form = () => ({
       grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
-      assertion: assertionOf(service, url, clock.now()),
+      assertion: assertionOf(service, tokenUrl, clock.now()),
     })
-    return await tokens.get({ of: ofAccount(account), url, form, signal })
+    const url = `${baseOf(account.settings, VENDOR)}/v1/projects/${projectOf(account)}/messages:send`
+    return await tokens.call(
+      { of: ofAccount(account), url: tokenUrl, form, signal },
+      (token) =>
+        callVendor(outbound, { method: 'POST', url, headers: { authorization: `Bearer ${token}` }, json, signal }),
+      (answer) => answer.status === 401 && refusalOf(answer).code === 'UNAUTHENTICATED',
+    )
   }
 
   /** FCM checks a message without sending it: credentials and project are then known to be good. */
   async function verify(account: Account, signal: AbortSignal): Promise<Verification> {
-    const body = {
-      validate_only: true,
-      message: { topic: 'pillarbox-verify', notification: { title: 'x', body: 'x' } },
-    }
-    const answer = await post(account, body, signal)
-    if (answer.kind === 'answer' && answer.status === 200)
-      return { isGood: true, detail: `FCM takes messages for project ${projectOf(account)}.` }
-    if (answer.kind === 'answer') return { isGood: false, error: `FCM says: ${codeOf(answer).words}` }
-    return { isGood: false, error: answer.error }
+    const message = { topic: 'pillarbox-verify', notification: { title: 'x', body: 'x' } }
+    const answer = await post(account, { validate_only: true, message }, signal)
+    if (answer.kind !== 'answer') return { isGood: false, error: answer.error }
+    return answer.status === 200
+      ? { isGood: true, detail: `FCM takes messages for project ${projectOf(account)}.` }
+      : { isGood: false, error: `FCM says: ${refusalOf(answer).words}` }
   }
 
   return {
@@ -103,7 +99,10 @@ export function fcmProvider({ outbound, clock }: { outbound: Outbound; clock: Cl
         serviceAccount: {
           words: 'The service account’s key file: JSON, as text or as an object.',
           isRequired: true,
-          problem: (value) => problemOf(readServiceAccount(String(value))),
+          problem: (value) => {
+            const service = readServiceAccount(String(value))
+            return typeof service === 'string' ? `cannot be used: ${service}` : null
+          },
         },
       },
     },
@@ -118,10 +117,6 @@ function projectOf({ settings }: Account): string {
 
 function tokenDependsOn({ id, settings, secrets }: Account): string[] {
   return [id, secrets['serviceAccount'] ?? '', textAt(settings, 'tokenUrl') ?? '']
-}
-
-function problemOf(service: ServiceAccount | string): string | null {
-  return typeof service === 'string' ? `cannot be used: ${service}` : null
 }
 
 /** The key file, or what is wrong with it. */
@@ -141,18 +136,13 @@ function readServiceAccount(given: string): ServiceAccount | string {
   }
   const [private_key_id, token_uri] = [textAt(json, 'private_key_id'), textAt(json, 'token_uri')]
   if (token_uri !== null && httpUrl(token_uri) !== null) return 'the token_uri of serviceAccount is not a URL'
-  return {
-    client_email,
-    private_key,
-    ...(private_key_id === null ? {} : { private_key_id }),
-    ...(token_uri === null ? {} : { token_uri }),
-  }
+  return { client_email, private_key, ...present({ private_key_id, token_uri }) }
 }
 
 function assertionOf(service: ServiceAccount, audience: string, now: number): string {
   const seconds = Math.floor(now / 1_000)
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const header = part({ alg: 'RS256', typ: 'JWT', ...(service.private_key_id ? { kid: service.private_key_id } : {}) })
+  const header = part({ alg: 'RS256', typ: 'JWT', kid: service.private_key_id })
   const claims = part({
     iss: service.client_email,
     scope: SCOPE,
@@ -171,12 +161,12 @@ function messageOf({ to, content, notificationId }: SendRequest): Record<string,
     if (!RESERVED.test(name)) data[name] = typeof value === 'string' ? value : JSON.stringify(value)
   return {
     token: to.deviceToken,
-    notification: { ...(content.subject === null ? {} : { title: content.subject }), body: content.body },
+    notification: present({ title: content.subject, body: content.body }),
     data,
   }
 }
 
-function codeOf(answer: OutboundAnswer): { code: string; words: string; isAboutToken: boolean } {
+function refusalOf(answer: OutboundAnswer): { code: string; words: string; isAboutToken: boolean } {
   const json = jsonOf(answer)
   const details = at(json, 'error', 'details')
   const fcm = (Array.isArray(details) ? (details as unknown[]) : []).find((detail) =>
@@ -189,12 +179,8 @@ function codeOf(answer: OutboundAnswer): { code: string; words: string; isAboutT
 }
 
 function judge(answer: OutboundAnswer, now: number): Outcome {
-  const name = textAt(jsonOf(answer), 'name')
-  if (answer.status === 200)
-    return name === null
-      ? { kind: 'unknown', code: 'malformed_reply', error: 'FCM answered 200 without a message name' }
-      : { kind: 'accepted', providerMessageId: name }
-  const { code, words, isAboutToken } = codeOf(answer)
+  if (answer.status === 200) return acceptedAs(textAt(jsonOf(answer), 'name'), 'FCM')
+  const { code, words, isAboutToken } = refusalOf(answer)
   const rule = isAboutToken ? BAD_TOKEN : fcmRule(code, answer.status)
   return outcomeOf(rule, code, `FCM says: ${words}`, retryAfterOf(answer, now))
 }

@@ -5,8 +5,17 @@ import type { Provider, SendRequest, Verification } from '../channel.ts'
 import { ruleFor } from '../error-lines.ts'
 import { endpoint, httpUrl, matching } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
-import { createTokenCache, type Token } from '../token-cache.ts'
-import { outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
+import { createTokenCache, type TokenRequest } from '../token-cache.ts'
+import {
+  badSettings,
+  callVendor,
+  type Failure,
+  outcomeOf,
+  retryAfterOf,
+  textAt,
+  tooLong,
+  unclear,
+} from '../vendor-answers.ts'
 import { WNS_ANSWERS } from './wns-errors.ts'
 
 const LEGACY_TOKEN_URL = 'https://login.live.com/accesstoken.srf'
@@ -27,61 +36,30 @@ export function wnsProvider({ outbound, clock }: { outbound: Outbound; clock: Cl
     const url = channelUrl(account, request.to.deviceToken ?? '')
     if (url === null) return outcomeOf({ does: 'dead' }, 'bad_channel', 'the device token is not a WNS channel’s URI')
     const body = toastOf(request)
-    if (Buffer.byteLength(body) > LONGEST_BYTES)
-      return outcomeOf({ does: 'fail', reason: 'content_rejected' }, 'too_long', `longer than ${LONGEST_BYTES} bytes`)
-    const first = await post(account, url, body, signal)
-    const isStale = first.kind === 'answer' && first.status === 401
-    if (isStale) tokens.forget(ofAccount(account))
-    const answer = isStale ? await post(account, url, body, signal) : first
-    if (answer.kind === 'answer') return judge(answer, request.notificationId, clock.now())
-    return answer.kind === 'failure' ? outcomeOfFailure(answer) : answer
-  }
-
-  async function post(account: Account, url: string, body: string, signal: AbortSignal) {
-    const token = await tokenFor(account, signal)
-    if (token.kind !== 'token') return token
-    return await outbound.request({
-      method: 'POST',
-      url,
-      headers: {
-        authorization: `Bearer ${token.token}`,
-        'content-type': 'text/xml',
-        'x-wns-type': 'wns/toast',
-        'x-wns-requestforstatus': 'true',
-      },
-      body,
-      signal,
-    })
-  }
-
-  async function tokenFor(account: Account, signal: AbortSignal): Promise<Token> {
-    const { settings, secrets } = account
-    const own = textAt(settings, 'tokenUrl')
-    const [tenantId, appId, packageSid] = ['tenantId', 'appId', 'packageSid'].map((name) => textAt(settings, name))
-    const isEntra = tenantId !== null && appId !== null
-    if (!isEntra && packageSid === null)
-      return outcomeOf(
-        { does: 'halt' },
-        'bad_settings',
-        'either packageSid, or tenantId and appId, must be set',
-      ) as Token
-    const entraUrl = `https://login.microsoftonline.com/${encodeURIComponent(tenantId ?? '')}/oauth2/v2.0/token`
-    return await tokens.get({
-      of: ofAccount(account),
-      url: own ?? (isEntra ? entraUrl : LEGACY_TOKEN_URL),
-      form: () => ({
-        grant_type: 'client_credentials',
-        client_id: (isEntra ? appId : packageSid) ?? '',
-        client_secret: secrets['clientSecret'] ?? '',
-        scope: isEntra ? 'https://wns.windows.com/.default' : 'notify.windows.com',
-      }),
-      signal,
-    })
+    if (Buffer.byteLength(body) > LONGEST_BYTES) return tooLong(`${LONGEST_BYTES} bytes`)
+    const asked = tokenRequest(account, signal)
+    if ('kind' in asked) return asked
+    const headers = { 'content-type': 'text/xml', 'x-wns-type': 'wns/toast', 'x-wns-requestforstatus': 'true' }
+    const answer = await tokens.call(
+      asked,
+      (token) =>
+        callVendor(outbound, {
+          method: 'POST',
+          url,
+          headers: { ...headers, authorization: `Bearer ${token}` },
+          body,
+          signal,
+        }),
+      ({ status }) => status === 401,
+    )
+    return answer.kind === 'answer' ? judge(answer, request.notificationId, clock.now()) : answer
   }
 
   async function verify(account: Account, signal: AbortSignal): Promise<Verification> {
-    tokens.forget(ofAccount(account))
-    const token = await tokenFor(account, signal)
+    const asked = tokenRequest(account, signal)
+    if ('kind' in asked) return { isGood: false, error: asked.error }
+    tokens.forget(asked.of)
+    const token = await tokens.get(asked)
     return token.kind === 'token'
       ? { isGood: true, detail: 'Microsoft gives an access token for this app.' }
       : { isGood: false, error: token.error }
@@ -118,9 +96,24 @@ export function wnsProvider({ outbound, clock }: { outbound: Outbound; clock: Cl
 
 const plainId = matching(/^[A-Za-z0-9:/._-]+$/, 'an id of letters, digits and hyphens')
 
-function ofAccount({ id, settings, secrets }: Account): string[] {
-  const names = ['packageSid', 'tenantId', 'appId', 'tokenUrl']
-  return [id, secrets['clientSecret'] ?? '', ...names.map((name) => textAt(settings, name) ?? '')]
+function tokenRequest({ id, settings, secrets }: Account, signal: AbortSignal): TokenRequest | Failure {
+  const names = ['tenantId', 'appId', 'packageSid', 'tokenUrl']
+  const [tenantId, appId, packageSid, own] = names.map((name) => textAt(settings, name) ?? '')
+  const isEntra = Boolean(tenantId && appId)
+  if (!isEntra && !packageSid) return badSettings('either packageSid, or tenantId and appId, must be set')
+  const entraUrl = `https://login.microsoftonline.com/${encodeURIComponent(tenantId ?? '')}/oauth2/v2.0/token`
+  const secret = secrets['clientSecret'] ?? ''
+  return {
+    of: [id, secret, ...names.map((name) => textAt(settings, name) ?? '')],
+    url: own || (isEntra ? entraUrl : LEGACY_TOKEN_URL),
+    form: () => ({
+      grant_type: 'client_credentials',
+      client_id: (isEntra ? appId : packageSid) ?? '',
+      client_secret: secret,
+      scope: isEntra ? 'https://wns.windows.com/.default' : 'notify.windows.com',
+    }),
+    signal,
+  }
 }
 
 /** The channel's URI, with the account's own host where it has one; null where it is not one. */
@@ -156,7 +149,7 @@ function judge(answer: OutboundAnswer, notificationId: string, now: number): Out
   if (status === 200 && word === 'received')
     return { kind: 'accepted', providerMessageId: headers['x-wns-msg-id'] ?? notificationId }
   if (status === 200 && (word === undefined || !Object.hasOwn(WNS_ANSWERS, word)))
-    return { kind: 'unknown', code: 'malformed_reply', error: `WNS answered 200 with status "${word ?? ''}"` }
+    return unclear(`WNS answered 200 with status "${word ?? ''}"`)
   const code = status === 200 ? (word ?? '') : String(status)
   const words = headers['x-wns-error-description'] ?? WNS_ANSWERS[code]?.words ?? 'nothing more'
   return outcomeOf(ruleFor(WNS_ANSWERS, code, status), code, `WNS says: ${words}`, retryAfterOf(answer, now))

@@ -5,7 +5,18 @@ import type { Provider, SendRequest, Verification } from '../channel.ts'
 import { ruleFor } from '../error-lines.ts'
 import { digits, endpoint, headerSecret, matching } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
-import { at, baseOf, jsonOf, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
+import {
+  acceptedAs,
+  at,
+  baseOf,
+  callVendor,
+  jsonOf,
+  outcomeOf,
+  present,
+  retryAfterOf,
+  textAt,
+  unclear,
+} from '../vendor-answers.ts'
 import { MSG91_ERRORS } from './msg91-errors.ts'
 
 const VENDOR = 'https://control.msg91.com'
@@ -18,12 +29,12 @@ const TRANSACTIONAL = '4'
  * id travels as `CRQID` and comes back in delivery reports. There is no idempotency key.
  */
 export function msg91Provider({ outbound, clock }: { outbound: Outbound; clock: Clock }): Provider {
-  const call = (account: Account, path: string, body: Record<string, unknown>, signal: AbortSignal) =>
-    outbound.request({
+  const call = (account: Account, path: string, json: Record<string, unknown>, signal: AbortSignal) =>
+    callVendor(outbound, {
       method: 'POST',
       url: `${baseOf(account.settings, VENDOR)}${path}`,
-      headers: { authkey: account.secrets['authKey'] ?? '', 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+      headers: { authkey: account.secrets['authKey'] ?? '' },
+      json,
       signal,
     })
 
@@ -31,13 +42,13 @@ export function msg91Provider({ outbound, clock }: { outbound: Outbound; clock: 
     const isFlow = textAt(request.content.providerTemplate, 'flowId') !== null
     const [path, body] = isFlow ? ['/api/v5/flow', flowOf(request)] : ['/api/v2/sendsms', wordsOf(request)]
     const answer = await call(request.account, path, body, request.signal)
-    return answer.kind === 'failure' ? outcomeOfFailure(answer) : judge(answer, clock.now())
+    return answer.kind === 'answer' ? judge(answer, clock.now()) : answer
   }
 
   /** A flow to nobody: MSG91 complains of the key before it complains of the rest. */
   async function verify(account: Account, signal: AbortSignal): Promise<Verification> {
     const answer = await call(account, '/api/v5/flow', { template_id: '', recipients: [] }, signal)
-    if (answer.kind === 'failure') return { isGood: false, error: answer.error }
+    if (answer.kind !== 'answer') return { isGood: false, error: answer.error }
     const { code, words } = refusalOf(answer)
     return ruleFor(MSG91_ERRORS, code, answer.status).does === 'halt'
       ? { isGood: false, error: `MSG91 says: ${words}` }
@@ -102,17 +113,17 @@ function flowOf(request: SendRequest): Record<string, unknown> {
 
 function wordsOf(request: SendRequest): Record<string, unknown> {
   const { account, content } = request
-  const template = textAt(content.providerTemplate, 'dltTemplateId')
-  const entity = textAt(content.providerTemplate, 'dltEntityId') ?? textAt(account.settings, 'dltEntityId')
   return {
     sender: textAt(account.settings, 'senderId'),
     route: textAt(account.settings, 'route') ?? TRANSACTIONAL,
     // The numbers have their country codes.
     country: '0',
     CRQID: request.notificationId,
-    ...(!/^\p{ASCII}*$/u.test(content.body) ? { unicode: '1' } : {}),
-    ...(template === null ? {} : { DLT_TE_ID: template }),
-    ...(entity === null ? {} : { PE_ID: entity }),
+    ...present({
+      unicode: /^\p{ASCII}*$/u.test(content.body) ? null : '1',
+      DLT_TE_ID: textAt(content.providerTemplate, 'dltTemplateId'),
+      PE_ID: textAt(content.providerTemplate, 'dltEntityId') ?? textAt(account.settings, 'dltEntityId'),
+    }),
     sms: [{ message: content.body, to: [mobileOf(request)] }],
   }
 }
@@ -121,13 +132,8 @@ function wordsOf(request: SendRequest): Record<string, unknown> {
 function judge(answer: OutboundAnswer, now: number): Outcome {
   const json = jsonOf(answer)
   const type = textAt(json, 'type')
-  const id = textAt(json, 'request_id') ?? textAt(json, 'message')
-  if (type === 'success')
-    return id === null
-      ? { kind: 'unknown', code: 'malformed_reply', error: 'MSG91 answered success without a request id' }
-      : { kind: 'accepted', providerMessageId: id }
-  if (type === null && answer.status < 400)
-    return { kind: 'unknown', code: 'malformed_reply', error: `MSG91 answered ${answer.status} with something else` }
+  if (type === 'success') return acceptedAs(textAt(json, 'request_id') ?? textAt(json, 'message'), 'MSG91')
+  if (type === null && answer.status < 400) return unclear(`MSG91 answered ${answer.status} with something else`)
   const { code, words } = refusalOf(answer)
   return outcomeOf(ruleFor(MSG91_ERRORS, code, answer.status), code, `MSG91 says: ${words}`, retryAfterOf(answer, now))
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../../model/ports.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
 import { httpUrl, secretText } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
-import { outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
+import { callVendor, outcomeOf, present, retryAfterOf, textAt, tooLong } from '../vendor-answers.ts'
 import { WEBHOOK_STATUSES, webhookRule } from './webhook-errors.ts'
 
 /** What a receiver of Standard Webhooks takes at most, by the standard's advice. */
@@ -22,12 +22,11 @@ export function webhookProvider({ outbound, clock }: { outbound: Outbound; clock
     const url = request.to.url ?? textAt(account.settings, 'url')
     if (!url) return outcomeOf({ does: 'dead' }, 'no_url', 'there is no URL to send to')
     const body = JSON.stringify(messageOf(request, clock.now()))
-    if (Buffer.byteLength(body) > LONGEST_BODY)
-      return outcomeOf({ does: 'fail', reason: 'content_rejected' }, 'too_long', `longer than ${LONGEST_BODY} bytes`)
+    if (Buffer.byteLength(body) > LONGEST_BODY) return tooLong(`${LONGEST_BODY} bytes`)
     const timestamp = Math.floor(clock.now() / 1_000)
     const signature = signatures(account, `${notificationId}.${timestamp}.${body}`)
     if (signature === null) return outcomeOf({ does: 'halt' }, 'bad_signing_secret', `signingSecret ${SIGNING_SECRET}`)
-    const answer = await outbound.request({
+    const answer = await callVendor(outbound, {
       method: 'POST',
       url,
       headers: {
@@ -41,9 +40,9 @@ export function webhookProvider({ outbound, clock }: { outbound: Outbound; clock
     })
     if (answer.kind === 'answer') return judge(answer, notificationId, clock.now())
     // The receiver's address is the tenant's data, not the account's: a bad one is no reason to stop the account.
-    if (answer.code === 'address_refused' || answer.code === 'invalid_request')
-      return outcomeOf({ does: 'fallback', reason: 'invalid_recipient' }, answer.code, answer.error)
-    return outcomeOfFailure(answer)
+    return answer.kind === 'unauthorized'
+      ? outcomeOf({ does: 'fallback', reason: 'invalid_recipient' }, answer.code, answer.error)
+      : answer
   }
 
   async function verify(account: Account): Promise<Verification> {
@@ -78,8 +77,8 @@ function messageOf({ content, correlationId }: SendRequest, now: number): Record
   return {
     type: content.subject ?? 'notification',
     timestamp: new Date(now).toISOString(),
-    data: { ...content.data, ...(content.body === '' ? {} : { body: content.body }) },
-    ...(correlationId === null ? {} : { correlationId }),
+    data: { ...content.data, ...present({ body: content.body || null }) },
+    ...present({ correlationId }),
   }
 }
 

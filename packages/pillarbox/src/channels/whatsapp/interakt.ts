@@ -4,7 +4,17 @@ import type { Clock } from '../../model/ports.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
 import { endpoint, headerSecret } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
-import { at, baseOf, jsonOf, outcomeOf, outcomeOfFailure, retryAfterOf, textAt } from '../vendor-answers.ts'
+import {
+  acceptedAs,
+  at,
+  baseOf,
+  callVendor,
+  jsonOf,
+  outcomeOf,
+  present,
+  retryAfterOf,
+  textAt,
+} from '../vendor-answers.ts'
 import { interaktRule } from './interakt-errors.ts'
 
 const VENDOR = 'https://api.interakt.ai'
@@ -15,25 +25,25 @@ const VENDOR = 'https://api.interakt.ai'
  * Interakt's own fallback to SMS stays off: the chain is ours.
  */
 export function interaktProvider({ outbound, clock }: { outbound: Outbound; clock: Clock }): Provider {
-  const call = (account: Account, body: Record<string, unknown>, signal: AbortSignal) =>
-    outbound.request({
+  const call = (account: Account, json: Record<string, unknown>, signal: AbortSignal) =>
+    callVendor(outbound, {
       method: 'POST',
       url: `${baseOf(account.settings, VENDOR)}/v1/public/message/`,
       // The key from the dashboard is base64 already.
-      headers: { authorization: `Basic ${account.secrets['apiKey'] ?? ''}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+      headers: { authorization: `Basic ${account.secrets['apiKey'] ?? ''}` },
+      json,
       signal,
     })
 
   async function send(request: SendRequest): Promise<Outcome> {
     const answer = await call(request.account, messageOf(request), request.signal)
-    return answer.kind === 'failure' ? outcomeOfFailure(answer) : judge(answer, clock.now())
+    return answer.kind === 'answer' ? judge(answer, clock.now()) : answer
   }
 
   /** Interakt has no call that only looks: one with nothing in it is refused by its content, or by its key. */
   async function verify(account: Account, signal: AbortSignal): Promise<Verification> {
     const answer = await call(account, {}, signal)
-    if (answer.kind === 'failure') return { isGood: false, error: answer.error }
+    if (answer.kind !== 'answer') return { isGood: false, error: answer.error }
     if (answer.status === 400) return { isGood: true, detail: 'Interakt knows the key.' }
     return { isGood: false, error: `Interakt says: ${textAt(jsonOf(answer), 'message') ?? `status ${answer.status}`}` }
   }
@@ -89,28 +99,22 @@ function valuesOf(template: Record<string, unknown>): Record<string, unknown> {
     const parameters = at(component, 'parameters')
     return Array.isArray(parameters) ? parameters.map((parameter) => textAt(parameter, 'text') ?? '') : []
   }
-  const of = (type: string): string[] =>
-    components.filter((component) => String(textAt(component, 'type')).toLowerCase() === type).flatMap(texts)
-  const buttons = components.filter((component) => String(textAt(component, 'type')).toLowerCase() === 'button')
-  return {
-    ...(of('header').length > 0 ? { headerValues: of('header') } : {}),
-    ...(of('body').length > 0 ? { bodyValues: of('body') } : {}),
-    ...(buttons.length > 0
-      ? {
-          buttonValues: Object.fromEntries(buttons.map((each, i) => [textAt(each, 'index') ?? String(i), texts(each)])),
-        }
-      : {}),
-  }
+  const of = (type: string): unknown[] =>
+    components.filter((component) => String(textAt(component, 'type')).toLowerCase() === type)
+  const some = (values: string[]): string[] | null => (values.length > 0 ? values : null)
+  const buttons = of('button').map((button, i) => [textAt(button, 'index') ?? String(i), texts(button)])
+  return present({
+    headerValues: some(of('header').flatMap(texts)),
+    bodyValues: some(of('body').flatMap(texts)),
+    buttonValues: buttons.length > 0 ? Object.fromEntries(buttons) : null,
+  })
 }
 
 function judge(answer: OutboundAnswer, now: number): Outcome {
   const json = jsonOf(answer)
   const { status } = answer
-  const id = textAt(json, 'id')
   if (status >= 200 && status < 300)
-    return at(json, 'result') === true && id !== null
-      ? { kind: 'accepted', providerMessageId: id }
-      : { kind: 'unknown', code: 'malformed_reply', error: `Interakt answered ${status} without a message id` }
+    return acceptedAs(at(json, 'result') === true ? textAt(json, 'id') : null, 'Interakt')
   const words = textAt(json, 'message') ?? 'nothing more'
   return outcomeOf(interaktRule(status, words), String(status), `Interakt says: ${words}`, retryAfterOf(answer, now))
 }

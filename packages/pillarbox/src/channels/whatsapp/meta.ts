@@ -8,12 +8,15 @@ import type { Outbound, OutboundAnswer } from '../outbound.ts'
 import {
   at,
   baseOf,
+  callVendor,
   jsonOf,
   outcomeOf,
-  outcomeOfFailure,
+  present,
   retryAfterOf,
   ruleOfStatus,
   textAt,
+  tooLong,
+  unclear,
 } from '../vendor-answers.ts'
 import { metaRule } from './meta-errors.ts'
 
@@ -38,30 +41,25 @@ export function metaProvider({ outbound, clock }: { outbound: Outbound; clock: C
         'no_template',
         'the account sends approved templates only, and this message has none',
       )
-    if (!providerTemplate && body.length > LONGEST_TEXT)
-      return outcomeOf(
-        { does: 'fail', reason: 'content_rejected' },
-        'too_long',
-        `longer than ${LONGEST_TEXT} characters`,
-      )
-    const answer = await outbound.request({
+    if (!providerTemplate && body.length > LONGEST_TEXT) return tooLong(`${LONGEST_TEXT} characters`)
+    const answer = await callVendor(outbound, {
       method: 'POST',
       url: `${numberUrl(account)}/messages`,
-      headers: { ...authorization(account), 'content-type': 'application/json' },
-      body: JSON.stringify(messageOf(request)),
+      headers: authorization(account),
+      json: messageOf(request),
       signal,
     })
-    return answer.kind === 'failure' ? outcomeOfFailure(answer) : judge(answer, clock.now())
+    return answer.kind === 'answer' ? judge(answer, clock.now()) : answer
   }
 
   async function verify(account: Account, signal: AbortSignal): Promise<Verification> {
-    const answer = await outbound.request({
+    const answer = await callVendor(outbound, {
       method: 'GET',
       url: `${numberUrl(account)}?fields=display_phone_number,verified_name`,
       headers: authorization(account),
       signal,
     })
-    if (answer.kind === 'failure') return { isGood: false, error: answer.error }
+    if (answer.kind !== 'answer') return { isGood: false, error: answer.error }
     const json = jsonOf(answer)
     if (answer.status === 200) {
       const name = textAt(json, 'verified_name') ?? 'a number'
@@ -137,7 +135,7 @@ function messageOf({ to, content, notificationId, locale }: SendRequest): Record
     template: {
       name: template['name'],
       language: typeof language === 'string' ? { code: language } : language,
-      ...(template['components'] === undefined ? {} : { components: template['components'] }),
+      ...present({ components: template['components'] }),
     },
   }
 }
@@ -156,5 +154,5 @@ function judge(answer: OutboundAnswer, now: number): Outcome {
   const error = `Meta answered ${answer.status} without a message id or an error code`
   if (answer.status >= 400)
     return outcomeOf(ruleOfStatus(answer.status), String(answer.status), error, retryAfterOf(answer, now))
-  return { kind: 'unknown', code: 'malformed_reply', error }
+  return unclear(error)
 }
