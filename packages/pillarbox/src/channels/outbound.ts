@@ -65,4 +65,10 @@ export type OutboundFailureCode =
   | 'malformed_answer'
 
 /** A connected socket for protocols that are not HTTP, such as SMTP; TLS is the caller's. Never throws. */
-export type Dial = (to: { host: string; port: number; timeoutMs: number }) => Promise<Socket | OutboundFailure>
+export type Dial = (to: {
+  host: string
+  port: number
+  timeoutMs: number
+  /** Aborts at the caller's own deadline: then no connection is made any more. */
+  signal: AbortSignal
+}) => Promise<Socket | OutboundFailure>

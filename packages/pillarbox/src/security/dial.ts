@@ -6,7 +6,7 @@ import { codeOf, createResolver, Failed, type ResolverDeps } from './resolver.ts
 /** The way out for protocols that are not HTTP, with the same check of addresses. */
 export function createDial(deps: ResolverDeps & { clock: Clock }): Dial {
   const resolver = createResolver(deps)
-  return async ({ host, port, timeoutMs }) => {
+  return async ({ host, port, timeoutMs, signal }) => {
     const ended = new AbortController()
     let socket: Socket | null = null
     try {
@@ -17,9 +17,10 @@ export function createDial(deps: ResolverDeps & { clock: Clock }): Dial {
         opening.once('connect', () => resolve(opening)).once('error', reject)
       })
       stands.catch(() => {})
-      const late = deps.clock.sleep(timeoutMs, ended.signal).then(() => null)
+      const late = deps.clock.sleep(timeoutMs, AbortSignal.any([ended.signal, signal])).then(() => null)
       const first = await Promise.race([stands, late])
       if (first) return first
+      if (signal.aborted) throw new Failed('aborted', 'given up by the caller')
       throw new Failed('timeout', `no connection to ${host}:${port} within ${timeoutMs} ms`)
     } catch (error) {
       socket?.destroy()

@@ -449,14 +449,20 @@ describe('smtp', () => {
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     t.after(() => silent.close())
     const { provider, request, sender } = await setup(t)
-    const deaf = smtpProvider({ ...testOutbound(t), dial: () => new Promise(() => {}) })
+    // No name is ever found.
+    const dial = createDial({ clock: systemClock, allowPrivate: true, lookup: () => new Promise(() => {}) })
+    const lost = smtpProvider({ ...testOutbound(t), dial })
     const { port } = silent.address() as AddressInfo
     const account = { ...sender, settings: { ...sender.settings, port } }
+    const elsewhere = { ...account, settings: { ...account.settings, host: 'mail.example.com' } }
 
-    for (const through of [provider, deaf]) {
+    for (const [through, from] of [
+      [provider, account],
+      [lost, elsewhere],
+    ] as const) {
       const startedAt = performance.now()
 
-      const outcome = await through.send({ ...request, account, signal: AbortSignal.timeout(100) })
+      const outcome = await through.send({ ...request, account: from, signal: AbortSignal.timeout(100) })
 
       assert.deepEqual([outcome.kind, 'code' in outcome && outcome.code], ['transient', 'ETIMEDOUT'])
       assert.ok(performance.now() - startedAt < 5_000)

@@ -2,14 +2,13 @@ import { Readable } from 'node:stream'
 import type { Account } from '../../model/account.ts'
 import type { FieldError } from '../../model/errors.ts'
 import type { Outcome } from '../../model/outcome.ts'
-import type { Clock } from '../../model/ports.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
 import { emailAddress, hostName, httpUrl, listUnsubscribe, oneOf, replyTo, wholeNumber } from '../fields.ts'
-import type { Dial, Outbound } from '../outbound.ts'
 import { at, outcomeOf, textAt } from '../vendor-answers.ts'
 import { mailOf } from './mail.ts'
+import type { SmtpDeps, SmtpError } from './smtp-connection.ts'
 import { SMTP_TROUBLES, smtpRule } from './smtp-errors.ts'
-import type { SmtpError, SmtpPool } from './smtp-pool.ts'
+import type { SmtpPool } from './smtp-pool.ts'
 
 const TLS_MODES = ['none', 'starttls', 'implicit'] as const
 
@@ -18,7 +17,7 @@ const TLS_MODES = ['none', 'starttls', 'implicit'] as const
  * byte and before the server's answer leaves it in doubt; before, it is simply tried again. The message's id is ours and
  * the same for every attempt.
  */
-export function smtpProvider(deps: { dial: Dial; outbound: Outbound; clock: Clock; authorities?: string }): Provider {
+export function smtpProvider(deps: SmtpDeps): Provider {
   // Loaded when first used, and then kept: most processes never send a mail this way.
   let opened: Promise<SmtpPool> | null = null
   const pool = (): Promise<SmtpPool> =>
