@@ -42,7 +42,7 @@ export const wholeNumber =
   (value) =>
     Number.isInteger(value) && Number(value) >= from && Number(value) <= to
       ? null
-      : `must be a number from ${from} to ${to}`
+      : `must be a whole number from ${from} to ${to}`
 
 export const httpUrl: Check = (value) => {
   const problem = text(value)

@@ -1,6 +1,7 @@
-import { CHANNELS, type Channel, isChannel } from '../../model/channel.ts'
+import { CHANNELS, type Channel } from '../../model/channel.ts'
 import type { FieldError } from '../../model/errors.ts'
-import { isReason, REASONS, type Reason } from '../../model/reason.ts'
+import { REASONS, type Reason } from '../../model/reason.ts'
+import { oneOf, wholeNumber } from '../fields.ts'
 
 /** How a sandbox account behaves. Every setting is optional; without any it accepts everything and honours keys. */
 export interface SandboxSettings {
@@ -48,117 +49,85 @@ export const FAULT_KINDS = {
 
 export type FaultKind = keyof typeof FAULT_KINDS
 
-const SETTINGS = ['honoursKeys', 'lookup', 'latencyMs', 'limit', 'faults', 'onUndeliverable']
-const FAULT_CONDITIONS = ['kind', 'name', 'times', 'ratio', 'to', 'channel']
-const MAX_LATENCY_MS = 60_000
-const MAX_DELAY_MS = 600_000
+type Checks = Readonly<Record<string, (value: unknown) => string | null>>
+
 const MAX_FAULTS = 100
+
+const isTrueOrFalse = (value: unknown): string | null => (typeof value === 'boolean' ? null : 'must be true or false')
+
+const name = (value: unknown): string | null =>
+  typeof value === 'string' && value.length > 0 && value.length <= 255 ? null : 'must be a text of 1 to 255 characters'
+
+const SETTING_CHECKS: Checks = {
+  honoursKeys: isTrueOrFalse,
+  lookup: isTrueOrFalse,
+  latencyMs: wholeNumber(0, 60_000),
+  limit: () => null,
+  faults: (value) =>
+    Array.isArray(value) && value.length <= MAX_FAULTS ? null : `must be a list of at most ${MAX_FAULTS} faults`,
+  // Not the vendor's affair: dispatch reads it. But what is saved must make sense.
+  onUndeliverable: oneOf('fail', 'park'),
+}
+
+/** Of the fields that say when a fault applies, and of those that a kind of fault may have. */
+const CONDITION_CHECKS: Checks = {
+  kind: oneOf(...Object.keys(FAULT_KINDS)),
+  name,
+  times: wholeNumber(1, 1_000_000_000),
+  ratio: (value) =>
+    typeof value === 'number' && value > 0 && value <= 1 ? null : 'must be a number above 0 and at most 1',
+  to: name,
+  channel: oneOf(...CHANNELS),
+}
+const DETAIL_CHECKS: Checks = {
+  delayMs: wholeNumber(0, 600_000),
+  retryAfterMs: wholeNumber(0, 24 * 3_600_000),
+  reason: (value) =>
+    typeof value === 'string' && Object.hasOwn(REASONS, value)
+      ? null
+      : 'must be one of the reasons in the states reference',
+}
 
 /** Everything that is wrong with a sandbox account's settings, by JSON pointer; empty when nothing is. */
 export function checkSandboxSettings(settings: unknown): FieldError[] {
-  const read = readSandboxSettings(settings)
-  return 'problems' in read ? read.problems : []
+  const problems = problemsIn(settings, '', SETTING_CHECKS)
+  const { limit, faults } = isRecord(settings) ? settings : {}
+  if (limit !== undefined && limit !== null) {
+    problems.push(...problemsIn(limit, '/limit', { perSecond: wholeNumber(1, 1_000_000) }))
+    if (isRecord(limit) && limit['perSecond'] === undefined)
+      problems.push({ path: '/limit/perSecond', message: 'is missing' })
+  }
+  if (Array.isArray(faults) && faults.length <= MAX_FAULTS)
+    for (const [index, fault] of faults.entries()) problems.push(...faultProblems(fault, `/faults/${index}`))
+  return problems
+}
+
+function faultProblems(fault: unknown, path: string): FieldError[] {
+  const kind = isRecord(fault) ? fault['kind'] : undefined
+  const problem = CONDITION_CHECKS['kind']?.(kind)
+  if (problem) return [{ path: `${path}/kind`, message: problem }]
+  const details = FAULT_KINDS[kind as FaultKind].fields.map((field) => [field, DETAIL_CHECKS[field]])
+  return problemsIn(fault, path, { ...CONDITION_CHECKS, ...(Object.fromEntries(details) as Checks) })
+}
+
+/** Fields that are not there are never wrong; fields that nobody knows always are. */
+function problemsIn(value: unknown, pointer: string, checks: Checks): FieldError[] {
+  if (!isRecord(value)) return [{ path: pointer, message: 'must be an object' }]
+  return Object.entries(value).flatMap(([field, given]) => {
+    const check = Object.hasOwn(checks, field) ? checks[field] : undefined
+    const message = check ? given !== undefined && check(given) : `is not one of ${Object.keys(checks).join(', ')}`
+    return message ? [{ path: `${pointer}/${field}`, message }] : []
+  })
 }
 
 /** Reads an account's settings with their defaults. Answers what is wrong instead of throwing. */
 export function readSandboxSettings(value: unknown): { settings: SandboxSettings } | { problems: FieldError[] } {
-  const problems: FieldError[] = []
-  const reader = createReader(problems)
-  const json = reader.record(value, '', SETTINGS)
-  const lookup = reader.boolean(json['lookup'], '/lookup') ?? false
-  const limit = json['limit'] ?? null
-  const settings: SandboxSettings = {
-    lookup,
-    honoursKeys: reader.boolean(json['honoursKeys'], '/honoursKeys') ?? !lookup,
-    latencyMs: reader.number(json['latencyMs'], '/latencyMs', 0, MAX_LATENCY_MS) ?? 0,
-    limit: limit === null ? null : readLimit(reader, limit),
-    faults: readFaults(reader, json['faults']),
-  }
-  // Not the vendor's affair: dispatch reads it. But what is saved must make sense.
-  if (!['fail', 'park', undefined].includes(json['onUndeliverable'] as undefined))
-    reader.wrong('/onUndeliverable', 'must be "fail" or "park"')
-  return problems.length ? { problems } : { settings }
-}
-
-function readLimit(reader: Reader, value: unknown): SandboxSettings['limit'] {
-  const json = reader.record(value, '/limit', ['perSecond'])
-  if (json['perSecond'] === undefined) reader.wrong('/limit/perSecond', 'is missing')
-  return { perSecond: reader.number(json['perSecond'], '/limit/perSecond', 1, 1_000_000) ?? 1 }
-}
-
-function readFaults(reader: Reader, value: unknown): Fault[] {
-  if (value === undefined) return []
-  if (!Array.isArray(value) || value.length > MAX_FAULTS) {
-    reader.wrong('/faults', `must be a list of at most ${MAX_FAULTS} faults`)
-    return []
-  }
-  return value.map((entry: unknown, index) => readFault(reader, entry, `/faults/${index}`))
-}
-
-function readFault(reader: Reader, value: unknown, path: string): Fault {
-  const kind = isRecord(value) ? value['kind'] : undefined
-  if (!isFaultKind(kind)) {
-    reader.wrong(`${path}/kind`, `must be one of ${Object.keys(FAULT_KINDS).join(', ')}`)
-    return { kind: 'refuse' }
-  }
-  const json = reader.record(value, path, [...FAULT_CONDITIONS, ...FAULT_KINDS[kind].fields])
-  const fault: Fault = { kind }
-  const name = reader.text(json['name'], `${path}/name`)
-  const to = reader.text(json['to'], `${path}/to`)
-  const times = reader.number(json['times'], `${path}/times`, 1, 1_000_000_000)
-  const delayMs = reader.number(json['delayMs'], `${path}/delayMs`, 0, MAX_DELAY_MS)
-  const retryAfterMs = reader.number(json['retryAfterMs'], `${path}/retryAfterMs`, 0, 24 * 3_600_000)
-  const { ratio, channel, reason } = json
-  if (name !== undefined) fault.name = name
-  if (to !== undefined) fault.to = to
-  if (times !== undefined) fault.times = times
-  if (delayMs !== undefined) fault.delayMs = delayMs
-  if (retryAfterMs !== undefined) fault.retryAfterMs = retryAfterMs
-  if (typeof ratio === 'number' && ratio > 0 && ratio <= 1) fault.ratio = ratio
-  else if (ratio !== undefined) reader.wrong(`${path}/ratio`, 'must be a number above 0 and at most 1')
-  if (isChannel(channel)) fault.channel = channel
-  else if (channel !== undefined) reader.wrong(`${path}/channel`, `must be one of ${CHANNELS.join(', ')}`)
-  if (typeof reason === 'string' && Object.hasOwn(REASONS, reason) && isReason(reason)) fault.reason = reason as Reason
-  else if (reason !== undefined) reader.wrong(`${path}/reason`, 'must be one of the reasons in the states reference')
-  return fault
-}
-
-function isFaultKind(value: unknown): value is FaultKind {
-  return typeof value === 'string' && Object.hasOwn(FAULT_KINDS, value)
+  const problems = checkSandboxSettings(value)
+  if (problems.length > 0) return { problems }
+  const { honoursKeys, lookup = false, latencyMs = 0, limit = null, faults = [] } = value as Partial<SandboxSettings>
+  return { settings: { lookup, honoursKeys: honoursKeys ?? !lookup, latencyMs, limit, faults } }
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-type Reader = ReturnType<typeof createReader>
-
-/** Each method answers the value, or notes what is wrong and answers undefined; an absent value is never wrong. */
-function createReader(problems: FieldError[]) {
-  const wrong = (path: string, message: string): undefined => void problems.push({ path, message })
-  return {
-    wrong,
-    record(value: unknown, path: string, known: readonly string[]): Record<string, unknown> {
-      if (!isRecord(value)) {
-        wrong(path, 'must be an object')
-        return {}
-      }
-      for (const key of Object.keys(value))
-        if (!known.includes(key)) wrong(`${path}/${key}`, `is not one of ${known.join(', ')}`)
-      return value
-    },
-    boolean(value: unknown, path: string): boolean | undefined {
-      return value === undefined || typeof value === 'boolean' ? value : wrong(path, 'must be true or false')
-    },
-    number(value: unknown, path: string, min: number, max: number): number | undefined {
-      if (value === undefined) return undefined
-      if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
-      return wrong(path, `must be a whole number between ${min} and ${max}`)
-    },
-    text(value: unknown, path: string): string | undefined {
-      if (value === undefined) return undefined
-      if (typeof value === 'string' && value.length > 0 && value.length <= 255) return value
-      return wrong(path, 'must be a text of 1 to 255 characters')
-    },
-  }
 }
