@@ -3,14 +3,12 @@ import type { Channel } from '../model/channel.ts'
 import type { DateFields } from '../model/schema-paths.ts'
 import { createCompiler, type Kind } from './compile.ts'
 import { explain } from './explain.ts'
-import { fieldsOf } from './fields.ts'
-import type { Rendering } from './filling.ts'
+import { coverSecrets, fieldsOf, SECRET_COVER } from './fields.ts'
+import type { MissingKeys, Rendering } from './filling.ts'
 import { createWork } from './limits.ts'
-import { createMissingKeys } from './missing-keys.ts'
 import { createPayload } from './payload.ts'
 import { type Placeholder, placeholdersIn, type UnknownPlaceholder, unknownAmong } from './placeholders.ts'
 import { liquidTextsOf, renderProviderTemplate } from './provider-template.ts'
-import { coverSecrets, SECRET_COVER } from './secrets.ts'
 import { type Segments, segmentsOf } from './segments.ts'
 
 export type { UnknownPlaceholder } from './placeholders.ts'
@@ -192,6 +190,31 @@ export function createRenderer(): Renderer {
     },
     placeholdersOf: (template) => [...new Set(placeholders(template).map(({ path }) => path))],
     unknownPlaceholders,
+  }
+}
+
+const MAX_KEYS = 20
+const MAX_KEY_CHARACTERS = 100
+
+/** Tells each key once, the first 20 of them, and at the end how many more there were. */
+function createMissingKeys(
+  mode: 'empty' | 'keep',
+  warn: (key: string | null, message: string) => void,
+): MissingKeys & { close(): void } {
+  const seen = new Set<string>()
+  return {
+    note(key, why) {
+      if (seen.has(key)) return
+      seen.add(key)
+      if (seen.size > MAX_KEYS) return
+      const name = key.length > MAX_KEY_CHARACTERS ? `${key.slice(0, MAX_KEY_CHARACTERS)}…` : key
+      const became = mode === 'empty' ? 'it was left empty' : 'it was left as it stands'
+      const cause = why === 'absent' ? 'is not in the payload' : 'has several fields and not one of them is named'
+      warn(name, `${name} ${cause}: ${became}`)
+    },
+    close() {
+      if (seen.size > MAX_KEYS) warn(null, `${seen.size - MAX_KEYS} further placeholders are not in the payload`)
+    },
   }
 }
 
