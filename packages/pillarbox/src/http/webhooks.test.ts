@@ -539,13 +539,19 @@ describe('more genuine callbacks than an account may keep', () => {
 })
 
 describe('large callbacks', () => {
-  it('are held in memory only so many at a time, while small ones go on', async (t) => {
-    const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  it('are held in memory only so many at a time, while small ones go on, round after round', async (t) => {
+    let inside = 0
+    let onEnter = (): void => {}
+    let held = Promise.withResolvers<void>()
     const slow: ReceiptSource = {
       name: 'slow',
       providers: ['msg91'],
       verify: async (callback, accounts) => {
-        if (callback.rawBody.length > 1_000) await held
+        if (callback.rawBody.length > 1_000) {
+          inside += 1
+          onEnter()
+          await held.promise
+        }
         return { kind: 'good', account: null, accounts }
       },
       parse: () => ({ events: [], unreadable: 0 }),
@@ -553,17 +559,28 @@ describe('large callbacks', () => {
     const { account, post, kept } = await setup(t, { deps: { receiptSources: new Map([['slow', slow]]) } })
     await account('sms', 'msg91')
     const send = (body: string) => post('/api/webhooks/slow/acme', { method: 'POST', headers: {}, body })
-    const waiting = Array.from({ length: 16 }, (_, i) => send(`${i} ${'x'.repeat(100_000)}`))
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    const large = (name: string) => send(`${name} ${'x'.repeat(100_000)}`)
+    const entered = (count: number) =>
+      new Promise<'let in'>((resolve) => {
+        onEnter = () => inside === count && resolve('let in')
+      })
 
-    const tooMany = await send(`more ${'x'.repeat(100_000)}`)
-    const small = await send('small')
+    // What is answered gives its place back, and only its own.
+    for (const round of ['first', 'second']) {
+      inside = 0
+      held = Promise.withResolvers<void>()
+      const full = entered(16)
+      const waiting = Array.from({ length: 16 }, (_, i) => large(`${round} ${i}`))
+      await full
 
-    assert.deepEqual([tooMany.statusCode, tooMany.json().code], [503, 'overloaded'])
-    assert.equal(small.statusCode, 200)
-    release()
-    for (const answer of await Promise.all(waiting)) assert.equal(answer.statusCode, 200)
-    assert.equal((await send(`more ${'x'.repeat(100_000)}`)).statusCode, 200)
-    assert.equal((await kept()).length, 18)
+      const tooMany = await Promise.race([large(`${round} more`), entered(17)])
+      const small = await send(`${round} small`)
+
+      assert.ok(tooMany !== 'let in', round)
+      assert.deepEqual([tooMany.statusCode, tooMany.json().code, small.statusCode], [503, 'overloaded', 200])
+      held.resolve()
+      for (const answer of await Promise.all(waiting)) assert.equal(answer.statusCode, 200)
+    }
+    assert.equal((await kept()).length, 34)
   })
 })

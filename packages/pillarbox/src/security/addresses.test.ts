@@ -40,6 +40,28 @@ describe('isPublicAddress', () => {
       assert.equal(isPublicAddress(address), false, address)
   })
 
+  // First and last address of a range, and the public ones on either side; null where the neighbour is not public either.
+  for (const [first, last, before, after] of [
+    ['0.0.0.0', '0.255.255.255', null, '1.0.0.0'],
+    ['10.0.0.0', '10.255.255.255', '9.255.255.255', '11.0.0.0'],
+    ['100.64.0.0', '100.127.255.255', '100.63.255.255', '100.128.0.0'],
+    ['127.0.0.0', '127.255.255.255', '126.255.255.255', '128.0.0.0'],
+    ['169.254.0.0', '169.254.255.255', '169.253.255.255', '169.255.0.0'],
+    ['172.16.0.0', '172.31.255.255', '172.15.255.255', '172.32.0.0'],
+    ['192.0.0.0', '192.0.0.255', '191.255.255.255', '192.0.1.0'],
+    ['192.168.0.0', '192.168.255.255', '192.167.255.255', '192.169.0.0'],
+    ['198.18.0.0', '198.19.255.255', '198.17.255.255', '198.20.0.0'],
+    ['224.0.0.0', '239.255.255.255', '223.255.255.255', null],
+    ['240.0.0.0', '255.255.255.255', null, null],
+    ['fc00::', 'fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'fbff::', 'fe00::'],
+    ['fe80::', 'febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'fe7f::', null],
+    ['2001:db8::', '2001:db8:ffff:ffff:ffff:ffff:ffff:ffff', '2001:db7::', '2001:db9::'],
+  ] as const)
+    it(`knows where ${first} to ${last} begins and ends`, () => {
+      assert.deepEqual([isPublicAddress(first), isPublicAddress(last)], [false, false])
+      for (const neighbour of [before, after]) if (neighbour) assert.ok(isPublicAddress(neighbour), neighbour)
+    })
+
   it('lets the public Internet through', () => {
     for (const address of [
       '1.1.1.1',
