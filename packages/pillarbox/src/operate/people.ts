@@ -1,8 +1,8 @@
+import { emailIdentity, foldEmail } from '../model/email.ts'
 import type { FieldError } from '../model/errors.ts'
+import { toE164 } from '../model/phone.ts'
 import type { ListMember } from '../model/recipient-list.ts'
 import type { Tenant } from '../model/tenant.ts'
-import { emailIdentity, foldEmail } from '../people/email.ts'
-import { toE164 } from '../people/phone.ts'
 
 /** The country that telephone numbers without a country code are taken to be of; null where the tenant names none. */
 export function regionOf(tenant: Tenant | null): string | null {

@@ -1,10 +1,10 @@
 import type { RecipientPaths } from '../model/catalogue.ts'
+import { emailIdentity, foldEmail } from '../model/email.ts'
 import type { EventRecipient } from '../model/event.ts'
 import { textOf, valueAt } from '../model/path.ts'
+import { toE164 } from '../model/phone.ts'
 import type { Address } from '../model/recipient.ts'
 import type { ListMember } from '../model/recipient-list.ts'
-import { emailIdentity, foldEmail } from '../people/email.ts'
-import { toE164 } from '../people/phone.ts'
 import type { PersonRequest } from './people-store.ts'
 
 /** One person an event is for, with every address known: a fallback may need another one. */

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { addressIdentity, isEmail } from '../model/address.ts'
+import { addressIdentity, isEmail } from './address.ts'
 
 /**
  * An email address as it is sent to: trimmed, its domain in lower case and in `xn--` form. The part before the @ stays

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { isPhone } from '../model/address.ts'
+import { isPhone } from './address.ts'
 import { toE164 } from './phone.ts'
 
 describe('a telephone number', () => {

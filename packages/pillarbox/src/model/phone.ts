@@ -5,7 +5,7 @@ import {
   type PhoneNumber,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max'
-import { isPhone } from '../model/address.ts'
+import { isPhone } from './address.ts'
 
 /** No number anybody writes is longer; what is would only cost time. */
 const MAX_CHARACTERS = 60

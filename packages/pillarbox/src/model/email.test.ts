@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { isEmail } from '../model/address.ts'
+import { isEmail } from './address.ts'
 import { emailIdentity, foldEmail } from './email.ts'
 
 describe('an email address', () => {
