@@ -12,7 +12,7 @@ export const COMMON_SETTINGS: Readonly<Record<string, Field>> = {
   },
 }
 
-type Fields = Readonly<Record<string, Field>>
+type FieldTable = Readonly<Record<string, Field>>
 
 /** An account as somebody wants to save it. */
 export interface AccountDraft {
@@ -38,7 +38,7 @@ export function accountProblems(provider: Provider, draft: AccountDraft): FieldE
   ]
 }
 
-export interface AccountWarning {
+export interface FieldWarning {
   code: 'unknown_setting' | 'unknown_secret' | 'missing_setting' | 'missing_secret'
   key: string
   message: string
@@ -48,7 +48,7 @@ export interface AccountWarning {
 export function accountWarnings(
   { name, fields }: Provider,
   { settings, secretNames }: { settings: Record<string, unknown>; secretNames: readonly string[] },
-): AccountWarning[] {
+): FieldWarning[] {
   if (!fields) return []
   const known = { ...COMMON_SETTINGS, ...fields.settings }
   const parts = Object.entries(known).flatMap(([key, field]) =>
@@ -65,7 +65,7 @@ export function accountWarnings(
   ]
 }
 
-function missed(kind: 'setting' | 'secret', fields: Fields, has: (key: string) => boolean): AccountWarning[] {
+function missed(kind: 'setting' | 'secret', fields: FieldTable, has: (key: string) => boolean): FieldWarning[] {
   return Object.entries(fields).flatMap(([key, { without }]) =>
     without === undefined || has(key)
       ? []
@@ -76,7 +76,7 @@ function missed(kind: 'setting' | 'secret', fields: Fields, has: (key: string) =
 /** Where an account of this provider connects to by its settings: the setting's name, and the host. */
 export function dialledHosts(fields: ProviderFields, settings: Record<string, unknown>): Map<string, string> {
   const hosts = new Map<string, string>()
-  const collect = (prefix: string, known: Fields, values: Record<string, unknown>): void => {
+  const collect = (prefix: string, known: FieldTable, values: Record<string, unknown>): void => {
     for (const [name, field] of Object.entries(known)) {
       const value = values[name]
       if (field.parts) collect(`${prefix}${name}.`, field.parts, asObject(value))
@@ -92,7 +92,7 @@ function hostOf(value: string): string {
   return URL.canParse(value) && value.includes('://') ? new URL(value).hostname.replaceAll(/^\[|\]$/g, '') : value
 }
 
-function objectProblems(pointer: string, fields: Fields, values: Record<string, unknown>): FieldError[] {
+function objectProblems(pointer: string, fields: FieldTable, values: Record<string, unknown>): FieldError[] {
   return Object.entries(fields).flatMap(([name, field]) => {
     const path = `${pointer}/${name}`
     const value = values[name]
@@ -117,7 +117,7 @@ function misplaced(fields: ProviderFields, settings: Record<string, unknown>): F
 }
 
 function secretProblems(
-  fields: Fields,
+  fields: FieldTable,
   given: Readonly<Record<string, string>>,
   names: readonly string[],
 ): FieldError[] {
@@ -131,7 +131,7 @@ function secretProblems(
   })
 }
 
-function unknownIn(known: Fields, values: Record<string, unknown>): string[] {
+function unknownIn(known: FieldTable, values: Record<string, unknown>): string[] {
   return Object.keys(values).filter((name) => !Object.hasOwn(known, name))
 }
 
@@ -139,9 +139,9 @@ function warning(
   kind: 'setting' | 'secret',
   provider: string,
   key: string,
-  known: Fields,
+  known: FieldTable,
   prefix = '',
-): AccountWarning {
+): FieldWarning {
   const meant = closest(key, Object.keys(known))
   const advice = meant === null ? '' : ` Did you mean "${prefix}${meant}"?`
   return {

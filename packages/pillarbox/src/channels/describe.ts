@@ -1,9 +1,7 @@
-import { type Account, DEFAULT_BREAKER } from '../model/account.ts'
-import type { Channel } from '../model/channel.ts'
-import { DEFAULT_RETRY } from '../model/retry.ts'
+import type { Account } from '../model/account.ts'
 import { TIERS } from '../model/tiers.ts'
 import { COMMON_SETTINGS } from './account-check.ts'
-import type { Capability, Field, Provider } from './channel.ts'
+import type { Field, Provider } from './channel.ts'
 
 /**
  * `docs/reference/providers.md`: what an account of each provider is made of. `receipts` says for each provider that
@@ -74,6 +72,8 @@ function tiers(): string {
   return ['| tier | perSecond | burst | meaning |', '|---|---|---|---|', ...rows].join('\n')
 }
 
+const NO_ACCOUNT = { settings: {}, secrets: {} } as unknown as Account
+
 function overview(providers: readonly Provider[], receipts: ReadonlyMap<string, string>): string {
   const rows = providers.map((provider) =>
     [
@@ -81,7 +81,8 @@ function overview(providers: readonly Provider[], receipts: ReadonlyMap<string, 
       provider.channels.map((channel) => `\`${channel}\``).join(', '),
       `[\`${provider.name}\`](#${provider.name})`,
       spokenBy(provider),
-      `\`${capabilityOf(provider)}\``,
+      // No provider of the page looks at the account for it.
+      `\`${provider.capability(NO_ACCOUNT)}\``,
       receipts.has(provider.name) ? `[yes](receipts.md#${provider.name})` : 'no',
       provider.verify ? 'yes' : 'no',
       '',
@@ -142,28 +143,4 @@ function spokenBy({ sdk, fields }: Provider): string {
 
 function wrapped(paragraph: string): string {
   return paragraph.replaceAll(/(.{1,119})(?: +|$)/g, '$1\n').trim()
-}
-
-/** No provider of the page looks at the account for it. */
-function capabilityOf({ name, channels, capability }: Provider): Capability {
-  const account: Account = {
-    id: '',
-    tenantId: '',
-    channel: channels[0] as Channel,
-    provider: name,
-    name,
-    settings: {},
-    secrets: {},
-    pace: null,
-    retry: DEFAULT_RETRY,
-    retryWarning: null,
-    onUnknown: 'resend',
-    breaker: { ...DEFAULT_BREAKER },
-    priority: 0,
-    status: 'active',
-    statusReason: null,
-    createdAt: 0,
-    updatedAt: 0,
-  }
-  return capability(account)
 }

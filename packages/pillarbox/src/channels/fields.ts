@@ -4,7 +4,7 @@ import { isEmail, isPhone } from '../model/address.ts'
 import type { Field } from './channel.ts'
 
 /** Checks of settings and secrets that several providers share; each answers what is wrong, or null. */
-type Check = (value: unknown) => string | null
+type FieldCheck = (value: unknown) => string | null
 
 const LONGEST = 2_048
 const LONGEST_SECRET = 16_384
@@ -13,7 +13,7 @@ const CONTROL = /[\p{Cc}\u2028\u2029]/u
 
 /** One line: whatever ends up in a header, a URL or a log cannot begin another. */
 const lineOf =
-  (longest: number): Check =>
+  (longest: number): FieldCheck =>
   (value) => {
     if (typeof value !== 'string' || value.trim() === '') return 'must be text'
     if (value.length > longest) return `must not be longer than ${longest} characters`
@@ -26,25 +26,25 @@ export const secretText = lineOf(LONGEST_SECRET)
 
 /** Text of a certain form; `words` complete "must be …". */
 export const matching =
-  (pattern: RegExp, words: string): Check =>
+  (pattern: RegExp, words: string): FieldCheck =>
   (value) =>
     text(value) ?? (pattern.test(value as string) ? null : `must be ${words}`)
 
 export const digits = matching(/^[0-9]{1,32}$/, 'digits, as text')
 
 export const oneOf =
-  (...values: readonly string[]): Check =>
+  (...values: readonly string[]): FieldCheck =>
   (value) =>
     values.includes(value as string) ? null : `must be one of ${values.join(', ')}`
 
 export const wholeNumber =
-  (from: number, to: number): Check =>
+  (from: number, to: number): FieldCheck =>
   (value) =>
     Number.isInteger(value) && Number(value) >= from && Number(value) <= to
       ? null
       : `must be a whole number from ${from} to ${to}`
 
-export const httpUrl: Check = (value) => {
+export const httpUrl: FieldCheck = (value) => {
   const problem = text(value)
   if (problem !== null) return problem
   const given = value as string
@@ -53,21 +53,21 @@ export const httpUrl: Check = (value) => {
   return username === '' && password === '' ? null : 'must not hold a user or password: give them under secrets'
 }
 
-const baseUrl: Check = (value) =>
+const baseUrl: FieldCheck = (value) =>
   httpUrl(value) ??
   (/[?#]/.test(value as string) ? 'must be scheme, host, port and a prefix, without a query or fragment' : null)
 
 const LABEL = '[\\p{L}\\p{N}_](?:[\\p{L}\\p{N}_-]{0,61}[\\p{L}\\p{N}_])?'
 const HOST = new RegExp(`^${LABEL}(?:\\.${LABEL})*\\.?$`, 'u')
 
-export const hostName: Check = (value) =>
+export const hostName: FieldCheck = (value) =>
   text(value) ??
   (isIP(value as string) !== 0 || ((value as string).length <= 253 && HOST.test(value as string))
     ? null
     : 'must be a host name or an IP address, without scheme or port')
 
 /** `Name <address>`, or an address alone. */
-export const emailAddress: Check = (value) => {
+export const emailAddress: FieldCheck = (value) => {
   const problem = text(value)
   if (problem !== null) return problem
   const given = (value as string).trim()
@@ -77,12 +77,12 @@ export const emailAddress: Check = (value) => {
   return isEmail(ascii) ? null : 'must be an email address, also as "Name <address>"'
 }
 
-export const phoneNumber: Check = (value) =>
+export const phoneNumber: FieldCheck = (value) =>
   text(value) ??
   (isPhone(value as string) ? null : 'must be a telephone number with its country code, such as +15550100123')
 
 /** What goes out in an HTTP header: a stray line break or space from copying would make every call fail. */
-export const headerSecret: Check = (value) =>
+export const headerSecret: FieldCheck = (value) =>
   secretText(value) ?? (/^[\x21-\x7e]+$/.test(value as string) ? null : 'must be printable ASCII without spaces')
 
 /** Every HTTP provider takes it. */

@@ -5,7 +5,7 @@ import type { Warning } from '../model/notification.ts'
 import { dateFieldsOf, pathsOf } from '../model/schema-paths.ts'
 import type { NewTemplate } from '../model/template.ts'
 import type { Tenant } from '../model/tenant.ts'
-import type { Preview, Renderer, RenderOptions, Words } from '../render/render.ts'
+import type { Preview, Renderer, RenderOptions, TemplateWords } from '../render/render.ts'
 import type { Store } from '../store/store.ts'
 
 /** What a template says and where it applies. */
@@ -25,9 +25,9 @@ export async function eventTypeOf(
 }
 
 /** Throws `invalid_template` with each part that cannot be read. */
-export function refuseUnreadable(renderer: Renderer, { subject, body, providerTemplate }: Words): void {
-  const nothing: Words = { subject: null, body: '', providerTemplate: null }
-  const parts: [string, Words][] = [
+export function refuseUnreadable(renderer: Renderer, { subject, body, providerTemplate }: TemplateWords): void {
+  const nothing: TemplateWords = { subject: null, body: '', providerTemplate: null }
+  const parts: [string, TemplateWords][] = [
     ['/subject', { ...nothing, subject }],
     ['/body', { ...nothing, body }],
     ['/providerTemplate', { ...nothing, providerTemplate: providerTemplate ?? null }],
@@ -47,7 +47,7 @@ function invalidTemplate(errors: FieldError[]): PillarboxError {
 /** What can be saved, and probably was not meant. `eventType` null: the catalogue no longer has it. */
 export function templateWarnings(
   renderer: Renderer,
-  template: Pick<TemplateFields, 'eventType' | 'channel' | 'scope' | keyof Words>,
+  template: Pick<TemplateFields, 'eventType' | 'channel' | 'scope' | keyof TemplateWords>,
   eventType: EventType | null,
 ): Warning[] {
   if (!eventType) {
@@ -138,7 +138,7 @@ export function previewTemplate(
     eventType,
     now,
   }: {
-    words: Words
+    words: TemplateWords
     channel: Channel
     context: Record<string, unknown>
     locale: string

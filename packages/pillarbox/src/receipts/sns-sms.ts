@@ -32,7 +32,7 @@ export function snsSmsReceipts(deps: SnsDeps): ReceiptSource {
   })
 }
 
-type Message = ReturnType<typeof snsMessageIn>
+type SnsMessage = ReturnType<typeof snsMessageIn>
 
 function read(kept: KeptCallback, reading: Reading): void {
   const message = snsMessageIn(kept)
@@ -42,7 +42,7 @@ function read(kept: KeptCallback, reading: Reading): void {
   else reading.miss()
 }
 
-function addEvent(reading: Reading, kept: KeptCallback, { messageId, publishedAt }: Message, json: unknown): void {
+function addEvent(reading: Reading, kept: KeptCallback, { messageId, publishedAt }: SnsMessage, json: unknown): void {
   const [, family, name] = /^(TEXT|MEDIA|RCS|VOICE)_(\w{1,64})$/.exec(textAt(json, 'eventType') ?? '') ?? []
   if (family === 'VOICE') return
   const time = at(json, 'eventTimestamp')
@@ -57,7 +57,7 @@ function addEvent(reading: Reading, kept: KeptCallback, { messageId, publishedAt
   reading.add(facts, { code: codeAt(json, 'eventType'), meaning: meaningOf(AWS_SMS_EVENTS, name ?? null) })
 }
 
-function addRecord(reading: Reading, kept: KeptCallback, { messageId, publishedAt }: Message, json: unknown): void {
+function addRecord(reading: Reading, kept: KeptCallback, { messageId, publishedAt }: SnsMessage, json: unknown): void {
   const facts = {
     provider: 'sns',
     providerMessageId: idAt(json, 'notification', 'messageId'),

@@ -19,7 +19,7 @@ const SIGNED = {
 
 type SnsType = keyof typeof SIGNED
 
-interface Envelope {
+interface SnsEnvelope {
   type: SnsType
   /** What the signature covers. */
   signed: string
@@ -60,7 +60,7 @@ export function createSnsVerifier(
     return await confirm(envelope)
   }
 
-  async function confirm({ subscribeUrl }: Envelope): Promise<Verified> {
+  async function confirm({ subscribeUrl }: SnsEnvelope): Promise<Verified> {
     if (subscribeUrl === null || !isSnsUrl(subscribeUrl, certHosts)) return forged('subscribe_host')
     const limits = { totalMs: 5_000, answerBytes: 100_000 }
     const confirmed = await outbound.request({ method: 'GET', url: subscribeUrl, limits })
@@ -84,7 +84,7 @@ export function snsMessageIn({ rawBody }: KeptCallback): {
   }
 }
 
-function envelopeIn(rawBody: Buffer): Envelope | null {
+function envelopeIn(rawBody: Buffer): SnsEnvelope | null {
   const json = jsonIn(rawBody)
   const type = stringAt(json, 'Type')
   const topicArn = stringAt(json, 'TopicArn')
@@ -125,7 +125,7 @@ function accountsOfTopic(accounts: readonly Account[], topicArn: string): Accoun
   return accounts.filter(({ settings }) => [topicArn, null].includes(textAt(settings, 'topicArn')))
 }
 
-function isGenuine({ algorithm, signed, signature }: Envelope, key: KeyObject): boolean {
+function isGenuine({ algorithm, signed, signature }: SnsEnvelope, key: KeyObject): boolean {
   try {
     return verifySignature(algorithm, Buffer.from(signed), key, signature)
   } catch {

@@ -15,7 +15,7 @@ import {
   toValueSync,
   Value,
 } from 'liquidjs'
-import { Filling, type Rendering } from './filling.ts'
+import { Filling, type RenderState } from './filling.ts'
 import { filtersFor } from './filters.ts'
 import { COST, MAX_NESTING, MAX_PART_CHARACTERS, MAX_TEMPLATE_CHARACTERS, MAX_TEMPLATE_PARTS } from './limits.ts'
 import { createPlaceholder } from './placeholder.ts'
@@ -25,15 +25,15 @@ import { escapeHtml } from './values.ts'
 export type Kind = 'plain' | 'html'
 
 /** A text that was read once, to be rendered often. */
-export interface Compiled {
+export interface CompiledTemplate {
   kind: Kind
   templates: Template[]
 }
 
 export interface Compiler {
   /** Reads a text once, however often it is asked for. Throws where it is no template, each time the same. */
-  compile(text: string, kind: Kind): Compiled
-  render(compiled: Compiled, rendering: Rendering): string
+  compile(text: string, kind: Kind): CompiledTemplate
+  render(compiled: CompiledTemplate, rendering: RenderState): string
 }
 
 /** Liquid, bounded, and the texts it has read. */
@@ -65,7 +65,7 @@ export function createCompiler(): Compiler {
   }
 }
 
-type CacheEntry = Compiled | { error: Error }
+type CacheEntry = CompiledTemplate | { error: Error }
 
 const MAX_TEXTS = 2_000
 const MAX_CHARACTERS = 10_000_000
@@ -147,7 +147,7 @@ function renderTemplates(templates: readonly (Template & Weighed)[], filling: Fi
   return given ? undefined : filling.captured(emitter.buffer)
 }
 
-type Part = ReturnType<Parser['parseToken']>
+type TemplatePart = ReturnType<Parser['parseToken']>
 
 class BoundedParser extends Parser {
   readonly #liquid: Liquid
@@ -159,7 +159,7 @@ class BoundedParser extends Parser {
     this.#liquid = liquid
   }
 
-  override parseToken(token: TopLevelToken, rest: TopLevelToken[]): Part {
+  override parseToken(token: TopLevelToken, rest: TopLevelToken[]): TemplatePart {
     this.#depth += 1
     try {
       this.#refuseTooMuch(token)
@@ -172,13 +172,13 @@ class BoundedParser extends Parser {
     }
   }
 
-  #part(token: TopLevelToken, rest: TopLevelToken[]): Part {
+  #part(token: TopLevelToken, rest: TopLevelToken[]): TemplatePart {
     // What stands in for the classes of liquidjs needs no more of them than `Template` has.
-    if (TypeGuards.isHTMLToken(token)) return staticText(token, token.getContent()) as Part
+    if (TypeGuards.isHTMLToken(token)) return staticText(token, token.getContent()) as TemplatePart
     if (!TypeGuards.isOutputToken(token)) return super.parseToken(token, rest)
     const { operators } = this.#liquid.options
     const tokenizer = new Tokenizer(token.input, operators, token.file, token.contentRange)
-    return createPlaceholder(token, new Value(tokenizer.readFilteredValue(), this.#liquid)) as Part
+    return createPlaceholder(token, new Value(tokenizer.readFilteredValue(), this.#liquid)) as TemplatePart
   }
 
   #refuseTooMuch(token: TopLevelToken): void {

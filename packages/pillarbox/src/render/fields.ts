@@ -1,26 +1,26 @@
 import type { DateFields } from '../model/schema-paths.ts'
 
 /** What is known beforehand of a payload's fields, as a tree that is walked along with the payload. */
-export interface Field {
+export interface PayloadField {
   isDate: boolean
   /** Secret itself, or with a secret somewhere within. */
   hasSecret: boolean
   /** By name in small letters: whoever spells a secret's name in another way has a secret all the same. */
-  fields: Map<string, Field>
+  fields: Map<string, PayloadField>
   /** Of a list: what is known of each element. */
-  element: Field | null
+  element: PayloadField | null
 }
 
 const NOTHING: DateFields = new Set()
 const NONE: readonly string[] = []
-const trees = new WeakMap<DateFields, WeakMap<readonly string[], { tree: Field | null }>>()
+const trees = new WeakMap<DateFields, WeakMap<readonly string[], { tree: PayloadField | null }>>()
 
 /** Null where nothing is known. Made once for the same sets. */
-export function fieldsOf(dateFields: DateFields | null, secrets: readonly string[] | undefined): Field | null {
+export function fieldsOf(dateFields: DateFields | null, secrets: readonly string[] | undefined): PayloadField | null {
   const dates = dateFields ?? NOTHING
   const hidden = secrets ?? NONE
   if (dates.size === 0 && hidden.length === 0) return null
-  const bySecrets = trees.get(dates) ?? new WeakMap<readonly string[], { tree: Field | null }>()
+  const bySecrets = trees.get(dates) ?? new WeakMap<readonly string[], { tree: PayloadField | null }>()
   trees.set(dates, bySecrets)
   const known = bySecrets.get(hidden)
   if (known) return known.tree
@@ -29,14 +29,14 @@ export function fieldsOf(dateFields: DateFields | null, secrets: readonly string
   return tree
 }
 
-function grow(dates: DateFields, secrets: readonly string[]): Field {
+function grow(dates: DateFields, secrets: readonly string[]): PayloadField {
   const root = newField()
   for (const path of dates) fieldAt(root, path).isDate = true
   for (const path of secrets) fieldAt(root, path, (field) => (field.hasSecret = true))
   return root
 }
 
-function fieldAt(root: Field, path: string, visit?: (field: Field) => void): Field {
+function fieldAt(root: PayloadField, path: string, visit?: (field: PayloadField) => void): PayloadField {
   let field = root
   for (const step of path.replaceAll('[]', '.[]').split('.')) {
     if (step === '') continue
@@ -52,7 +52,7 @@ function fieldAt(root: Field, path: string, visit?: (field: Field) => void): Fie
   return field
 }
 
-function newField(): Field {
+function newField(): PayloadField {
   return { isDate: false, hasSecret: false, fields: new Map(), element: null }
 }
 

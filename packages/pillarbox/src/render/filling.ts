@@ -1,14 +1,14 @@
 import { Context, Drop, type Emitter, type Liquid, toValue } from 'liquidjs'
 import type { DateSettings } from './dates.ts'
-import { MAX_OUTPUT_CHARACTERS, type Work } from './limits.ts'
-import type { Payload, Step } from './payload.ts'
+import { MAX_OUTPUT_CHARACTERS, type WorkBudget } from './limits.ts'
+import type { PathStep, Payload } from './payload.ts'
 import { SafeHtml } from './values.ts'
 
 /** What one rendering keeps track of, over subject, body and provider template. */
-export interface Rendering {
+export interface RenderState {
   payload: Payload
   settings: FillSettings
-  work: Work
+  work: WorkBudget
   /** Characters written so far. */
   written: number
   missing: MissingKeys
@@ -24,7 +24,7 @@ export interface MissingKeys {
   note(key: string, why: 'absent' | 'object'): void
 }
 
-type Scope = Record<Step, unknown>
+type Scope = Record<PathStep, unknown>
 type Limits = NonNullable<ConstructorParameters<typeof Context>[3]>
 
 /** What a template may ask of `forloop` and `tablerowloop`. */
@@ -37,13 +37,13 @@ const LOOP_PROPERTIES = new Set(
  * payload, which it never writes to.
  */
 export class Filling extends Context {
-  readonly rendering: Rendering
+  readonly rendering: RenderState
   readonly isHtml: boolean
   /** While a placeholder is filled in: then a key that is not there is missing. A condition may well ask in vain. */
   isFilling = false
   readonly #scopes: Scope[] = [Object.create(null) as Scope]
 
-  constructor(rendering: Rendering, liquid: Liquid, isHtml: boolean) {
+  constructor(rendering: RenderState, liquid: Liquid, isHtml: boolean) {
     // Counters of `increment` go into the first argument, which must therefore not be the payload.
     const limits = { memoryLimit: rendering.work, renderLimit: rendering.work, liquid } as unknown as Limits
     super(Object.create(null) as object, liquid.options, { sync: true }, limits)
@@ -51,8 +51,8 @@ export class Filling extends Context {
     this.isHtml = isHtml
   }
 
-  find(path: readonly Step[]): unknown {
-    const name = path[0] as Step
+  find(path: readonly PathStep[]): unknown {
+    const name = path[0] as PathStep
     for (let i = this.#scopes.length - 1; i >= 0; i--) {
       const scope = this.#scopes[i] as Scope
       if (!(name in scope)) continue
@@ -65,10 +65,10 @@ export class Filling extends Context {
     return this.rendering.payload.find(path)
   }
 
-  findIn(base: unknown, path: readonly Step[]): unknown {
+  findIn(base: unknown, path: readonly PathStep[]): unknown {
     if (base instanceof Drop) {
       const isLoop = path.length === 1 && LOOP_PROPERTIES.has(String(path[0])) && 'index0' in base
-      if (isLoop) return super.readProperty(base, path[0] as Step) as unknown
+      if (isLoop) return super.readProperty(base, path[0] as PathStep) as unknown
       return this.rendering.payload.findIn(toValue(base), path)
     }
     return this.rendering.payload.findIn(base, path)
@@ -121,6 +121,6 @@ export class Filling extends Context {
 }
 
 /** Null where one of them is no key: `rooms[nobody]`. */
-function stepsOf(path: readonly unknown[]): readonly Step[] | null {
+function stepsOf(path: readonly unknown[]): readonly PathStep[] | null {
   return path.every((step) => typeof step === 'string' || typeof step === 'number') ? path : null
 }

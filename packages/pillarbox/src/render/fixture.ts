@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import type { Channel } from '../model/channel.ts'
-import { createRenderer, type Rendered, type Renderer, type RenderOptions, type Words } from './render.ts'
+import { createRenderer, type Rendered, type Renderer, type RenderOptions, type TemplateWords } from './render.ts'
 
 export interface Given extends Partial<RenderOptions> {
   subject?: string
   channel?: Channel
   context?: Record<string, unknown>
-  providerTemplate?: NonNullable<Words['providerTemplate']>
+  providerTemplate?: NonNullable<TemplateWords['providerTemplate']>
   renderer?: Renderer
 }
 

@@ -23,7 +23,7 @@ const LONG_TEXT = 1_000
 const CHARACTERS_COMPARED = 4
 
 /** The units a rendering still has. liquidjs charges the memory it takes to the same account. */
-export interface Work {
+export interface WorkBudget {
   /** Throws when there are not as many left. */
   use(units: number): void
   /** Charges for what the next step may do with a value: a list may be walked through with all lists within. */
@@ -32,7 +32,7 @@ export interface Work {
   check(): void
 }
 
-export function createWork(): Work {
+export function createWork(): WorkBudget {
   let left = MAX_UNITS
   let sizes: Map<unknown[], number> | null = null
 

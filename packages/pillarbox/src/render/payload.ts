@@ -1,26 +1,26 @@
 import { type DateSettings, isFullDateTime } from './dates.ts'
-import type { Field } from './fields.ts'
-import { COST, type Work } from './limits.ts'
+import type { PayloadField } from './fields.ts'
+import { COST, type WorkBudget } from './limits.ts'
 import { dateText } from './values.ts'
 
 /** A step of a path: a key, or a place in a list. */
-export type Step = string | number
+export type PathStep = string | number
 
 export interface Payload {
   /** Undefined where there is nothing at that path. */
-  find(path: readonly Step[]): unknown
+  find(path: readonly PathStep[]): unknown
   /** The same from a value that was found before, or that a template made. */
-  findIn(base: unknown, path: readonly Step[]): unknown
+  findIn(base: unknown, path: readonly PathStep[]): unknown
   /** A secret, or something with a secret in it, has been found. */
   readonly hasSecrets: boolean
 }
 
 export interface PayloadOptions {
-  fields: Field | null
+  fields: PayloadField | null
   /** Without a schema, whatever has the form of a full date-time is a date. */
   guessesDates: boolean
   dates: DateSettings
-  work: Work
+  work: WorkBudget
   /** What a value still sealed is shown as; null: it must not get here. */
   sealedAs: string | null
 }
@@ -38,15 +38,15 @@ export function createPayload(root: unknown, options: PayloadOptions): Payload {
   const { fields, guessesDates, dates, work, sealedAs } = options
   let hasSecrets = false
   /** What is known of objects that were found: a loop variable is one of them. */
-  let fieldsByValue: Map<object, Field> | null = null
+  let fieldsByValue: Map<object, PayloadField> | null = null
   /** An object's keys in small letters. Made only for objects in which a key is not found as it is written. */
   let spellings: Map<object, Map<string, string>> | null = null
 
-  function reach(base: unknown, baseField: Field | null, path: readonly Step[], from: number): unknown {
+  function reach(base: unknown, baseField: PayloadField | null, path: readonly PathStep[], from: number): unknown {
     let value = base
     let field = baseField
     for (let i = from; i < path.length; i++) {
-      const key = path[i] as Step
+      const key = path[i] as PathStep
       const next = ownProperty(value, key)
       if (next === undefined) return reachRespelled(base, baseField, path, from)
       if (field !== null) field = fieldOf(field, value, key)
@@ -55,7 +55,12 @@ export function createPayload(root: unknown, options: PayloadOptions): Payload {
     return found(value, field)
   }
 
-  function reachRespelled(base: unknown, baseField: Field | null, path: readonly Step[], from: number): unknown {
+  function reachRespelled(
+    base: unknown,
+    baseField: PayloadField | null,
+    path: readonly PathStep[],
+    from: number,
+  ): unknown {
     if (typeof base !== 'object' || base === null) return undefined
     const first = path[from]
     if (first === undefined) return undefined
@@ -81,7 +86,11 @@ export function createPayload(root: unknown, options: PayloadOptions): Payload {
   }
 
   /** The value at `wanted`, which is keys run together in small letters. */
-  function search(object: object, field: Field | null, wanted: string): { value: unknown; field: Field | null } | null {
+  function search(
+    object: object,
+    field: PayloadField | null,
+    wanted: string,
+  ): { value: unknown; field: PayloadField | null } | null {
     if (wanted.length > MAX_RESPELLED_CHARACTERS) return null
     const keys = spellingsOf(object)
     work.use(COST.part + wanted.length * COST.spelling)
@@ -121,7 +130,7 @@ export function createPayload(root: unknown, options: PayloadOptions): Payload {
     return length
   }
 
-  function found(value: unknown, field: Field | null): unknown {
+  function found(value: unknown, field: PayloadField | null): unknown {
     if (field?.hasSecret) hasSecrets = true
     if (typeof value === 'string') {
       work.weigh(value)
@@ -131,7 +140,7 @@ export function createPayload(root: unknown, options: PayloadOptions): Payload {
     return value
   }
 
-  function foundObject(value: object, field: Field | null): unknown {
+  function foundObject(value: object, field: PayloadField | null): unknown {
     if (Array.isArray(value)) {
       work.weigh(value)
       if (field) remember(value, field)
@@ -151,7 +160,7 @@ export function createPayload(root: unknown, options: PayloadOptions): Payload {
     return value
   }
 
-  function remember(value: object, field: Field): void {
+  function remember(value: object, field: PayloadField): void {
     fieldsByValue ??= new Map()
     fieldsByValue.set(value, field)
     if (!Array.isArray(value) || !field.element) return
@@ -171,7 +180,7 @@ export function createPayload(root: unknown, options: PayloadOptions): Payload {
   }
 }
 
-function ownProperty(value: unknown, key: Step): unknown {
+function ownProperty(value: unknown, key: PathStep): unknown {
   if (typeof value === 'string') return key === 'size' ? value.length : undefined
   if (typeof value !== 'object' || value === null) return undefined
   if (Array.isArray(value)) {
@@ -181,11 +190,11 @@ function ownProperty(value: unknown, key: Step): unknown {
     if (typeof key === 'number') return value.at(key) as unknown
   }
   if (!Object.hasOwn(value, key)) return undefined
-  const own = (value as Record<Step, unknown>)[key]
+  const own = (value as Record<PathStep, unknown>)[key]
   return typeof own === 'function' ? undefined : own
 }
 
-function fieldOf(field: Field, container: unknown, key: Step): Field | null {
+function fieldOf(field: PayloadField, container: unknown, key: PathStep): PayloadField | null {
   if (Array.isArray(container)) return key === 'size' ? null : field.element
   return typeof key === 'string' ? (field.fields.get(key.toLowerCase()) ?? null) : null
 }

@@ -1,12 +1,12 @@
 import { type Emitter, type Template, TypeGuards, toValueSync, type Value } from 'liquidjs'
 import type { Filling } from './filling.ts'
-import type { Step } from './payload.ts'
+import type { PathStep } from './payload.ts'
 import { escapeHtml, SafeHtml, writtenText } from './values.ts'
 
-type Token = Template['token']
+type TemplateToken = Template['token']
 
 /** `{{ … }}` and `{% echo … %}`: fills in a value, notes what is missing, escapes in HTML. */
-export function createPlaceholder(token: Token, value: Value): Template {
+export function createPlaceholder(token: TemplateToken, value: Value): Template {
   const { filters } = value
   const [only, ...more] = value.initial.postfix
   const path = only && more.length === 0 ? pathOf(only) : null
@@ -45,9 +45,9 @@ export function createPlaceholder(token: Token, value: Value): Template {
 }
 
 /** The path of a plain `guest.name` or `rooms[0]`; null for whatever has to be worked out. */
-function pathOf(token: Token): Step[] | null {
+function pathOf(token: TemplateToken): PathStep[] | null {
   if (!TypeGuards.isPropertyAccessToken(token) || token.variable) return null
-  const path: Step[] = []
+  const path: PathStep[] = []
   for (const prop of token.props) {
     if (!TypeGuards.isWordToken(prop) && !TypeGuards.isQuotedToken(prop) && !TypeGuards.isNumberToken(prop)) return null
     path.push(prop.content)

@@ -18,12 +18,12 @@ export interface UnknownPlaceholder {
 }
 
 /** Variables of the template by name; null where they are worked out, so that nothing is known of them. */
-type Scope = Map<string, string | null>
+type VariablePaths = Map<string, string | null>
 
 /** Every placeholder of a template in its order, each once; also those of conditions and loops. */
 export function placeholdersIn(templates: readonly Template[]): Placeholder[] {
   const found = new Map<string, Placeholder>()
-  const scopes: Scope[] = [new Map()]
+  const scopes: VariablePaths[] = [new Map()]
 
   function visit(template: Template): void {
     const values = [...(template.arguments?.() ?? [])]
@@ -33,7 +33,7 @@ export function placeholdersIn(templates: readonly Template[]): Placeholder[] {
     if (!template.children) return
 
     const [variable, ...others] = template.blockScope?.() ?? []
-    const scope: Scope = new Map(others.map((name) => [name, null]))
+    const scope: VariablePaths = new Map(others.map((name) => [name, null]))
     const list = variable === undefined ? null : aliasOf(values[0])
     if (variable !== undefined) scope.set(variable, list === null ? null : `${list}[]`)
     scopes.push(scope)

@@ -4,7 +4,7 @@ import type { DateFields } from '../model/schema-paths.ts'
 import { createCompiler, type Kind } from './compile.ts'
 import { explain } from './explain.ts'
 import { coverSecrets, fieldsOf, SECRET_COVER } from './fields.ts'
-import type { MissingKeys, Rendering } from './filling.ts'
+import type { MissingKeys, RenderState } from './filling.ts'
 import { createWork } from './limits.ts'
 import { createPayload } from './payload.ts'
 import { type Placeholder, placeholdersIn, type UnknownPlaceholder, unknownAmong } from './placeholders.ts'
@@ -17,28 +17,28 @@ export type { Segments } from './segments.ts'
 /** Turns a template's words and an event's payload into the words that are sent. Never throws. */
 export interface Renderer {
   /** What is wrong with a template's text, for whoever saves it; null when it can be rendered. */
-  problem(template: Words): string | null
+  problem(template: TemplateWords): string | null
   /** A template that cannot be rendered is an answer. What could only be filled in partly is rendered, with warnings. */
   render(
-    template: Words,
+    template: TemplateWords,
     channel: Channel,
     context: Record<string, unknown>,
     options: RenderOptions,
   ): Rendered | { error: string }
   /** The same words as `render`, by the same code, with secrets covered and what an editor wants to know beside them. */
   preview(
-    template: Words,
+    template: TemplateWords,
     channel: Channel,
     context: Record<string, unknown>,
     options: PreviewOptions,
   ): Preview | { error: string }
   /** The keys a template takes from the payload, in the order it first names them; [] when it cannot be read. */
-  placeholdersOf(template: Words): string[]
+  placeholdersOf(template: TemplateWords): string[]
   /** Those that no known path answers to, each with the known path that was probably meant. */
-  unknownPlaceholders(template: Words, knownPaths: readonly string[] | null): UnknownPlaceholder[]
+  unknownPlaceholders(template: TemplateWords, knownPaths: readonly string[] | null): UnknownPlaceholder[]
 }
 
-export interface Words {
+export interface TemplateWords {
   subject: string | null
   body: string
   providerTemplate?: ProviderTemplate | null
@@ -99,7 +99,7 @@ export function createRenderer(): Renderer {
   const { compile, render } = createCompiler()
 
   function fill(
-    { subject, body, providerTemplate }: Words,
+    { subject, body, providerTemplate }: TemplateWords,
     channel: Channel,
     context: Record<string, unknown>,
     options: RenderOptions,
@@ -117,7 +117,7 @@ export function createRenderer(): Renderer {
       work,
       sealedAs,
     })
-    const rendering: Rendering = { payload, settings: options, work, written: 0, missing }
+    const rendering: RenderState = { payload, settings: options, work, written: 0, missing }
     const text = (template: string, kind: Kind): string => storable(render(compile(template, kind), rendering))
 
     const isHtml = takesHtml(channel) && looksLikeHtml(body)
@@ -148,7 +148,7 @@ export function createRenderer(): Renderer {
   }
 
   /** Text by text, because a variable of the subject is none in the body. */
-  function placeholders(template: Words): Placeholder[] {
+  function placeholders(template: TemplateWords): Placeholder[] {
     try {
       const all = textsOf(template).flatMap((text) => placeholdersIn(compile(text, 'plain').templates))
       return [...new Map(all.map((placeholder) => [placeholder.key, placeholder])).values()]
@@ -157,7 +157,7 @@ export function createRenderer(): Renderer {
     }
   }
 
-  const unknownPlaceholders = (template: Words, knownPaths: readonly string[] | null): UnknownPlaceholder[] =>
+  const unknownPlaceholders = (template: TemplateWords, knownPaths: readonly string[] | null): UnknownPlaceholder[] =>
     unknownAmong(placeholders(template), knownPaths)
 
   return {
@@ -218,7 +218,7 @@ function createMissingKeys(
   }
 }
 
-function textsOf({ subject, body, providerTemplate }: Words): string[] {
+function textsOf({ subject, body, providerTemplate }: TemplateWords): string[] {
   return [...(subject === null ? [] : [subject]), body, ...liquidTextsOf(providerTemplate)]
 }
 

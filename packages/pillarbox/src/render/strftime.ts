@@ -19,18 +19,18 @@ export function strftime(date: LocalDate, shown: DateTime, format: string): stri
 }
 
 /** A token of Luxon or what to work out, how many characters it has at least, and what is put in front of fewer. */
-type Directive = [field: string | Field, digits?: number, pad?: ' ']
+type Directive = [field: string | DateField, digits?: number, pad?: ' ']
 
-type Field = (shown: DateTime, date: LocalDate, flags: string) => string | number
+type DateField = (shown: DateTime, date: LocalDate, flags: string) => string | number
 
 const inStyle =
-  (...styles: [date: 'short' | 'medium' | null, time: 'medium' | null]): Field =>
+  (...styles: [date: 'short' | 'medium' | null, time: 'medium' | null]): DateField =>
   ({ locale }, { local }) =>
     styled(local, locale ?? 'en', ...styles)
 
 /** Days before the year's first `firstDay` are of week 0. */
 const weekFrom =
-  (firstDay: number): Field =>
+  (firstDay: number): DateField =>
   ({ ordinal, weekday }) =>
     Math.floor((ordinal + 6 - ((weekday - firstDay + 7) % 7)) / 7)
 

@@ -1,6 +1,6 @@
 import { Drop, toValue } from 'liquidjs'
 import { type DateSettings, formatDate, type LocalDate, readDate } from './dates.ts'
-import { COST, type Work } from './limits.ts'
+import { COST, type WorkBudget } from './limits.ts'
 
 /**
  * A date of the payload. Filters and comparisons see what the payload has; where it is written out, it is in the
@@ -62,7 +62,7 @@ export class SafeHtml extends Drop {
 const MAX_NESTED_LISTS = 10
 
 /** How a value is written out. Lists as their elements side by side; an object not at all, rather than `[object Object]`. */
-export function writtenText(value: unknown, work: Work, depth = 0): string {
+export function writtenText(value: unknown, work: WorkBudget, depth = 0): string {
   switch (typeof value) {
     case 'string':
       return value
@@ -87,7 +87,7 @@ export function writtenText(value: unknown, work: Work, depth = 0): string {
 }
 
 /** What a text filter works on: as written, but for a date, of which it is given what the payload has. */
-export function filterText(value: unknown, work: Work): string {
+export function filterText(value: unknown, work: WorkBudget): string {
   const own: unknown = toValue(value)
   return writtenText(own, work)
 }

@@ -7,10 +7,8 @@ export interface ScopedLogger extends Logger {
   child(fields: Record<string, unknown>): ScopedLogger
 }
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
-
 export interface LoggerDeps {
-  level: LogLevel
+  level: 'debug' | 'info' | 'warn' | 'error' | 'silent'
   clock: Pick<Clock, 'now'>
   /** Takes credentials and addresses out of text; every text of every line goes through it. */
   scrub(text: string): string

@@ -53,7 +53,7 @@ export function createOutbound(deps: OutboundDeps): Outbound & { close(): void }
     const url = parse(given.url)
     if (typeof url === 'string') return failure('invalid_request', url, false)
     const limits = { ...LIMITS, ...deps.limits, ...given.limits }
-    const state: State = { step: 'connecting', since: clock.monotonic() }
+    const state: RequestState = { step: 'connecting', since: clock.monotonic() }
     const ended = new AbortController()
     const aborted = Promise.withResolvers<Failed>()
     const onAbort = () => aborted.resolve(new Failed('aborted', 'given up by the caller'))
@@ -64,7 +64,7 @@ export function createOutbound(deps: OutboundDeps): Outbound & { close(): void }
       const host = url.hostname.replace(/^\[|\]$/g, '')
       resolver.checkLiteral(host)
       open = start(url, given)
-      const enter = (step: Step): void => {
+      const enter = (step: RequestStep): void => {
         state.step = step
         state.since = clock.monotonic()
       }
@@ -87,7 +87,7 @@ export function createOutbound(deps: OutboundDeps): Outbound & { close(): void }
    * Resolves when a step, or all of it, has taken too long. There is one timer at a time, and none is longer than the
    * shortest limit: so none has to be set anew when the next step begins.
    */
-  async function overtime(url: URL, limits: OutboundLimits, state: State, ended: AbortSignal): Promise<Failed> {
+  async function overtime(url: URL, limits: OutboundLimits, state: RequestState, ended: AbortSignal): Promise<Failed> {
     const { connectMs, firstByteMs, totalMs } = limits
     const longestMs = Math.min(connectMs, firstByteMs, totalMs)
     const endAt = state.since + totalMs
@@ -133,16 +133,16 @@ export function createOutbound(deps: OutboundDeps): Outbound & { close(): void }
   }
 }
 
-type Step = 'connecting' | 'waiting' | 'reading'
+type RequestStep = 'connecting' | 'waiting' | 'reading'
 
 /** How far a request has come, and since when. */
-interface State {
-  step: Step
+interface RequestState {
+  step: RequestStep
   since: number
 }
 
 /** Listens to everything from the start: nothing that happens between two steps is missed. */
-function exchanged(open: ClientRequest, enter: (step: Step) => void, limit: number): Promise<OutboundAnswer> {
+function exchanged(open: ClientRequest, enter: (step: RequestStep) => void, limit: number): Promise<OutboundAnswer> {
   return new Promise((resolve, reject) => {
     const onClose = (): void => reject(new Failed('connection_lost', 'the connection ended without an answer'))
     open.on('error', reject)

@@ -1,7 +1,7 @@
 import { isSealed } from './sealed-value.ts'
 
 /** A value at a secret path of a payload: where it stands, as a JSON pointer, and how to put another in its place. */
-export interface Found {
+export interface FoundSecret {
   pointer: string
   value: unknown
   replace(value: unknown): void
@@ -13,8 +13,8 @@ export interface Found {
  * compare them, without regard to letter case and whether they are nested or run together (`guest.pin`, `guestPin`): what
  * could be rendered must not stay in clear.
  */
-export function findSecrets(payload: object, paths: readonly string[]): Found[] {
-  const found = new Map<string, Found>()
+export function findSecrets(payload: object, paths: readonly string[]): FoundSecret[] {
+  const found = new Map<string, FoundSecret>()
   for (const path of paths) walk(payload, runTogether(path), { isEach: path.endsWith('[]'), pointer: '', found })
   return [...found.values()]
 }
@@ -28,7 +28,7 @@ interface Search {
   /** Each element of the list at the path's end is a secret of its own. */
   isEach: boolean
   pointer: string
-  found: Map<string, Found>
+  found: Map<string, FoundSecret>
 }
 
 /** `wanted` is what is left of the path. */
@@ -54,12 +54,12 @@ function walk(at: unknown, wanted: string, search: Search): void {
 }
 
 /** A path that ends in `[]`: each element is a secret of its own. */
-function elements(list: unknown[], pointer: string, found: Map<string, Found>): void {
+function elements(list: unknown[], pointer: string, found: Map<string, FoundSecret>): void {
   for (const [index, value] of list.entries())
     add(found, `${pointer}/${index}`, value, (replacement) => void list.splice(index, 1, replacement))
 }
 
-function add(found: Map<string, Found>, pointer: string, value: unknown, replace: Found['replace']): void {
+function add(found: Map<string, FoundSecret>, pointer: string, value: unknown, replace: FoundSecret['replace']): void {
   if (value !== null && value !== undefined) found.set(pointer, { pointer, value, replace })
 }
 

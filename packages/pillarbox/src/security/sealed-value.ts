@@ -102,7 +102,7 @@ function pairOf(masterKey: Buffer): KeyPair {
   return { id: createHash('sha256').update(publicBytes).digest('hex').slice(0, 8), privateKey, publicBytes }
 }
 
-interface Parts {
+interface SealedValueParts {
   keyId: string
   ephemeral: Buffer
   nonce: Buffer
@@ -110,7 +110,7 @@ interface Parts {
   tag: Buffer
 }
 
-function read(sealed: string): Parts | null {
+function read(sealed: string): SealedValueParts | null {
   const [version, keyId = '', ephemeralText = '', nonceText = '', cipherText = '', ...rest] = sealed.split('.')
   const ephemeral = Buffer.from(ephemeralText, 'base64url')
   const nonce = Buffer.from(nonceText, 'base64url')
@@ -140,7 +140,7 @@ function sharedKey(pair: KeyPair, ephemeral: Buffer): Buffer | null {
   }
 }
 
-function decipher(key: Buffer, { keyId, nonce, ciphertext, tag }: Parts, tenantId: string): string | null {
+function decipher(key: Buffer, { keyId, nonce, ciphertext, tag }: SealedValueParts, tenantId: string): string | null {
   const open = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
   open.setAAD(Buffer.from(JSON.stringify([VERSION, keyId, tenantId])))
   open.setAuthTag(tag)

@@ -53,7 +53,7 @@ export function acsProvider({
     if ('kind' in resource) return resource
     const loaded = await sdk()
     if (loaded.kind !== 'sdk') return loaded
-    const exchange: Exchange = { came: null }
+    const exchange: AcsExchange = { came: null }
     const httpClient = clientOver(outbound, resource, signal, exchange)
     const client = new loaded.module.EmailClient(
       resource.origin,
@@ -136,7 +136,7 @@ export function acsProvider({
 }
 
 /** Where and with which key. A prefix is a gateway's: it is not signed, since ACS does not see it. */
-interface Resource {
+interface AcsResource {
   origin: string
   prefix: string
   accessKey: string
@@ -160,7 +160,7 @@ function connectionString(value: unknown): string | null {
   return isGood ? null : CONNECTION_STRING
 }
 
-function resourceOf({ settings, secrets }: Account): Resource | Failure {
+function resourceOf({ settings, secrets }: Account): AcsResource | Failure {
   const parts = partsOf(secrets['connectionString'] ?? '')
   const base = baseOf(settings, parts.endpoint)
   const { accessKey } = parts
@@ -171,7 +171,7 @@ function resourceOf({ settings, secrets }: Account): Resource | Failure {
 }
 
 /** How ACS wants a request without a body signed. */
-function signatureOf({ origin, accessKey }: Resource, path: string, now: number): Record<string, string> {
+function signatureOf({ origin, accessKey }: AcsResource, path: string, now: number): Record<string, string> {
   const date = new Date(now).toUTCString()
   const hash = createHash('sha256').update('').digest('base64')
   const { host } = new URL(origin)
@@ -185,7 +185,7 @@ function signatureOf({ origin, accessKey }: Resource, path: string, now: number)
   }
 }
 
-interface Exchange {
+interface AcsExchange {
   came: OutboundAnswer | Failure | null
 }
 
@@ -193,7 +193,7 @@ type HttpClient = NonNullable<AcsSdk.EmailClientOptions['httpClient']>
 type PipelineResponse = Awaited<ReturnType<HttpClient['sendRequest']>>
 
 /** The SDK's way out, for one call. */
-function clientOver(outbound: Outbound, resource: Resource, signal: AbortSignal, exchange: Exchange): HttpClient {
+function clientOver(outbound: Outbound, resource: AcsResource, signal: AbortSignal, exchange: AcsExchange): HttpClient {
   return {
     async sendRequest(request): Promise<PipelineResponse> {
       // The SDK asks at once what became of the operation. That has a small quota of its own, and says nothing yet.

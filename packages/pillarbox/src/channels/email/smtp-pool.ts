@@ -5,7 +5,7 @@ import type { Account } from '../../model/account.ts'
 import { perAccount } from '../per-account.ts'
 import { createSmtpConnector, type SmtpDeps, type SmtpError, smtpStep, trouble } from './smtp-connection.ts'
 
-export interface Envelope {
+export interface SmtpEnvelope {
   from: string
   to: string[]
   size: number
@@ -14,7 +14,7 @@ export interface Envelope {
 /** Connections to mail servers, a bounded number per account, kept and used by one message after another. */
 export interface SmtpPool {
   /** Null when the server took the message for at least one recipient. */
-  send(account: Account, envelope: Envelope, message: Readable, signal: AbortSignal): Promise<SmtpError | null>
+  send(account: Account, envelope: SmtpEnvelope, message: Readable, signal: AbortSignal): Promise<SmtpError | null>
   /** Connects and logs in. */
   verify(account: Account, signal: AbortSignal): Promise<SmtpError | null>
   close(): void
@@ -26,26 +26,26 @@ const MOST_MESSAGES = 100
 /** How many connections an account may have at once where it does not say. */
 const DEFAULT_CONNECTIONS = 20
 
-interface Kept {
+interface KeptConnection {
   connection: SMTPConnection
   sent: number
   idleSince: number
 }
 
 /** Of one account with its present settings and secrets. */
-interface Lane {
+interface AccountConnections {
   /** How many messages have a connection, or are getting one. */
   taken: number
   /** Who waits for a place, first come first. */
   waiting: Set<() => void>
   /** The longest idle in front; those given back last are taken first. */
-  idle: Kept[]
+  idle: KeptConnection[]
 }
 
 export function createSmtpPool(deps: SmtpDeps): SmtpPool {
   const { clock } = deps
   const connector = createSmtpConnector(deps)
-  const lanes = new Map<string, Lane>()
+  const accounts = new Map<string, AccountConnections>()
   const open = new Set<SMTPConnection>()
   const closing = new AbortController()
   const keyOf = perAccount(connectionDependsOn)
@@ -56,17 +56,17 @@ export function createSmtpPool(deps: SmtpDeps): SmtpPool {
 
   async function send(
     account: Account,
-    envelope: Envelope,
+    envelope: SmtpEnvelope,
     message: Readable,
     signal: AbortSignal,
   ): Promise<SmtpError | null> {
-    const lane = lanes.get(keyOf(account)) ?? { taken: 0, waiting: new Set(), idle: [] }
-    lanes.set(keyOf(account), lane)
-    if (!(await hasPlace(lane, mostConnections(account), signal)))
+    const connections = accounts.get(keyOf(account)) ?? { taken: 0, waiting: new Set(), idle: [] }
+    accounts.set(keyOf(account), connections)
+    if (!(await hasPlace(connections, mostConnections(account), signal)))
       return trouble('EBUSY', 'by us', 'given up before a connection was free')
-    const kept = await take(lane, account, signal)
+    const kept = await take(connections, account, signal)
     if ('words' in kept) {
-      leave(lane)
+      leave(connections)
       return kept
     }
     const { connection } = kept
@@ -74,23 +74,24 @@ export function createSmtpPool(deps: SmtpDeps): SmtpPool {
     // A refusal leaves the connection usable; a loss does not.
     if (refused !== null && refused.reply === null) {
       connection.close()
-      leave(lane)
-    } else void giveBack(lane, { ...kept, sent: kept.sent + 1 }, refused !== null).finally(() => leave(lane))
+      leave(connections)
+    } else
+      void giveBack(connections, { ...kept, sent: kept.sent + 1 }, refused !== null).finally(() => leave(connections))
     return refused
   }
 
   /** Waits until the account may have one more connection; false where the caller gave up first. */
-  async function hasPlace(lane: Lane, most: number, signal: AbortSignal): Promise<boolean> {
-    if (lane.taken < most) {
-      lane.taken += 1
+  async function hasPlace(connections: AccountConnections, most: number, signal: AbortSignal): Promise<boolean> {
+    if (connections.taken < most) {
+      connections.taken += 1
       return true
     }
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const onTurn = (): void => resolve(true)
     const onAbort = (): void => {
-      if (lane.waiting.delete(onTurn)) resolve(false)
+      if (connections.waiting.delete(onTurn)) resolve(false)
     }
-    lane.waiting.add(onTurn)
+    connections.waiting.add(onTurn)
     signal.addEventListener('abort', onAbort, { once: true })
     if (signal.aborted) onAbort()
     const isMine = await promise
@@ -99,18 +100,22 @@ export function createSmtpPool(deps: SmtpDeps): SmtpPool {
   }
 
   /** Hands the place on to whoever waits for it. */
-  function leave(lane: Lane): void {
-    const [next] = lane.waiting
+  function leave(connections: AccountConnections): void {
+    const [next] = connections.waiting
     if (next) {
-      lane.waiting.delete(next)
+      connections.waiting.delete(next)
       next()
-    } else lane.taken -= 1
+    } else connections.taken -= 1
     if (!isSweeping) void sweep()
   }
 
   /** A connection that is idle, or a new one. */
-  async function take(lane: Lane, account: Account, signal: AbortSignal): Promise<Kept | SmtpError> {
-    for (let last = lane.idle.pop(); last; last = lane.idle.pop()) {
+  async function take(
+    connections: AccountConnections,
+    account: Account,
+    signal: AbortSignal,
+  ): Promise<KeptConnection | SmtpError> {
+    for (let last = connections.idle.pop(); last; last = connections.idle.pop()) {
       if (open.has(last.connection) && clock.monotonic() - last.idleSince < IDLE_MS) return last
       last.connection.close()
     }
@@ -122,22 +127,22 @@ export function createSmtpPool(deps: SmtpDeps): SmtpPool {
   }
 
   /** After a refusal the server must first forget what it was told of the message. */
-  async function giveBack(lane: Lane, kept: Kept, wasRefused: boolean): Promise<void> {
+  async function giveBack(connections: AccountConnections, kept: KeptConnection, wasRefused: boolean): Promise<void> {
     const { connection, sent } = kept
     const failed = wasRefused && (await smtpStep(connection, closing.signal, (done) => connection.reset(done))) !== null
     if (failed || closing.signal.aborted || sent >= MOST_MESSAGES || !open.has(connection)) connection.quit()
-    else lane.idle.push({ ...kept, idleSince: clock.monotonic() })
+    else connections.idle.push({ ...kept, idleSince: clock.monotonic() })
   }
 
   /** Ends connections that nobody needed for a while; one for all of them, and only while there are any. */
   async function sweep(): Promise<void> {
     isSweeping = true
-    while (lanes.size > 0 && !closing.signal.aborted) {
+    while (accounts.size > 0 && !closing.signal.aborted) {
       await clock.sleep(IDLE_MS, closing.signal)
-      for (const [key, { taken, idle }] of lanes) {
+      for (const [key, { taken, idle }] of accounts) {
         const stale = idle.findLastIndex(({ idleSince }) => clock.monotonic() - idleSince >= IDLE_MS)
         for (const { connection } of idle.splice(0, stale + 1)) connection.quit()
-        if (taken === 0 && idle.length === 0) lanes.delete(key)
+        if (taken === 0 && idle.length === 0) accounts.delete(key)
       }
     }
     isSweeping = false

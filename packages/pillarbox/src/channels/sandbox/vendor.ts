@@ -165,7 +165,7 @@ export function createSandboxVendor({ path, clock, busyTimeoutMs = 2_000 }: Vend
        where tenant_id = ? and cleared = 0`,
     ),
   }
-  let waiting: Job[] = []
+  let waiting: PendingSubmission[] = []
 
   /** Everything that came in during one turn shares a transaction: the file is locked once for all of it. */
   function flush(): void {
@@ -186,7 +186,7 @@ export function createSandboxVendor({ path, clock, busyTimeoutMs = 2_000 }: Vend
     }
   }
 
-  function take({ submission: s, terms, recipient, data, providerTemplate }: Job, now: number): Reply {
+  function take({ submission: s, terms, recipient, data, providerTemplate }: PendingSubmission, now: number): Reply {
     const first = sql.first.get(s.accountId, s.key)?.['id'] ?? null
     if (first !== null && terms.honoursKeys) return { kind: 'accepted', id: messageId(first), isRepeat: true }
     if (terms.perSecond !== null) {
@@ -257,7 +257,7 @@ export function createSandboxVendor({ path, clock, busyTimeoutMs = 2_000 }: Vend
   }
 }
 
-interface Job {
+interface PendingSubmission {
   submission: Submission
   terms: Terms
   recipient: string
