@@ -57,33 +57,13 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
+/** `::7f00:1`, `::ffff:7f00:1` and `64:ff9b::7f00:1`, as a URL writes them: in hexadecimal, the longest zeros left away. */
+const WITH_IPV4 = /^(?:::|::ffff:|64:ff9b::)(?:(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4}))?$/
+
 /** The IPv4 address that an IPv6 one stands for: mapped (::ffff:a.b.c.d), compatible (::a.b.c.d) or NAT64 (64:ff9b::). */
 function ipv4Inside(address: string): string | null {
-  const groups = expand(address)
-  const head = groups.slice(0, 6).map((group) => Number.parseInt(group, 16))
-  const isZero = (from: number, to: number): boolean => head.slice(from, to).every((group) => group === 0)
-  const isMapped = isZero(0, 5) && head[5] === 0xffff
-  const isCompatible = isZero(0, 6) && !['::', '::1'].includes(shortOf(groups))
-  const isNat64 = head[0] === 0x64 && head[1] === 0xff9b && isZero(2, 6)
-  if (!isMapped && !isCompatible && !isNat64) return null
-  const [high = 0, low = 0] = groups.slice(6).map((group) => Number.parseInt(group, 16))
-  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
-}
-
-/** All eight groups, in hexadecimal. */
-function expand(address: string): string[] {
-  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
-  const hex = (a: string | undefined, b: string | undefined): string => ((Number(a) << 8) | Number(b)).toString(16)
-  const text = dotted ? `${dotted[1]}${hex(dotted[2], dotted[3])}:${hex(dotted[4], dotted[5])}` : address
-  const [head = '', tail] = text.split('::')
-  const before = head === '' ? [] : head.split(':')
-  const after = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = tail === undefined ? [] : Array.from({ length: 8 - before.length - after.length }, () => '0')
-  return [...before, ...zeros, ...after]
-}
-
-function shortOf(groups: readonly string[]): string {
-  const last = Number.parseInt(groups[7] ?? '0', 16)
-  const isRestZero = groups.slice(0, 7).every((group) => Number.parseInt(group, 16) === 0)
-  return isRestZero && last <= 1 ? (last === 0 ? '::' : '::1') : groups.join(':')
+  const match = WITH_IPV4.exec(new URL(`http://[${address}]`).hostname.slice(1, -1))
+  if (!match) return null
+  const [high, low] = [match[1], match[2]].map((group) => Number.parseInt(group ?? '0', 16))
+  return [high, low].flatMap((group = 0) => [group >> 8, group & 255]).join('.')
 }

@@ -5,8 +5,9 @@ import type { Outcome } from '../../model/outcome.ts'
 import type { Clock, Random } from '../../model/ports.ts'
 import { addressOf } from '../../model/recipient.ts'
 import type { Provider, SendRequest } from '../channel.ts'
+import { present, unclear } from '../vendor-answers.ts'
 import { pickFault } from './faults.ts'
-import { checkSandboxSettings, type Fault, readSandboxSettings, type SandboxSettings } from './settings.ts'
+import { checkSandboxSettings, readSandboxSettings, type SandboxSettings } from './settings.ts'
 import { type SandboxVendor, VendorUnavailable } from './vendor.ts'
 
 /** How long a vendor that has stopped answering is waited for where neither the fault nor the caller sets an end. */
@@ -53,15 +54,23 @@ export function sandboxProvider(vendor: SandboxVendor, { clock, random }: { cloc
           return silence()
         })
       case 'malformed':
-        return await acceptedBut(request, settings, async () => ({
-          kind: 'unknown',
-          code: 'malformed_reply',
-          error: 'the sandbox answered 200 without a message id',
-        }))
+        return await acceptedBut(request, settings, async () =>
+          unclear('the sandbox answered 200 without a message id'),
+        )
       case 'rate_limited':
-        return { kind: 'throttled', code: '429', error: 'the sandbox says: too many requests', ...retryAfter(fault) }
+        return {
+          kind: 'throttled',
+          code: '429',
+          error: 'the sandbox says: too many requests',
+          ...present({ retryAfterMs: fault.retryAfterMs }),
+        }
       case 'server_error':
-        return { kind: 'transient', code: '503', error: 'the sandbox says: service unavailable', ...retryAfter(fault) }
+        return {
+          kind: 'transient',
+          code: '503',
+          error: 'the sandbox says: service unavailable',
+          ...present({ retryAfterMs: fault.retryAfterMs }),
+        }
       case 'permanent': {
         const reason = fault.reason ?? 'invalid_recipient'
         return { kind: 'permanent', code: reason, error: `the sandbox says: ${reason}`, reason, fallback: true }
@@ -141,8 +150,4 @@ function unavailable(error: unknown): Outcome {
 
 function silence(): Outcome {
   return { kind: 'unknown', code: 'timeout', error: 'the sandbox did not answer' }
-}
-
-function retryAfter({ retryAfterMs }: Fault): { retryAfterMs?: number } {
-  return retryAfterMs === undefined ? {} : { retryAfterMs }
 }
