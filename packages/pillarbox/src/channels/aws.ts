@@ -63,20 +63,6 @@ type AwsAnswer<Output> =
   /** It did not come to an answer that says anything. */
   | Failure
 
-/** What a client is made with; every client of the SDK takes it. */
-export interface AwsConfig {
-  region: string
-  endpoint?: string
-  credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string }
-  maxAttempts: 1
-  retryMode: 'standard'
-  defaultsMode: 'standard'
-  useDualstackEndpoint: false
-  useFipsEndpoint: false
-  ignoreConfiguredEndpointUrls: true
-  requestHandler: AwsHandler
-}
-
 export interface AwsCallOptions {
   abortSignal: AbortSignal
   /** The clients hand their options to the handler: so each call knows what came of its own request. */
@@ -93,18 +79,6 @@ interface AwsHttpRequest {
   query?: Record<string, string | string[] | null>
   headers: Record<string, string>
   body?: string | Uint8Array
-}
-
-/** The SDK's HttpHandler. A type, not an interface, so that the SDK's index signature takes it. */
-type AwsHandler = {
-  metadata: { handlerProtocol: string }
-  handle(
-    request: AwsHttpRequest,
-    options: AwsCallOptions,
-  ): Promise<{ response: { statusCode: number; headers: Record<string, string>; body: Uint8Array } }>
-  updateHttpClientConfig(): void
-  httpHandlerConfigs(): Record<string, never>
-  destroy(): void
 }
 
 const MOST_CLIENTS = 1_000
@@ -221,10 +195,11 @@ function waitOf(answer: OutboundAnswer, now: number): number | undefined {
   return retryAfterOf(answer, now)
 }
 
-function handlerOver(outbound: Outbound): AwsHandler {
+/** The SDK's HttpHandler. */
+function handlerOver(outbound: Outbound) {
   return {
     metadata: { handlerProtocol: 'http/1.1' },
-    async handle(request, { abortSignal, exchange }) {
+    async handle(request: AwsHttpRequest, { abortSignal, exchange }: AwsCallOptions) {
       const came = await callVendor(outbound, {
         method: request.method as OutboundRequest['method'],
         url: urlOf(request),
@@ -240,7 +215,7 @@ function handlerOver(outbound: Outbound): AwsHandler {
       return { response: { statusCode: came.status, headers: { ...came.headers }, body } }
     },
     updateHttpClientConfig() {},
-    httpHandlerConfigs: () => ({}),
+    httpHandlerConfigs: (): Record<string, never> => ({}),
     destroy() {},
   }
 }
@@ -261,7 +236,10 @@ function escaped(text: string): string {
   )
 }
 
-function configOf({ settings, secrets }: Account, requestHandler: AwsHandler): AwsConfig {
+type AwsConfig = ReturnType<typeof configOf>
+
+/** What a client is made with; every client of the SDK takes it. */
+function configOf({ settings, secrets }: Account, requestHandler: ReturnType<typeof handlerOver>) {
   return {
     region: textAt(settings, 'region') ?? '',
     ...present({ endpoint: textAt(settings, 'endpoint') }),
@@ -277,7 +255,7 @@ function configOf({ settings, secrets }: Account, requestHandler: AwsHandler): A
     useFipsEndpoint: false,
     ignoreConfiguredEndpointUrls: true,
     requestHandler,
-  }
+  } as const
 }
 
 /** Hashed, so that no secret is kept as a key. */

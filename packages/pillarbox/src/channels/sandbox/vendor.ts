@@ -5,22 +5,15 @@ import type { ProviderTemplate } from '../../model/catalogue.ts'
 import type { Channel } from '../../model/channel.ts'
 import type { Clock } from '../../model/ports.ts'
 import { addressOf } from '../../model/recipient.ts'
-import type { Target } from '../channel.ts'
+import type { ProviderContent, SendRequest, Target } from '../channel.ts'
 
 /** What a provider hands to the pretend vendor. */
-export interface Submission {
+export interface Submission
+  extends Pick<SendRequest, 'channel' | 'key' | 'notificationId' | 'attempt' | 'to' | 'correlationId'>,
+    Pick<ProviderContent, 'subject' | 'body' | 'data'> {
   tenantId: string
   accountId: string
-  channel: Channel
-  key: string
-  notificationId: string
-  attempt: number
-  to: Target
-  subject: string | null
-  body: string
-  data: Record<string, unknown>
   providerTemplate: ProviderTemplate | null
-  correlationId: string | null
 }
 
 /** A message the vendor accepted, as its recipient sees it. */
