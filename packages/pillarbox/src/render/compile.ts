@@ -15,11 +15,11 @@ import {
   toValueSync,
   Value,
 } from 'liquidjs'
+import { escapeHtml } from '../model/html.ts'
 import { Filling, type RenderState } from './filling.ts'
 import { filtersFor } from './filters.ts'
 import { COST, MAX_NESTING, MAX_PART_CHARACTERS, MAX_TEMPLATE_CHARACTERS, MAX_TEMPLATE_PARTS } from './limits.ts'
 import { createPlaceholder } from './placeholder.ts'
-import { escapeHtml } from './values.ts'
 
 /** How what is filled in is treated. */
 export type Kind = 'plain' | 'html'

@@ -1,4 +1,5 @@
 import { closest } from '../model/closest.ts'
+import { errorText } from '../model/errors.ts'
 import { filtersFor, REFUSED_FILTERS } from './filters.ts'
 
 const REFUSED_TAGS: Readonly<Record<string, string>> = {
@@ -12,8 +13,7 @@ const MAX_CHARACTERS = 500
 
 /** What went wrong with a template, for whoever wrote it. Never holds anything of the payload. */
 export function explain(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
-  return message
+  return errorText(error)
     .replace(/undefined filter: (\S+?)(?=,|$)/, (_, name: string) => aboutFilter(name))
     .replace(/tag "([^"]*)" not found/, (all, name: string) => aboutTag(name) ?? all)
     .replace('Maximum call stack size exceeded', 'limit exceeded: it is nested too deeply')

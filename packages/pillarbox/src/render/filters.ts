@@ -1,11 +1,12 @@
 import { type FilterImplOptions, filters as library, toValue } from 'liquidjs'
+import { escapeHtml } from '../model/html.ts'
 import { isTimeZone } from '../model/timing.ts'
 import { formatAmount, formatMoney, readAmount } from './amounts.ts'
 import { formatDate, formatTime, readDate } from './dates.ts'
 import type { Filling } from './filling.ts'
 import { COST } from './limits.ts'
 import { type Handler, LIST_FILTERS, numberOf } from './list-filters.ts'
-import { escapeHtml, filterText, writtenText } from './values.ts'
+import { filterText, writtenText } from './values.ts'
 
 /** Filters of liquidjs that take text and give text. */
 const TEXT =

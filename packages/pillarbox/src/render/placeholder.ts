@@ -1,7 +1,8 @@
 import { type Emitter, type Template, TypeGuards, toValueSync, type Value } from 'liquidjs'
+import { escapeHtml } from '../model/html.ts'
 import type { Filling } from './filling.ts'
 import type { PathStep } from './payload.ts'
-import { escapeHtml, SafeHtml, writtenText } from './values.ts'
+import { SafeHtml, writtenText } from './values.ts'
 
 type TemplateToken = Template['token']
 

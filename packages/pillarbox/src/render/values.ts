@@ -96,15 +96,3 @@ export function filterText(value: unknown, work: WorkBudget): string {
 function primitive(value: unknown): unknown {
   return typeof value === 'object' ? null : value
 }
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&#34;',
-  "'": '&#39;',
-}
-
-export function escapeHtml(text: string): string {
-  return /[&<>"']/.test(text) ? text.replace(/[&<>"']/g, (sign) => ESCAPES[sign] ?? sign) : text
-}

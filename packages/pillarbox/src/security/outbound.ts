@@ -10,6 +10,7 @@ import type {
   OutboundLimits,
   OutboundRequest,
 } from '../channels/outbound.ts'
+import { errorText } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
 import { redact } from './redact.ts'
 import { codeOf, createResolver, Failed, type ResolverDeps } from './resolver.ts'
@@ -120,7 +121,7 @@ export function createOutbound(deps: OutboundDeps): Outbound & { close(): void }
       open.end(bytes ?? undefined)
       return open
     } catch (error) {
-      throw new Failed('invalid_request', error instanceof Error ? error.message : String(error))
+      throw new Failed('invalid_request', errorText(error))
     }
   }
 
@@ -206,7 +207,7 @@ function explain(error: unknown, url: URL, hasLeft: boolean): OutboundFailure {
       hasLeft && error.code !== 'address_refused' && error.code !== 'dns_failed',
     )
   const code = codeOf(error) ?? ''
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorText(error)
   if (code.startsWith('HPE_')) return failure('malformed_answer', `${url.host} does not speak HTTP (${code})`, hasLeft)
   if (hasLeft) return failure('connection_lost', `the connection to ${url.host} broke (${code || message})`, true)
   const isTls = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code) || /certificate|ssl|tls/i.test(message)

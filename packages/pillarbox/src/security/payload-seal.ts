@@ -1,4 +1,4 @@
-import type { FieldError } from '../model/errors.ts'
+import { errorText, type FieldError } from '../model/errors.ts'
 import type { Content, SealedContent } from '../model/notification.ts'
 import { type Keyring, keyringOf } from './keyring.ts'
 import { escaped, findSecrets } from './payload-paths.ts'
@@ -74,7 +74,7 @@ export function createPayloadSeal(keys: Keyring | Buffer): PayloadSeal {
     try {
       return { value: JSON.parse(seal.open(text, payloadPlace(event))) as unknown }
     } catch (error) {
-      return { error: `cannot be opened: ${messageOf(error)}` }
+      return { error: `cannot be opened: ${errorText(error)}` }
     }
   }
 
@@ -119,7 +119,7 @@ export function createPayloadSeal(keys: Keyring | Buffer): PayloadSeal {
       try {
         return JSON.parse(seal.open(sealed, contentPlace(place))) as { content: Content; secrets: string[] }
       } catch (error) {
-        return { error: messageOf(error) }
+        return { error: errorText(error) }
       }
     },
   }
@@ -189,8 +189,4 @@ function textsOf(value: unknown): string[] {
   if (typeof value === 'string') return value === '' ? [] : [value]
   if (typeof value === 'number') return [String(value)]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,3 +1,5 @@
+import { escapeHtml } from '../model/html.ts'
+
 const MARK = '[redacted]'
 const MAX_INPUT = 16_384
 const MAX_OUTPUT = 1_000
@@ -126,11 +128,14 @@ const SHORT = 6
 function formsOf(secret: string): Set<string> {
   if (secret.length < SHORT) return new Set()
   const base64 = Buffer.from(secret).toString('base64').replace(/=+$/, '')
-  const html = secret.replace(/[&<>"']/g, (character) => HTML_ESCAPES[character] ?? character)
-  return new Set([secret, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1), html, base64])
+  return new Set([
+    secret,
+    encodeURIComponent(secret.toWellFormed()),
+    JSON.stringify(secret).slice(1, -1),
+    escapeHtml(secret),
+    base64,
+  ])
 }
-
-const HTML_ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&#34;', "'": '&#39;' }
 
 /** A PIN such as 4711, but not the 4711 in 1047110. */
 function asWord(secret: string): RegExp {

@@ -48,9 +48,9 @@ describe('wns', () => {
     assert.deepEqual([notification?.channel, notification?.type], ['/?token=abc%2Fd%3D', 'wns/toast'])
     assert.match(
       notification?.xml ?? '',
-      /<text id="1">Bus &lt;12&gt;<\/text><text id="2">leaves &quot;now&quot; &amp; here<\/text>/,
+      /<text id="1">Bus &lt;12&gt;<\/text><text id="2">leaves &#34;now&#34; &amp; here<\/text>/,
     )
-    assert.match(notification?.xml ?? '', /launch="\{&quot;notificationId&quot;:.*&quot;tripId&quot;:7\}"/)
+    assert.match(notification?.xml ?? '', /launch="\{&#34;notificationId&#34;:.*&#34;tripId&#34;:7\}"/)
   })
 
   it('has a fact for every line of its table', () => {

@@ -1,4 +1,5 @@
 import type { Account } from '../../model/account.ts'
+import { escapeHtml } from '../../model/html.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
@@ -133,13 +134,9 @@ function toastOf({ content, notificationId }: SendRequest): string {
   return `<toast launch="${escaped(launch)}"><visual><binding template="ToastGeneric">${texts}</binding></visual></toast>`
 }
 
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' }
-
 /** XML text; what XML cannot say at all is left out. */
 function escaped(value: string): string {
-  return value
-    .replaceAll(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '')
-    .replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
+  return escapeHtml(value.replaceAll(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, ''))
 }
 
 function judge(answer: OutboundAnswer, notificationId: string, now: number): Outcome {
