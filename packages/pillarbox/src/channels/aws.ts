@@ -138,9 +138,9 @@ export function awsProvider<Module, Client extends { destroy(): void }, Input ex
     fields: { settings: { ...awsSettings, ...service.settings }, secrets: awsSecrets },
     async send(request) {
       const input = service.inputOf(request)
-      if ('kind' in input) return input as Failure
+      if ('kind' in input) return input
       const answer = await call(request.account, request.signal, (module, client, options) =>
-        service.send(module, client, input as Input, options),
+        service.send(module, client, input, options),
       )
       if (answer.kind === 'output') return acceptedAs(service.idOf(answer.output), vendor)
       if (answer.kind !== 'refusal') return answer

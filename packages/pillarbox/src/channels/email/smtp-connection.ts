@@ -167,7 +167,7 @@ export async function smtpStep(
   return failed
 }
 
-export function givenUp(): SmtpError {
+function givenUp(): SmtpError {
   return trouble('ETIMEDOUT', 'by us', 'given up by the caller')
 }
 

@@ -102,7 +102,10 @@ function valuesOf(template: Record<string, unknown>): Record<string, unknown> {
   const of = (type: string): unknown[] =>
     components.filter((component) => String(textAt(component, 'type')).toLowerCase() === type)
   const some = (values: string[]): string[] | null => (values.length > 0 ? values : null)
-  const buttons = of('button').map((button, i) => [textAt(button, 'index') ?? String(i), texts(button)])
+  const buttons = of('button').map((button, i): [string, string[]] => [
+    textAt(button, 'index') ?? String(i),
+    texts(button),
+  ])
   return present({
     headerValues: some(of('header').flatMap(texts)),
     bodyValues: some(of('body').flatMap(texts)),
