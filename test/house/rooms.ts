@@ -9,7 +9,6 @@ import { importGraph, type SourceFile } from './source-files.ts'
  * above all, and it imports nothing but nouns and other contracts.
  *
  * Where the design names no floor, the imports show it:
- *   people     knows nothing but the nouns
  *   catalogue  reads and checks catalogue files; the nouns are all it needs
  *   security   seals, masks and dials for the channels' and the store's types
  *   runtime    loops and hints over the store; everything that runs stands on it
@@ -19,7 +18,7 @@ import { importGraph, type SourceFile } from './source-files.ts'
 export const FLOORS: readonly (readonly string[])[] = [
   ['model'],
   ['contracts'],
-  ['people', 'render', 'channels', 'store', 'catalogue'],
+  ['render', 'channels', 'store', 'catalogue'],
   ['security', 'runtime'],
   ['config', 'plan'],
   ['dispatch', 'receipts'],

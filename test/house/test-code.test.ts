@@ -20,10 +20,6 @@ const KNOWN_SLEEPS: Readonly<Record<string, { times: number; why: string }>> = {
     times: 4,
     why: 'to be emptied: a list that waits cannot be seen',
   },
-  'packages/pillarbox/src/http/webhooks.test.ts': {
-    times: 1,
-    why: 'to be emptied: a callback that waits cannot be seen',
-  },
 }
 
 /** Loops that end with the work they do, which the scan cannot see. */
