@@ -3,7 +3,7 @@ import { DEFAULT_BREAKER } from './model/account.ts'
 import { CHANNELS } from './model/channel.ts'
 import { isPillarboxError } from './model/errors.ts'
 import type { IdSource } from './model/ports.ts'
-import { provisionTenant } from './operate/provision.ts'
+import { provisionTenant } from './operate/tenants.ts'
 import type { Store } from './store/store.ts'
 
 const DEMO_TENANT = 'demo'

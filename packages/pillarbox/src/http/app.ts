@@ -128,7 +128,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   })
   allowOrigins(app, config.inboxOrigins)
   const userTokens = createUserTokens(seal)
-  const authentication = installAuthentication(app, { keys: store.keys, userTokens, clock, config })
+  const authentication = installAuthentication(app, { store, userTokens, clock, config })
   onlyStrictJson(app)
   bindCursors(app)
   answerUnknownPaths(app)

@@ -7,7 +7,8 @@ import { hashKey, parseBearer } from '../security/keys.ts'
 import type { UserToken, UserTokens } from '../security/user-token.ts'
 import type { Store } from '../store/store.ts'
 import { clientOf } from './client-address.ts'
-import { createRateLimiter } from './rate.ts'
+import type { TenantScope } from './operation.ts'
+import { createRateLimiter, type RateAnswer } from './rate.ts'
 
 /**
  * Who may use a route. Every route states it in its `config`; one that does not is refused when the app is built.
@@ -36,6 +37,7 @@ declare module 'fastify' {
     access?: Access
     /** Open to keys that are bound to a site; those may otherwise only hand off. */
     forSites?: boolean
+    tenant?: TenantScope
     /** Answered for as long as the client stays: not counted as a request that is being answered. */
     isStream?: boolean
   }
@@ -44,6 +46,10 @@ declare module 'fastify' {
     caller: Caller | null
     /** Whose token it came with. */
     user: UserToken | null
+    /** The tenant that a route about `one` tenant, or the `own` one, is about; empty on every other route. */
+    tenantId: string
+    /** Whom audit rows name: `key:<name>`. Empty where the request came without a key. */
+    actor: string
   }
 }
 
@@ -72,30 +78,12 @@ const KEY_BEGINNING = 12
  */
 export function installAuthentication(
   app: FastifyInstance,
-  { keys, userTokens, clock, config }: { keys: KeyStore; userTokens: UserTokens; clock: Clock; config: AuthConfig },
+  deps: { store: Pick<Store, 'keys' | 'tenants'>; userTokens: UserTokens; clock: Clock; config: AuthConfig },
 ): Authentication {
-  const cache = new Map<string, { key: Promise<ApiKey | null>; readAt: number }>()
+  const { store, userTokens, clock, config } = deps
+  const known = createKeyCache(store.keys, clock, config.keyCacheMs)
   const rates = createRateLimiter(clock)
   const failures = createRateLimiter(clock)
-
-  function lookUp(hash: string): Promise<ApiKey | null> {
-    const found = cache.get(hash)
-    if (found && clock.monotonic() - found.readAt < config.keyCacheMs) return found.key
-    const key = keys.findByHash(hash)
-    cache.delete(hash)
-    cache.set(hash, { key, readAt: clock.monotonic() })
-    // Unknown keys and failed reads are not remembered: the first would let anybody fill the cache.
-    const dropIf = (unwanted: boolean): void => void (unwanted && cache.get(hash)?.key === key && cache.delete(hash))
-    key.then(
-      (record) => dropIf(record === null),
-      () => dropIf(true),
-    )
-    for (const oldest of cache.keys()) {
-      if (cache.size <= MAX_CACHED_KEYS) break
-      cache.delete(oldest)
-    }
-    return key
-  }
 
   async function authenticate(request: FastifyRequest): Promise<ApiKey> {
     const token = parseBearer(request.headers.authorization)
@@ -103,13 +91,13 @@ export function installAuthentication(
     const hash = hashKey(token)
     // Guessing is hopeless; the limit keeps it from being work for the database. Keys in use are cached and unaffected.
     const suspects = [`source ${clientOf(request)}`, `key ${token.slice(0, KEY_BEGINNING)}`]
-    if (!cache.has(hash))
+    if (!known.has(hash))
       for (const suspect of suspects)
         refuseUnless(
           failures.peek(suspect, config.failedKeysPerSecond, config.failedKeysBurst),
           'Too many requests with unknown keys.',
         )
-    const key = await lookUp(hash)
+    const key = await known.find(hash)
     if (!key || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= clock.now())) {
       for (const suspect of suspects) failures.take(suspect, config.failedKeysPerSecond, config.failedKeysBurst)
       throw new PillarboxError('unauthorized', 'The API key is not known, or no longer valid.')
@@ -140,6 +128,8 @@ export function installAuthentication(
 
   app.decorateRequest('caller', null)
   app.decorateRequest('user', null)
+  app.decorateRequest('tenantId', '')
+  app.decorateRequest('actor', '')
   app.addHook('onRequest', async (request) => {
     if (request.is404) return
     const { access = [], forSites } = request.routeOptions.config
@@ -160,19 +150,51 @@ export function installAuthentication(
     if (key.site !== null && !forSites)
       throw new PillarboxError('forbidden', 'A key bound to a site may only hand off for that site.')
     refuseTenantHeader(request)
-    request.caller = { key, actor: `key:${key.name}` }
+    request.actor = `key:${key.name}`
+    request.caller = { key, actor: request.actor }
   })
   // After validation, so that the name is known to be a declared parameter.
   app.addHook('preHandler', async (request) => {
     const { tenantId } = (request.query ?? {}) as { tenantId?: unknown }
-    if (tenantId !== undefined && (request.user || (request.caller && request.caller.key.role !== 'ops')))
+    if (tenantId !== undefined && request.caller && request.caller.key.role !== 'ops')
       throw new PillarboxError('invalid_query', 'Only an ops key may name a tenant; yours has one.', {
         errors: [{ path: 'tenantId', message: 'may only be given with an ops key' }],
       })
+    const { tenant } = request.routeOptions.config
+    if (tenant === 'one' || tenant === 'own')
+      request.tenantId = request.user?.tenantId ?? (await tenantOf(request, store))
   })
 
+  return { forget: known.forget }
+}
+
+/** Records of keys, each believed for `maxAgeMs`, at most `MAX_CACHED_KEYS` of them. */
+function createKeyCache(keys: KeyStore, clock: Clock, maxAgeMs: number) {
+  const cache = new Map<string, { key: Promise<ApiKey | null>; readAt: number }>()
+
   return {
-    forget(keyId) {
+    has: (hash: string): boolean => cache.has(hash),
+
+    find(hash: string): Promise<ApiKey | null> {
+      const cached = cache.get(hash)
+      if (cached && clock.monotonic() - cached.readAt < maxAgeMs) return cached.key
+      const key = keys.findByHash(hash)
+      cache.delete(hash)
+      cache.set(hash, { key, readAt: clock.monotonic() })
+      // Unknown keys and failed reads are not remembered: the first would let anybody fill the cache.
+      const dropIf = (unwanted: boolean): void => void (unwanted && cache.get(hash)?.key === key && cache.delete(hash))
+      key.then(
+        (record) => dropIf(record === null),
+        () => dropIf(true),
+      )
+      for (const oldest of cache.keys()) {
+        if (cache.size <= MAX_CACHED_KEYS) break
+        cache.delete(oldest)
+      }
+      return key
+    },
+
+    forget(keyId: string): void {
       for (const [hash, { key }] of cache)
         key.then(
           (record) => record?.id === keyId && cache.delete(hash),
@@ -208,6 +230,12 @@ export function scopeOf(request: FastifyRequest): string | null {
   return key.tenantId ?? (request.query as { tenantId?: string }).tenantId ?? null
 }
 
+/** The same as a filter of rows: empty where all tenants' are meant. */
+export function scopeFilter(request: FastifyRequest): { tenantId?: string } {
+  const tenantId = scopeOf(request)
+  return tenantId === null ? {} : { tenantId }
+}
+
 /** The one tenant a request is about. An ops key has to name it with `?tenantId=`, and it has to exist. */
 export async function tenantOf(request: FastifyRequest, store: Pick<Store, 'tenants'>): Promise<string> {
   const { key } = callerOf(request)
@@ -221,7 +249,7 @@ export async function tenantOf(request: FastifyRequest, store: Pick<Store, 'tena
   return tenantId
 }
 
-function refuseUnless(answer: { allowed: true } | { allowed: false; retryAfterMs: number }, detail: string): void {
+function refuseUnless(answer: RateAnswer, detail: string): void {
   if (answer.allowed) return
   const retryAfterSeconds = Math.max(1, Math.ceil(answer.retryAfterMs / 1_000))
   throw new PillarboxError('rate_limited', detail, { retryAfterSeconds })

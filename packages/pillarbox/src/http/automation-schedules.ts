@@ -1,136 +1,99 @@
 import { type Static, Type } from 'typebox'
-import { instantMs, Line } from '../intake/body-fields.ts'
+import { Line } from '../intake/body-fields.ts'
+import { found } from '../model/errors.ts'
 import { SCHEDULE_STATUSES } from '../model/event.ts'
 import type { ScheduleFilter } from '../operate/schedule-store.ts'
 import { actOnSchedule, SCHEDULE_ACTIONS, type ScheduleAction } from '../operate/schedules.ts'
-import { callerOf, scopeOf, TO_OPERATE, TO_READ, tenantOf } from './auth.ts'
+import type { ScheduleFilter } from '../store/store.ts'
+import { scopeOf, TO_OPERATE, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { entityQuery, invalidQuery } from './entity-query.ts'
 import { ScheduleJson, scheduleJson } from './notification-json.ts'
-import { ForOps, idParameter, notFound, PageSchema, Paging, Query } from './schemas.ts'
-import { bodyCheck, withBodyCheck } from './validation.ts'
+import { operationsOf } from './operation.ts'
+import { Closed, ForOps, idParameter, instantsMs, PageSchema, Paging, pageJson, Time } from './schemas.ts'
+import { optionalBody } from './validation.ts'
 
 const listQuery = entityQuery({
   status: Type.Optional(Type.Array(Type.Enum([...SCHEDULE_STATUSES]), { maxItems: SCHEDULE_STATUSES.length })),
   eventType: Type.Optional(Type.String({ maxLength: 100 })),
   due: Type.Optional(Type.Enum(['past', 'future'], { description: 'Whether their time has come.' })),
-  dueFrom: Type.Optional(Type.String({ format: 'date-time' })),
-  dueTo: Type.Optional(Type.String({ format: 'date-time' })),
+  dueFrom: Type.Optional(Time),
+  dueTo: Type.Optional(Time),
   ...ForOps,
   ...Paging,
 })
 
-const ActionBody = Type.Object(
-  { reason: Type.Optional(Line(1, 500, 'Kept in the audit.')) },
-  { additionalProperties: false },
-)
-const checkAction = bodyCheck(ActionBody)
+const ActionBody = Closed({ reason: Type.Optional(Line(1, 500, 'Kept in the audit.')) })
+
+const listing = operationsOf('Schedules', 'any')
+const operation = operationsOf('Schedules')
 
 /** `/api/automation-schedules`: when events are to be turned into notifications, and moving that by hand. */
 export function automationScheduleRoutes(app: App, context: Context): void {
   const { store } = context
 
-  app.route({
-    method: 'GET',
-    url: '/api/automation-schedules',
-    config: { access: TO_READ },
-    schema: {
-      tags: ['Schedules'],
-      summary: 'List schedules, newest first',
+  app.get(
+    '/api/automation-schedules',
+    listing(TO_READ, 'List schedules, newest first', {
       description: '`<entityType>Id=` finds the schedules of one entity, e.g. `bookingId=12345`.',
       querystring: listQuery.schema,
       response: { 200: PageSchema(ScheduleJson) },
-    },
-    async handler(request) {
-      const { limit, cursor, status, eventType } = request.query
+    }),
+    async (request) => {
       const tenantId = scopeOf(request)
+      const { due, dueFrom, dueTo, ...query } = request.query
       const filter: ScheduleFilter = {
+        ...query,
         ...(tenantId !== null && { tenantId }),
-        ...(tenantId === null
-          ? listQuery.entityOf(request.query)
-          : await listQuery.knownEntityOf(request.query, tenantId, store)),
-        ...(status !== undefined && { status }),
-        ...(eventType !== undefined && { eventType }),
-        ...(await dueFilter(request.query)),
+        ...(tenantId === null ? listQuery.entityOf(query) : await listQuery.knownEntityOf(query, tenantId, store)),
+        ...(due === undefined ? instantsMs({ dueFrom, dueTo }) : await dueBy(due, dueFrom ?? dueTo)),
       }
-      const page = await store.schedules.list(filter, { limit, ...(cursor !== undefined && { cursor }) })
-      return { items: page.items.map(scheduleJson), nextCursor: page.nextCursor }
+      return pageJson(await store.schedules.list(filter, query), scheduleJson)
     },
-  })
+  )
 
-  app.route({
-    method: 'GET',
-    url: '/api/automation-schedules/:id',
-    config: { access: TO_READ },
-    schema: {
-      tags: ['Schedules'],
-      summary: 'One schedule',
-      querystring: Query(ForOps),
-      response: { 200: ScheduleJson },
-    },
-    async handler(request) {
-      const id = idParameter(request)
-      const schedule = await store.schedules.find(await tenantOf(request, store), id)
-      if (!schedule) throw notFound()
-      return scheduleJson(schedule)
-    },
-  })
+  app.get(
+    '/api/automation-schedules/:id',
+    operation(TO_READ, 'One schedule', { response: { 200: ScheduleJson } }),
+    async (request) => scheduleJson(found(await store.schedules.find(request.tenantId, idParameter(request)))),
+  )
 
   for (const action of SCHEDULE_ACTIONS)
-    app.route({
-      method: 'POST',
-      url: `/api/automation-schedules/:id/${action}`,
-      config: { access: TO_OPERATE },
-      // The body may be left out: that is null here.
-      validatorCompiler: withBodyCheck((body) => (body === null ? null : checkAction(body))),
-      schema: {
-        tags: ['Schedules'],
-        ...DESCRIPTIONS[action],
-        querystring: Query(ForOps),
-        body: ActionBody,
-        response: { 200: ScheduleJson },
+    app.post(
+      `/api/automation-schedules/:id/${action}`,
+      operation(
+        TO_OPERATE,
+        SUMMARIES[action],
+        { description: DESCRIPTIONS[action], body: ActionBody, response: { 200: ScheduleJson } },
+        { validatorCompiler: optionalBody(ActionBody) },
+      ),
+      async (request) => {
+        const { tenantId, actor } = request
+        const given = (request.body as Static<typeof ActionBody> | null) ?? {}
+        return scheduleJson(
+          await actOnSchedule(context, { ...given, tenantId, id: idParameter(request), action, actor }),
+        )
       },
-      async handler(request) {
-        const id = idParameter(request)
-        const tenantId = await tenantOf(request, store)
-        const { reason } = (request.body as Static<typeof ActionBody> | null | undefined) ?? {}
-        const schedule = await actOnSchedule(context, {
-          tenantId,
-          id,
-          action,
-          actor: callerOf(request).actor,
-          ...(reason !== undefined && { reason }),
-        })
-        return scheduleJson(schedule)
-      },
-    })
+    )
 
-  async function dueFilter(query: {
-    due?: 'past' | 'future'
-    dueFrom?: string
-    dueTo?: string
-  }): Promise<Pick<ScheduleFilter, 'dueFrom' | 'dueTo'>> {
-    const [dueFrom, dueTo] = [instantMs(query.dueFrom), instantMs(query.dueTo)]
-    if (query.due === undefined) return { ...(dueFrom !== null && { dueFrom }), ...(dueTo !== null && { dueTo }) }
-    if (dueFrom !== null || dueTo !== null) throw invalidQuery('due', 'cannot be combined with dueFrom or dueTo')
+  async function dueBy(due: 'past' | 'future', another: string | undefined) {
+    if (another !== undefined) throw invalidQuery('due', 'cannot be combined with dueFrom or dueTo')
     const now = await store.now()
-    return query.due === 'past' ? { dueTo: now } : { dueFrom: now }
+    return due === 'past' ? { dueTo: now } : { dueFrom: now }
   }
 }
 
+const SUMMARIES = {
+  cancel: 'Cancel a schedule that is not planned yet',
+  replay: 'Plan a failed schedule again',
+  approve: 'Let a schedule go ahead',
+  reject: 'Cancel a schedule that awaits approval',
+} as const satisfies Record<ScheduleAction, string>
+
 const DESCRIPTIONS = {
-  cancel: {
-    summary: 'Cancel a schedule that is not planned yet',
-    description: 'From pending or awaiting_approval, else 409 not_waiting.',
-  },
-  replay: { summary: 'Plan a failed schedule again', description: 'From failed, else 409 not_failed.' },
-  approve: {
-    summary: 'Let a schedule go ahead',
-    description:
-      'From awaiting_approval, else 409 not_awaiting_approval. It is planned when it is due; at once if that is past.',
-  },
-  reject: {
-    summary: 'Cancel a schedule that awaits approval',
-    description: 'From awaiting_approval, else 409 not_awaiting_approval.',
-  },
-} as const satisfies Record<ScheduleAction, { summary: string; description: string }>
+  cancel: 'From pending or awaiting_approval, else 409 not_waiting.',
+  replay: 'From failed, else 409 not_failed.',
+  approve:
+    'From awaiting_approval, else 409 not_awaiting_approval. It is planned when it is due; at once if that is past.',
+  reject: 'From awaiting_approval, else 409 not_awaiting_approval.',
+} as const satisfies Record<ScheduleAction, string>

@@ -1,24 +1,27 @@
 import { type Static, Type } from 'typebox'
 import { Nullable } from '../intake/body-fields.ts'
-import { CALLBACK_STATUSES, type ListedCallback } from '../model/callback.ts'
-import type { CallbackFilter } from '../receipts/receipt-store.ts'
-import { callerOf, OPS_ONLY, scopeOf } from './auth.ts'
+import { found } from '../model/errors.ts'
+import { CALLBACK_STATUSES, type ListedCallback } from '../store/store.ts'
+import { OPS_ONLY, scopeOf } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { ForOps, notFound, PageSchema, Paging, pageOf, Query } from './schemas.ts'
+import { operationsOf } from './operation.ts'
+import { iso, PageSchema, Paging, pageJson, pageOf, Time, withTimes } from './schemas.ts'
 
 /** As much of a body as is shown. */
 const SHOWN_BYTES = 65_536
 /** As many are shown with their bodies at once. */
 const MOST_WITH_BODY = 20
 
+const Status = Type.Enum([...CALLBACK_STATUSES])
+
 const CallbackJson = Type.Object({
   id: Type.String(),
   source: Type.String({ description: 'The last part of the webhook’s path.' }),
   tenantId: Nullable(Type.String({ description: 'Of the path; null where one path is for all.' })),
   accountIds: Type.Array(Type.String(), { description: 'The accounts it may speak for.' }),
-  status: Type.Enum([...CALLBACK_STATUSES]),
+  status: Status,
   attemptCount: Type.Integer(),
-  receivedAt: Type.String({ format: 'date-time' }),
+  receivedAt: Time,
   result: Nullable(
     Type.Object(
       {
@@ -39,107 +42,73 @@ const RefusedJson = Type.Object({
   tenantId: Nullable(Type.String({ description: 'Null where the path names none, or one that does not exist.' })),
   why: Type.String({ description: 'signature_wrong, token_wrong, replayed, no_account, …' }),
   count: Type.Integer(),
-  lastAt: Type.String({ format: 'date-time' }),
+  lastAt: Time,
 })
 
 const Source = Type.Optional(Type.String({ maxLength: 40 }))
 
+const operation = operationsOf('Operations', 'any')
+
 /** `/ops/callbacks`: what vendors called back with, and what became of it. */
 export function callbackRoutes(app: App, { store, refusals, nudge }: Context): void {
-  app.route({
-    method: 'GET',
-    url: '/ops/callbacks',
-    config: { access: OPS_ONLY },
-    schema: {
-      tags: ['Operations'],
-      summary: 'List vendors’ callbacks, newest first',
-      querystring: Query({
+  app.get(
+    '/ops/callbacks',
+    operation(OPS_ONLY, 'List vendors’ callbacks, newest first', {
+      query: {
         source: Source,
-        status: Type.Optional(Type.Enum([...CALLBACK_STATUSES])),
+        status: Type.Optional(Status),
         withBody: Type.Boolean({ default: false, description: 'With their bodies, at most 20 at a time.' }),
-        ...ForOps,
         ...Paging,
-      }),
+      },
       response: { 200: PageSchema(CallbackJson) },
+    }),
+    async ({ query }) => {
+      const { withBody, limit } = query
+      const page = { ...query, limit: withBody ? Math.min(limit, MOST_WITH_BODY) : limit }
+      const callbacks = await store.receipts.callbacks(query, page, withBody ? SHOWN_BYTES : 0)
+      return pageJson(callbacks, (callback) => callbackJson(callback, withBody))
     },
-    async handler(request) {
-      const { source, status, withBody, limit, cursor } = request.query
-      const tenantId = scopeOf(request)
-      const filter: CallbackFilter = {
-        ...(source !== undefined && { source }),
-        ...(status !== undefined && { status }),
-        ...(tenantId !== null && { tenantId }),
-      }
-      const page = await store.receipts.callbacks(
-        filter,
-        { limit: withBody ? Math.min(limit, MOST_WITH_BODY) : limit, ...(cursor !== undefined && { cursor }) },
-        withBody ? SHOWN_BYTES : 0,
-      )
-      return { items: page.items.map((callback) => callbackJson(callback, withBody)), nextCursor: page.nextCursor }
-    },
-  })
+  )
 
-  app.route({
-    method: 'POST',
-    url: '/ops/callbacks/:id/replay',
-    config: { access: OPS_ONLY },
-    schema: {
-      tags: ['Operations'],
-      summary: 'Read a callback again',
+  app.post(
+    '/ops/callbacks/:id/replay',
+    operationsOf('Operations', 'none')(OPS_ONLY, 'Read a callback again', {
       description: 'What it already did is not done twice.',
-      response: { 202: Type.Object({ id: Type.String(), status: Type.Enum([...CALLBACK_STATUSES]) }) },
-    },
-    async handler(request, reply) {
+      response: { 202: Type.Object({ id: Type.String(), status: Status }) },
+    }),
+    async (request, reply) => {
       const { id } = request.params as { id: string }
-      if (!/^\d{1,15}$/.test(id)) throw notFound()
-      if (!(await store.receipts.replay(Number(id), callerOf(request).actor))) throw notFound()
+      found(/^\d{1,15}$/.test(id) && (await store.receipts.replay(Number(id), request.actor)))
       nudge('receipts')
       return reply.status(202).send({ id: String(Number(id)), status: 'pending' as const })
     },
-  })
+  )
 
-  app.route({
-    method: 'GET',
-    url: '/ops/callbacks/refused',
-    config: { access: OPS_ONLY },
-    schema: {
-      tags: ['Operations'],
-      summary: 'Count the callbacks that were not believed',
+  app.get(
+    '/ops/callbacks/refused',
+    operation(OPS_ONLY, 'Count the callbacks that were not believed', {
       description: 'By source, tenant and cause, the latest first.',
-      querystring: Query({ source: Source, ...ForOps, ...Paging }),
+      query: { source: Source, ...Paging },
       response: { 200: PageSchema(RefusedJson) },
-    },
-    async handler(request) {
-      const { source, limit, cursor } = request.query
+    }),
+    async (request) => {
+      const { source } = request.query
       const tenantId = scopeOf(request)
       await refusals.flush()
       const all = (await store.receipts.refused())
         .filter((refused) => source === undefined || refused.source === source)
         .filter((refused) => tenantId === null || refused.tenantId === tenantId)
-        .map((refused) => {
-          const lastAt = new Date(refused.lastAt).toISOString()
-          // Sorts by time, and tells apart what was last seen at the same one.
-          const id = `${lastAt} ${refused.source} ${refused.tenantId ?? ''} ${refused.why}`
-          return { id, json: { ...refused, lastAt } }
-        })
-      const page = pageOf(all, { limit, ...(cursor !== undefined && { cursor }) })
-      return { items: page.items.map(({ json }) => json), nextCursor: page.nextCursor }
+        // Sorts by time, and tells apart what was last seen at the same one.
+        .map((refused) => ({
+          ...refused,
+          id: `${iso(refused.lastAt)} ${refused.source} ${refused.tenantId ?? ''} ${refused.why}`,
+        }))
+      return pageJson(pageOf(all, request.query), (refused) => withTimes(refused, 'lastAt'))
     },
-  })
+  )
 }
 
 function callbackJson(callback: ListedCallback, withBody: boolean): Static<typeof CallbackJson> {
-  const { id, source, tenantId, accountIds, status, attemptCount, receivedAt, result, size, body } = callback
-  return {
-    id: String(id),
-    source,
-    tenantId,
-    accountIds: [...accountIds],
-    status,
-    attemptCount,
-    receivedAt: new Date(receivedAt).toISOString(),
-    result,
-    size,
-    ...(withBody && { body: body.toString('utf8') }),
-  }
+  const { id, body, ...rest } = withTimes(callback, 'receivedAt')
+  return { ...rest, id: String(id), accountIds: [...rest.accountIds], ...(withBody && { body: body.toString('utf8') }) }
 }

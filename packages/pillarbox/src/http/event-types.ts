@@ -4,16 +4,16 @@ import { definitionOf } from '../catalogue/format.ts'
 import { CatalogueSchema, EVENT_TYPE_FIELDS } from '../catalogue/schema.ts'
 import { ChannelName, JsonObject, Nullable } from '../intake/body-fields.ts'
 import { EVENT_TYPE_NAME, type EventType } from '../model/catalogue.ts'
-import type { Template } from '../model/template.ts'
+import { found } from '../model/errors.ts'
 import { importCatalogue, readCatalogue, readCatalogueDocument, templatesOf } from '../operate/catalogue.ts'
-import type { StoredCatalogue } from '../tenant/catalogue-store.ts'
-import { callerOf, TO_ADMINISTER, TO_READ, tenantOf } from './auth.ts'
+import { TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { ForOps, foundWarnings, notFound, Query, WarningSchema } from './schemas.ts'
+import { operationsOf } from './operation.ts'
+import { Closed, foundWarnings, TextOrNull, Time, WarningSchema, withTimes } from './schemas.ts'
 import { withBodyCheck } from './validation.ts'
 import { isYamlType } from './yaml-body.ts'
 
-const ScopeJson = Type.Object({ type: Type.String(), id: Type.String() }, { additionalProperties: false })
+const ScopeJson = Closed({ type: Type.String(), id: Type.String() })
 
 const EventTypeJson = Type.Object({ name: Type.String(), ...EVENT_TYPE_FIELDS, templateCount: Type.Integer() })
 
@@ -22,7 +22,7 @@ const TemplateJson = Type.Object({
   channel: ChannelName,
   locale: Type.String(),
   scope: Nullable(ScopeJson),
-  subject: Nullable(Type.String()),
+  subject: TextOrNull,
   body: Type.String(),
   providerTemplate: Nullable(JsonObject),
   version: Type.Integer(),
@@ -57,21 +57,19 @@ const VersionJson = Type.Object({
   name: Type.String(),
   defaultLocale: Type.String(),
   importedBy: Type.String(),
-  importedAt: Type.String({ format: 'date-time' }),
+  importedAt: Time,
 })
+
+const operation = operationsOf('Catalogue')
 
 /** `/api/event-types`: the tenant's catalogue. */
 export function eventTypeRoutes(app: App, context: Context): void {
   const { store, events, config } = context
+  const { catalogue } = store
 
-  app.route({
-    method: 'GET',
-    url: '/api/event-types',
-    config: { access: TO_READ },
-    schema: {
-      tags: ['Catalogue'],
-      summary: 'The catalogue’s event types and entities',
-      querystring: Query(ForOps),
+  app.get(
+    '/api/event-types',
+    operation(TO_READ, 'The catalogue’s event types and entities', {
       response: {
         200: Type.Object({
           items: Type.Array(EventTypeJson),
@@ -80,131 +78,94 @@ export function eventTypeRoutes(app: App, context: Context): void {
           nextCursor: Type.Null(),
         }),
       },
-    },
-    async handler(request) {
-      const tenantId = await tenantOf(request, store)
+    }),
+    async ({ tenantId }) => {
       const [types, entities, current, templates] = await Promise.all([
-        store.catalogue.eventTypes(tenantId),
-        store.catalogue.entities(tenantId),
-        store.catalogue.current(tenantId),
+        catalogue.eventTypes(tenantId),
+        catalogue.entities(tenantId),
+        catalogue.current(tenantId),
         templatesOf(store, tenantId),
       ])
       const counts = new Map<string, number>()
       for (const { eventType } of templates) counts.set(eventType, (counts.get(eventType) ?? 0) + 1)
-      return {
-        items: types.map((type) => eventTypeJson(type, counts.get(type.name) ?? 0)),
-        entities,
-        version: current?.version ?? 0,
-        nextCursor: null,
-      }
+      const items = types.map((type) => eventTypeJson(type, counts.get(type.name) ?? 0))
+      return { items, entities, version: current?.version ?? 0, nextCursor: null }
     },
-  })
+  )
 
-  app.route({
-    method: 'GET',
-    url: '/api/event-types/:name',
-    config: { access: TO_READ },
-    schema: {
-      tags: ['Catalogue'],
-      summary: 'One event type with its templates',
-      querystring: Query(ForOps),
+  app.get(
+    '/api/event-types/:name',
+    operation(TO_READ, 'One event type with its templates', {
       response: { 200: Type.Object({ ...EventTypeJson.properties, templates: Type.Array(TemplateJson) }) },
-    },
-    async handler(request) {
-      const { name } = request.params as { name: string }
-      const tenantId = await tenantOf(request, store)
-      const type = EVENT_TYPE_NAME.test(name) ? await store.catalogue.eventType(tenantId, name) : null
-      if (!type) throw notFound()
+    }),
+    async ({ params, tenantId }) => {
+      const { name } = params as { name: string }
+      const type = found(EVENT_TYPE_NAME.test(name) && (await catalogue.eventType(tenantId, name)))
       const templates = await store.templates.ofEventType(tenantId, name)
-      return { ...eventTypeJson(type, templates.length), templates: templates.map(templateJson) }
+      return { ...eventTypeJson(type, templates.length), templates }
     },
-  })
+  )
 
-  app.route({
-    method: 'PUT',
-    url: '/api/event-types',
-    config: { access: TO_ADMINISTER, takesYaml: true },
-    bodyLimit: config.batchBodyLimitBytes,
-    validatorCompiler: withBodyCheck(() => null),
-    schema: {
-      tags: ['Catalogue'],
-      summary: 'Replace the catalogue',
-      description:
-        'As JSON, or as the YAML file it is written in. Answers 422 invalid_catalogue with every problem and warning at ' +
-        'once; then nothing has changed. Templates nobody edited follow the catalogue, edited ones are kept and reported.',
-      querystring: Query({
-        dryRun: Type.Optional(Type.Boolean({ description: 'Only says what would change.' })),
-        ...ForOps,
-      }),
-      body: Type.Unsafe<unknown>({
-        content: {
-          'application/json': { schema: { ...CatalogueSchema, title: 'Catalogue' } },
-          'application/yaml': { schema: { type: 'string', description: 'A catalogue file.' } },
-        },
-      }),
-      response: { 200: ImportJson },
-    },
-    async handler(request) {
-      const tenantId = await tenantOf(request, store)
-      const { dryRun = false } = request.query
-      const { body } = request
+  app.put(
+    '/api/event-types',
+    operation(
+      TO_ADMINISTER,
+      'Replace the catalogue',
+      {
+        description:
+          'As JSON, or as the YAML file it is written in. Answers 422 invalid_catalogue with every problem and warning at ' +
+          'once; then nothing has changed. Templates nobody edited follow the catalogue, edited ones are kept and reported.',
+        query: { dryRun: Type.Optional(Type.Boolean({ description: 'Only says what would change.' })) },
+        body: Type.Unsafe<unknown>({
+          content: {
+            'application/json': { schema: { ...CatalogueSchema, title: 'Catalogue' } },
+            'application/yaml': { schema: { type: 'string', description: 'A catalogue file.' } },
+          },
+        }),
+        response: { 200: ImportJson },
+      },
+      {
+        bodyLimit: config.batchBodyLimitBytes,
+        validatorCompiler: withBodyCheck(() => null),
+        config: { takesYaml: true },
+      },
+    ),
+    async ({ query, body, headers, tenantId, actor }) => {
+      const { dryRun = false } = query
       // JSON can be text too; then it is no catalogue.
-      const isYaml = isYamlType(request.headers['content-type'])
+      const isYaml = isYamlType(headers['content-type'])
       const given = isYaml && typeof body === 'string' ? readCatalogueDocument(body) : readCatalogue(body)
-      const { actor } = callerOf(request)
       const { version, changes, warnings } = await importCatalogue(context, tenantId, given, { actor, dryRun })
       if (!dryRun) events.forget(tenantId)
       const { name, defaultLocale } = given.catalogue
       return { name, defaultLocale, version, dryRun, changes, warnings: foundWarnings(warnings) }
     },
-  })
+  )
 
-  app.route({
-    method: 'GET',
-    url: '/api/event-types/versions',
-    config: { access: TO_READ },
-    schema: {
-      tags: ['Catalogue'],
-      summary: 'The catalogue’s versions, newest first',
-      querystring: Query(ForOps),
+  app.get(
+    '/api/event-types/versions',
+    operation(TO_READ, 'The catalogue’s versions, newest first', {
       response: { 200: Type.Object({ items: Type.Array(VersionJson), nextCursor: Type.Null() }) },
+    }),
+    async ({ tenantId }) => {
+      const versions = await catalogue.versions(tenantId)
+      return { items: versions.map((version) => withTimes(version, 'importedAt')), nextCursor: null }
     },
-    async handler(request) {
-      const versions = await store.catalogue.versions(await tenantOf(request, store))
-      return { items: versions.map(versionJson), nextCursor: null }
-    },
-  })
+  )
 
-  app.route({
-    method: 'GET',
-    url: '/api/event-types/versions/:version',
-    config: { access: TO_READ },
-    schema: {
-      tags: ['Catalogue'],
-      summary: 'One version of the catalogue, with its document',
-      querystring: Query(ForOps),
+  app.get(
+    '/api/event-types/versions/:version',
+    operation(TO_READ, 'One version of the catalogue, with its document', {
       response: { 200: Type.Object({ ...VersionJson.properties, document: Type.String() }) },
+    }),
+    async ({ params, tenantId }) => {
+      const { version } = params as { version: string }
+      const stored = /^[1-9]\d{0,8}$/.test(version) && (await catalogue.version(tenantId, Number(version)))
+      return withTimes(found(stored), 'importedAt')
     },
-    async handler(request) {
-      const { version } = request.params as { version: string }
-      const tenantId = await tenantOf(request, store)
-      const found = /^[1-9]\d{0,8}$/.test(version) ? await store.catalogue.version(tenantId, Number(version)) : null
-      if (!found) throw notFound()
-      return { ...versionJson(found), document: found.document }
-    },
-  })
+  )
 }
 
 function eventTypeJson(type: EventType, templateCount: number): Static<typeof EventTypeJson> {
   return { name: type.name, ...definitionOf(type), templateCount }
-}
-
-function templateJson(template: Template): Static<typeof TemplateJson> {
-  const { id, channel, locale, scope, subject, body, providerTemplate, version, isActive, isEdited } = template
-  return { id, channel, locale, scope, subject, body, providerTemplate, version, isActive, isEdited }
-}
-
-function versionJson(stored: Omit<StoredCatalogue, 'document'>): Static<typeof VersionJson> {
-  const { version, name, defaultLocale, importedBy, importedAt } = stored
-  return { version, name, defaultLocale, importedBy, importedAt: new Date(importedAt).toISOString() }
 }

@@ -4,15 +4,27 @@ import { type Static, Type } from 'typebox'
 import type { InboxWords } from '../channels/in_app/inbox.ts'
 import { JsonObject, Nullable } from '../intake/body-fields.ts'
 import { parseDuration } from '../model/duration.ts'
-import { PillarboxError } from '../model/errors.ts'
-import type { InboxMessage } from '../model/inbox.ts'
+import { found, invalidBody, PillarboxError } from '../model/errors.ts'
 import { isUserId } from '../model/recipient.ts'
-import { type Access, TO_PUBLISH, tenantOf } from './auth.ts'
+import type { InboxMessage } from '../store/store.ts'
+import { type Access, TO_PUBLISH } from './auth.ts'
 import type { App, Context } from './context.ts'
 import type { InboxOwner } from './inbox-feed.ts'
 import { createInboxStreams } from './inbox-stream.ts'
-import { ForOps, idParameter, invalidBody, isoOrNull, notFound, PageSchema, Paging, Query } from './schemas.ts'
-import { bodyCheck, withBodyCheck } from './validation.ts'
+import { operationsOf } from './operation.ts'
+import {
+  Closed,
+  idParameter,
+  iso,
+  isoOrNull,
+  PageSchema,
+  Paging,
+  pageJson,
+  TextOrNull,
+  Time,
+  TimeOrNull,
+} from './schemas.ts'
+import { optionalBody } from './validation.ts'
 
 /**
  * The user, with a token, or the application that writes to him and shows him what he gets. Nobody else: the words may be
@@ -29,7 +41,7 @@ const ByToken = {
 
 const MessageJson = Type.Object({
   id: Type.String({ description: 'The notification’s.' }),
-  subject: Nullable(Type.String()),
+  subject: TextOrNull,
   text: Type.String({ description: 'Plain text: show it as text. Made from the body where that is HTML.' }),
   html: Nullable(
     Type.String({
@@ -37,27 +49,24 @@ const MessageJson = Type.Object({
     }),
   ),
   data: JsonObject,
-  createdAt: Type.String({ format: 'date-time' }),
+  createdAt: Time,
   seenAt: Nullable(Type.String({ format: 'date-time', description: 'When it was first given to the user.' })),
-  readAt: Nullable(Type.String({ format: 'date-time' })),
+  readAt: TimeOrNull,
 })
 
-const NewToken = Type.Object(
-  {
-    expiresIn: Type.Optional(
-      Type.String({ maxLength: 40, description: 'An ISO 8601 duration from PT1M to P1D. Default: PT1H.' }),
-    ),
-  },
-  { additionalProperties: false },
-)
-
-const checkNewToken = bodyCheck(NewToken)
+const NewToken = Closed({
+  expiresIn: Type.Optional(
+    Type.String({ maxLength: 40, description: 'An ISO 8601 duration from PT1M to P1D. Default: PT1H.' }),
+  ),
+})
 
 const MINUTE_MS = 60_000
 const DEFAULT_TOKEN_MS = 60 * MINUTE_MS
 const LONGEST_TOKEN_MS = 24 * 60 * MINUTE_MS
 /** Marking a very large inbox as read goes on for so long; the rest is for another call. */
 const MARKING_MS = 10_000
+
+const operation = operationsOf('Inbox', 'own')
 
 /** `/api/inbox/{userId}`: what in_app notifications have put before a user, live if wanted. */
 export function inboxRoutes(app: App, context: Context): void {
@@ -79,85 +88,64 @@ export function inboxRoutes(app: App, context: Context): void {
   // Before the server waits for connections to end: these would not by themselves.
   app.addHook('preClose', streams.close)
 
-  app.route({
-    method: 'GET',
-    url: '/api/inbox/:userId/messages',
-    config: { access: TO_USE },
-    schema: {
-      tags: ['Inbox'],
-      summary: 'A user’s messages, newest first',
+  app.get(
+    '/api/inbox/:userId/messages',
+    operation(TO_USE, 'A user’s messages, newest first', {
       description:
         'Marks them as seen, and their notifications as delivered. Nobody’s inbox is unknown: one without messages is empty.',
-      querystring: Query({
+      query: {
         isUnread: Type.Optional(Type.Boolean({ description: 'Only unread ones, or only read ones.' })),
         ...ByToken,
         ...Paging,
-      }),
+      },
       response: { 200: PageSchema(MessageJson) },
-    },
-    async handler(request) {
-      const owner = await ownerOf(request)
-      const { tenantId, userId } = owner
-      const { isUnread, limit, cursor } = request.query
-      const filter = isUnread === undefined ? {} : { isUnread }
-      const page = await inbox.list(tenantId, userId, filter, { limit, ...(cursor !== undefined && { cursor }) })
+    }),
+    async (request) => {
+      const owner = ownerOf(request)
+      const page = await inbox.list(owner.tenantId, owner.userId, request.query, request.query)
       await see(owner, page.items)
-      return { items: page.items.map(shown), nextCursor: page.nextCursor }
+      return pageJson(page, shown)
     },
-  })
+  )
 
-  app.route({
-    method: 'GET',
-    url: '/api/inbox/:userId/unread-count',
-    config: { access: TO_USE },
-    schema: {
-      tags: ['Inbox'],
-      summary: 'How many messages a user has not read',
-      querystring: Query(ByToken),
+  app.get(
+    '/api/inbox/:userId/unread-count',
+    operation(TO_USE, 'How many messages a user has not read', {
+      query: ByToken,
       response: { 200: Type.Object({ count: Type.Integer() }) },
-    },
-    async handler(request) {
-      const { tenantId, userId } = await ownerOf(request)
+    }),
+    async (request) => {
+      const { tenantId, userId } = ownerOf(request)
       return { count: await inbox.countUnread(tenantId, userId) }
     },
-  })
+  )
 
-  app.route({
-    method: 'POST',
-    url: '/api/inbox/:userId/messages/:id/read',
-    config: { access: TO_USE },
-    schema: {
-      tags: ['Inbox'],
-      summary: 'Mark a message as read',
+  app.post(
+    '/api/inbox/:userId/messages/:id/read',
+    operation(TO_USE, 'Mark a message as read', {
       description: 'Its notification becomes read. Repeating it changes nothing.',
-      querystring: Query(ByToken),
+      query: ByToken,
       response: { 200: MessageJson },
-    },
-    async handler(request) {
-      const owner = await ownerOf(request)
+    }),
+    async (request) => {
+      const owner = ownerOf(request)
       const { tenantId, userId } = owner
       const id = idParameter(request)
       const marked = await inbox.mark(tenantId, userId, 'read', [id])
       if (marked.length > 0) inboxFeed.changed(owner)
-      const message = await inbox.find(tenantId, userId, id)
-      if (!message) throw notFound()
-      return shown(message)
+      return shown(found(await inbox.find(tenantId, userId, id)))
     },
-  })
+  )
 
-  app.route({
-    method: 'POST',
-    url: '/api/inbox/:userId/read-all',
-    config: { access: TO_USE },
-    schema: {
-      tags: ['Inbox'],
-      summary: 'Mark all of a user’s messages as read',
+  app.post(
+    '/api/inbox/:userId/read-all',
+    operation(TO_USE, 'Mark all of a user’s messages as read', {
       description: 'Of a very large inbox perhaps not all at once: repeat it while unreadCount is not 0.',
-      querystring: Query(ByToken),
+      query: ByToken,
       response: { 200: Type.Object({ marked: Type.Integer(), unreadCount: Type.Integer() }) },
-    },
-    async handler(request) {
-      const owner = await ownerOf(request)
+    }),
+    async (request) => {
+      const owner = ownerOf(request)
       const { tenantId, userId } = owner
       const until = clock.monotonic() + MARKING_MS
       let marked = 0
@@ -169,53 +157,48 @@ export function inboxRoutes(app: App, context: Context): void {
       if (marked > 0) inboxFeed.changed(owner)
       return { marked, unreadCount: await inbox.countUnread(tenantId, userId) }
     },
-  })
+  )
 
-  app.route({
-    method: 'DELETE',
-    url: '/api/inbox/:userId/messages/:id',
-    config: { access: TO_USE },
-    schema: {
-      tags: ['Inbox'],
-      summary: 'Remove a message from the inbox',
+  app.delete(
+    '/api/inbox/:userId/messages/:id',
+    operation(TO_USE, 'Remove a message from the inbox', {
       description: 'Its words are deleted; its notification stays as it is.',
-      querystring: Query(ByToken),
+      query: ByToken,
       response: { 204: Type.Null({ description: 'Removed.' }) },
-    },
-    async handler(request, reply) {
-      const owner = await ownerOf(request)
-      const { tenantId, userId } = owner
-      if (!(await inbox.remove(tenantId, userId, idParameter(request)))) throw notFound()
+    }),
+    async (request, reply) => {
+      const owner = ownerOf(request)
+      found(await inbox.remove(owner.tenantId, owner.userId, idParameter(request)))
       inboxFeed.changed(owner)
       return reply.status(204).send(null)
     },
-  })
+  )
 
-  app.route({
-    method: 'GET',
-    url: '/api/inbox/:userId/stream',
-    config: { access: USER_ONLY, isStream: true },
-    schema: {
-      tags: ['Inbox'],
-      summary: 'What happens in a user’s inbox, live',
-      description:
-        'Server-sent events: message, read, removed and unread. Begins with the events after Last-Event-ID, else with now. Ends when the token expires.',
-      querystring: Query({
-        lastEventId: Type.Optional(
-          Type.String({ maxLength: 20, description: 'Where the header Last-Event-ID cannot be sent.' }),
-        ),
-        ...ByToken,
-      }),
-      response: {
-        200: {
-          description: 'Events, until one side ends it.',
-          content: { 'text/event-stream': { schema: Type.String() } },
+  app.get(
+    '/api/inbox/:userId/stream',
+    operation(
+      USER_ONLY,
+      'What happens in a user’s inbox, live',
+      {
+        description:
+          'Server-sent events: message, read, removed and unread. Begins with the events after Last-Event-ID, else with now. Ends when the token expires.',
+        query: {
+          lastEventId: Type.Optional(
+            Type.String({ maxLength: 20, description: 'Where the header Last-Event-ID cannot be sent.' }),
+          ),
+          ...ByToken,
+        },
+        response: {
+          200: {
+            description: 'Events, until one side ends it.',
+            content: { 'text/event-stream': { schema: Type.String() } },
+          },
         },
       },
-    },
-    async handler(request, reply) {
-      const token = request.user
-      if (!token) throw notFound()
+      { config: { isStream: true } },
+    ),
+    async (request, reply) => {
+      const token = found(request.user)
       const asked = lastEventId(request.headers['last-event-id'], request.query.lastEventId)
       const place = streams.reserve(token)
       try {
@@ -238,44 +221,35 @@ export function inboxRoutes(app: App, context: Context): void {
         throw error
       }
     },
-  })
+  )
 
-  app.route({
-    method: 'POST',
-    url: '/api/inbox/:userId/tokens',
-    config: { access: TO_PUBLISH },
-    // The body may be left out: that is null here.
-    validatorCompiler: withBodyCheck((body) => (body === null ? null : checkNewToken(body))),
-    schema: {
-      tags: ['Inbox'],
-      summary: 'Make a token for a user’s own browser',
-      description:
-        'It opens this user’s inbox and nothing else, until it expires. It cannot be taken back: keep it short.',
-      querystring: Query(ForOps),
-      body: NewToken,
-      response: {
-        201: Type.Object({
-          token: Type.String(),
-          userId: Type.String(),
-          expiresAt: Type.String({ format: 'date-time' }),
-        }),
+  app.post(
+    '/api/inbox/:userId/tokens',
+    operationsOf('Inbox')(
+      TO_PUBLISH,
+      'Make a token for a user’s own browser',
+      {
+        description:
+          'It opens this user’s inbox and nothing else, until it expires. It cannot be taken back: keep it short.',
+        body: NewToken,
+        response: { 201: Type.Object({ token: Type.String(), userId: Type.String(), expiresAt: Time }) },
       },
-    },
-    async handler(request, reply) {
-      const { tenantId, userId } = await ownerOf(request)
+      { validatorCompiler: optionalBody(NewToken) },
+    ),
+    async (request, reply) => {
+      const { tenantId, userId } = ownerOf(request)
       const { expiresIn } = (request.body as Static<typeof NewToken> | null | undefined) ?? {}
-      const lifeMs = tokenLife(expiresIn)
-      const expiresAt = clock.now() + lifeMs
+      const expiresAt = clock.now() + tokenLife(expiresIn)
       const token = userTokens.issue({ tenantId, userId, expiresAt })
-      return reply.status(201).send({ token, userId, expiresAt: new Date(expiresAt).toISOString() })
+      return reply.status(201).send({ token, userId, expiresAt: iso(expiresAt) })
     },
-  })
+  )
 
-  /** The user of the token, or the one that the path names in the key's tenant. */
-  async function ownerOf(request: FastifyRequest): Promise<InboxOwner> {
-    if (request.user) return request.user
-    const userId = userParameter(request)
-    return { tenantId: await tenantOf(request, store), userId }
+  /** The user of the token, or the one that the path names in the key's tenant; who cannot be addressed is not found. */
+  function ownerOf({ user, params, tenantId }: FastifyRequest): InboxOwner {
+    if (user) return user
+    const { userId } = params as { userId: string }
+    return { tenantId, userId: found(isUserId(userId) && userId) }
   }
 
   /** Reading goes before bookkeeping: what could not be marked is marked the next time. */
@@ -292,7 +266,7 @@ export function inboxRoutes(app: App, context: Context): void {
     return {
       id,
       ...wordsOf(message),
-      createdAt: new Date(createdAt).toISOString(),
+      createdAt: iso(createdAt),
       seenAt: isoOrNull(seenAt),
       readAt: isoOrNull(readAt),
     }
@@ -307,13 +281,6 @@ export function inboxRoutes(app: App, context: Context): void {
       return { subject: null, text: '', html: null, data: {} }
     }
   }
-}
-
-/** One that no notification could be addressed to is not found. */
-function userParameter(request: { params: unknown }): string {
-  const { userId } = request.params as { userId: string }
-  if (!isUserId(userId)) throw notFound()
-  return userId
 }
 
 function lastEventId(header: string | string[] | undefined, parameter: string | undefined): number | null {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Channel } from '../model/channel.ts'
 import { type Address, addressField, maskAddress } from '../model/recipient.ts'
-import { soundsSecret } from './account-checks.ts'
+import { soundsSecret } from '../operate/account-checks.ts'
 import { type Caller, callerOf, TO_ADMINISTER } from './auth.ts'
 
 interface Person {

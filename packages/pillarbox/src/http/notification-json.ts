@@ -11,10 +11,7 @@ import { type Address, maskAddress } from '../model/recipient.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
 import { withoutSealedTexts } from '../security/payload-seal.ts'
 import type { HttpConfig } from './context.ts'
-import { Id, isoOrNull, WarningSchema } from './schemas.ts'
-
-const text = Nullable(Type.String())
-const instant = Nullable(Type.String({ format: 'date-time' }))
+import { Id, iso, isoOrNull, TextOrNull, Time, TimeOrNull, WarningSchema, withTimes } from './schemas.ts'
 
 const AddressJson = Type.Object({
   name: Type.Optional(Type.String()),
@@ -32,27 +29,27 @@ const fields = {
   id: Id,
   tenantId: Type.String(),
   status: Type.Enum([...NOTIFICATION_STATUSES]),
-  reason: text,
-  lastError: text,
+  reason: TextOrNull,
+  lastError: TextOrNull,
   channel: ChannelName,
-  provider: text,
-  accountId: text,
+  provider: TextOrNull,
+  accountId: TextOrNull,
   to: AddressJson,
-  contactId: text,
-  conversationId: text,
-  eventId: text,
-  eventType: text,
+  contactId: TextOrNull,
+  conversationId: TextOrNull,
+  eventId: TextOrNull,
+  eventType: TextOrNull,
   entity: Nullable(EntityRef),
-  templateId: text,
+  templateId: TextOrNull,
   templateVersion: Nullable(Type.Integer()),
-  locale: text,
+  locale: TextOrNull,
   idempotencyKey: Type.String(),
-  correlationId: text,
-  executionId: text,
-  parentExecutionId: text,
-  site: text,
+  correlationId: TextOrNull,
+  executionId: TextOrNull,
+  parentExecutionId: TextOrNull,
+  site: TextOrNull,
   attemptCount: Type.Integer(),
-  nextAttemptAt: instant,
+  nextAttemptAt: TimeOrNull,
   possibleDuplicate: Type.Boolean(),
   stuck: Type.Boolean(),
   stale: Type.Boolean(),
@@ -62,17 +59,17 @@ const fields = {
   ),
   isSealed: Type.Boolean({ description: 'Its content holds secrets: sealed, and shown to nobody.' }),
   isScrubbed: Type.Boolean({ description: 'Its content held secrets and was removed when it was final.' }),
-  providerMessageId: text,
+  providerMessageId: TextOrNull,
   fallback: Type.Array(ChannelName),
-  fallbackOf: text,
-  fallbackTo: text,
+  fallbackOf: TextOrNull,
+  fallbackTo: TextOrNull,
   triggeredBy: Type.String(),
-  createdAt: Type.String({ format: 'date-time' }),
-  dueAt: instant,
-  expiresAt: instant,
-  sentAt: instant,
-  deliveredAt: instant,
-  readAt: instant,
+  createdAt: Time,
+  dueAt: TimeOrNull,
+  expiresAt: TimeOrNull,
+  sentAt: TimeOrNull,
+  deliveredAt: TimeOrNull,
+  readAt: TimeOrNull,
 }
 
 /** A notification as lists and actions show it: the address masked. */
@@ -82,28 +79,28 @@ const AttemptJson = Type.Object({
   number: Type.Integer(),
   outcome: Type.String(),
   late: Type.Boolean(),
-  code: text,
-  error: text,
+  code: TextOrNull,
+  error: TextOrNull,
   provider: Type.String(),
-  providerMessageId: text,
-  startedAt: Type.String({ format: 'date-time' }),
+  providerMessageId: TextOrNull,
+  startedAt: Time,
   durationMs: Type.Number(),
   workerId: Type.String(),
 })
 
 const AuditJson = Type.Object({
-  at: Type.String({ format: 'date-time' }),
+  at: Time,
   actor: Type.String(),
   action: Type.String(),
-  notificationId: text,
+  notificationId: TextOrNull,
   attempt: Nullable(Type.Integer()),
   durationMs: Nullable(Type.Number()),
-  from: text,
-  to: text,
-  reason: text,
-  correlationId: text,
-  executionId: text,
-  parentExecutionId: text,
+  from: TextOrNull,
+  to: TextOrNull,
+  reason: TextOrNull,
+  correlationId: TextOrNull,
+  executionId: TextOrNull,
+  parentExecutionId: TextOrNull,
 })
 
 /** An event as the outbox shows it; the payload is only in a notification's detail. */
@@ -114,15 +111,15 @@ export const EventJson = Type.Object({
   entity: EntityRef,
   status: Type.Enum([...EVENT_STATUSES]),
   attemptCount: Type.Integer(),
-  nextAttemptAt: instant,
-  lastError: text,
-  correlationId: text,
-  locale: text,
+  nextAttemptAt: TimeOrNull,
+  lastError: TextOrNull,
+  correlationId: TextOrNull,
+  locale: TextOrNull,
   schemaVersion: Type.Integer(),
-  occurredAt: instant,
-  dueAt: instant,
-  createdAt: Type.String({ format: 'date-time' }),
-  publishedAt: instant,
+  occurredAt: TimeOrNull,
+  dueAt: TimeOrNull,
+  createdAt: Time,
+  publishedAt: TimeOrNull,
   payload: Type.Optional(Type.Unknown()),
   recipients: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
   channels: Type.Optional(Nullable(Type.Array(Type.String()))),
@@ -131,13 +128,13 @@ export const EventJson = Type.Object({
 
 const ReceiptJson = Type.Object({
   kind: Type.Enum([...RECEIPT_KINDS]),
-  at: Type.String({ format: 'date-time' }),
-  receivedAt: Type.String({ format: 'date-time' }),
+  at: Time,
+  receivedAt: Time,
   provider: Type.String(),
   providerMessageId: Type.String(),
   recipient: Nullable(Type.String({ description: 'Of a message to several: whom this is about.' })),
-  code: text,
-  error: text,
+  code: TextOrNull,
+  error: TextOrNull,
 })
 
 export const ScheduleJson = Type.Object({
@@ -146,14 +143,14 @@ export const ScheduleJson = Type.Object({
   eventId: Type.String(),
   eventType: Type.String(),
   entity: EntityRef,
-  dueAt: Type.String({ format: 'date-time' }),
+  dueAt: Time,
   status: Type.Enum([...SCHEDULE_STATUSES]),
   attemptCount: Type.Integer(),
-  lastError: text,
-  createdAt: Type.String({ format: 'date-time' }),
-  completedAt: instant,
-  approvedBy: text,
-  approvedAt: instant,
+  lastError: TextOrNull,
+  createdAt: Time,
+  completedAt: TimeOrNull,
+  approvedBy: TextOrNull,
+  approvedAt: TimeOrNull,
   progress: Nullable(
     Type.Object(
       { planned: Type.Integer(), total: Type.Integer() },
@@ -173,7 +170,7 @@ export const NotificationDetailJson = Type.Object({
           description:
             'paused: the vendor refused its credentials; held: it failed in a row, or the vendor asked us to wait.',
         }),
-        detail: text,
+        detail: TextOrNull,
         until: Nullable(
           Type.String({ format: 'date-time', description: 'When it goes on by itself; null: when somebody mends it.' }),
         ),
@@ -183,7 +180,7 @@ export const NotificationDetailJson = Type.Object({
   ),
   content: Nullable(
     Type.Object({
-      subject: text,
+      subject: TextOrNull,
       body: Type.String(),
       data: JsonObject,
       isHtml: Type.Optional(Type.Boolean()),
@@ -201,9 +198,9 @@ export const NotificationStatusJson = Type.Object({
   notificationId: Id,
   status: Type.Enum([...NOTIFICATION_STATUSES]),
   retryCount: Type.Integer({ description: 'Provider calls that failed.' }),
-  lastError: text,
-  nextAttemptAt: instant,
-  deliveredAt: instant,
+  lastError: TextOrNull,
+  nextAttemptAt: TimeOrNull,
+  deliveredAt: TimeOrNull,
 })
 
 export function notificationJson(
@@ -212,48 +209,12 @@ export function notificationJson(
 ): Static<typeof NotificationJson> {
   const waitingSince = Math.max(view.createdAt, view.dueAt ?? 0, view.nextAttemptAt ?? 0)
   return {
-    id: view.id,
-    tenantId: view.tenantId,
-    status: view.status,
-    reason: view.reason,
-    lastError: view.lastError,
-    channel: view.channel,
-    provider: view.provider,
-    accountId: view.accountId,
+    ...withTimes(view, 'createdAt', 'dueAt', 'nextAttemptAt', 'expiresAt', 'sentAt', 'deliveredAt', 'readAt'),
     to: reveal ? view.to : maskAddress(view.to),
-    contactId: view.contactId,
-    conversationId: view.conversationId,
-    eventId: view.eventId,
-    eventType: view.eventType,
-    entity: view.entity,
-    templateId: view.templateId,
-    templateVersion: view.templateVersion,
-    locale: view.locale,
-    idempotencyKey: view.idempotencyKey,
-    correlationId: view.correlationId,
-    executionId: view.executionId,
-    parentExecutionId: view.parentExecutionId,
-    site: view.site,
-    attemptCount: view.attemptCount,
-    nextAttemptAt: isoOrNull(view.nextAttemptAt),
-    possibleDuplicate: view.possibleDuplicate,
     stuck: isLive(view.status) && now - waitingSince > config.stuckAfterMs,
     stale: view.status === 'sent' && view.sentAt !== null && now - view.sentAt > config.staleAfterMs,
-    warnings: view.warnings,
     resolvedTargets: reveal ? view.resolvedTargets : (view.resolvedTargets?.map(maskTarget) ?? null),
     isSealed: view.content !== null && 'sealed' in view.content,
-    isScrubbed: view.isScrubbed,
-    providerMessageId: view.providerMessageId,
-    fallback: view.fallback,
-    fallbackOf: view.fallbackOf,
-    fallbackTo: view.fallbackTo,
-    triggeredBy: view.triggeredBy,
-    createdAt: new Date(view.createdAt).toISOString(),
-    dueAt: isoOrNull(view.dueAt),
-    expiresAt: isoOrNull(view.expiresAt),
-    sentAt: isoOrNull(view.sentAt),
-    deliveredAt: isoOrNull(view.deliveredAt),
-    readAt: isoOrNull(view.readAt),
   }
 }
 
@@ -267,8 +228,7 @@ export function waitingForJson(
   if (account.status === 'paused')
     return { accountId: account.id, why: 'paused', detail: account.statusReason, until: null }
   if (!lane || lane.heldForMs <= 0) return null
-  const until = new Date(now + lane.heldForMs).toISOString()
-  return { accountId: account.id, why: 'held', detail: lane.holdReason, until }
+  return { accountId: account.id, why: 'held', detail: lane.holdReason, until: iso(now + lane.heldForMs) }
 }
 
 /** A member of a list is reached by email, or by telephone. One that a vendor did not name has nothing to hide. */
@@ -280,68 +240,38 @@ function maskTarget(target: string): string {
 export function statusJson(view: NotificationView): Static<typeof NotificationStatusJson> {
   // The last call is not a failed one while it runs, nor once it was accepted.
   const running = view.status === 'sending' || view.sentAt !== null ? 1 : 0
-  return {
-    notificationId: view.id,
-    status: view.status,
-    retryCount: Math.max(0, view.attemptCount - running),
-    lastError: view.lastError,
-    nextAttemptAt: isoOrNull(view.nextAttemptAt),
-    deliveredAt: isoOrNull(view.deliveredAt),
-  }
+  const retryCount = Math.max(0, view.attemptCount - running)
+  return { ...withTimes(view, 'nextAttemptAt', 'deliveredAt'), notificationId: view.id, retryCount }
 }
 
 export function receiptJson(receipt: ReceiptView, reveal: boolean): Static<typeof ReceiptJson> {
-  const { at, receivedAt, recipient } = receipt
+  const { recipient } = receipt
   return {
-    ...receipt,
-    at: new Date(at).toISOString(),
-    receivedAt: new Date(receivedAt).toISOString(),
+    ...withTimes(receipt, 'at', 'receivedAt'),
     recipient: recipient === null || reveal ? recipient : maskTarget(recipient),
   }
 }
 
 export function attemptJson(attempt: AttemptView): Static<typeof AttemptJson> {
-  return { ...attempt, startedAt: new Date(attempt.startedAt).toISOString() }
+  return withTimes(attempt, 'startedAt')
 }
 
 /** The audit row, with the caller's own ids of the notification it is about. */
 export function auditJson(row: AuditView, view: NotificationView): Static<typeof AuditJson> {
   const { correlationId, executionId, parentExecutionId } = view
-  return { ...row, at: new Date(row.at).toISOString(), correlationId, executionId, parentExecutionId }
+  return { ...withTimes(row, 'at'), correlationId, executionId, parentExecutionId }
 }
 
+/** Of its progress how far planning has come; where planning goes on is its own affair. */
 export function scheduleJson(schedule: StoredSchedule): Static<typeof ScheduleJson> {
-  const { progress } = schedule
-  return {
-    ...schedule,
-    dueAt: new Date(schedule.dueAt).toISOString(),
-    createdAt: new Date(schedule.createdAt).toISOString(),
-    completedAt: isoOrNull(schedule.completedAt),
-    approvedAt: isoOrNull(schedule.approvedAt),
-    // Where planning goes on is its own affair.
-    progress: progress && { planned: progress.planned, total: progress.total },
-  }
+  return withTimes(schedule, 'dueAt', 'createdAt', 'completedAt', 'approvedAt')
 }
 
-/** The event without what it carries. */
+/** The event without what it carries, which the schema has for a notification's detail. */
 export function eventJson(event: StoredEvent): Static<typeof EventJson> {
-  return {
-    id: event.id,
-    tenantId: event.tenantId,
-    type: event.type,
-    entity: event.entity,
-    status: event.status,
-    attemptCount: event.attemptCount,
-    nextAttemptAt: event.status === 'pending' ? isoOrNull(event.nextAttemptAt) : null,
-    lastError: event.lastError,
-    correlationId: event.correlationId,
-    locale: event.locale,
-    schemaVersion: event.schemaVersion,
-    occurredAt: isoOrNull(event.occurredAt),
-    dueAt: isoOrNull(event.dueAt),
-    createdAt: new Date(event.createdAt).toISOString(),
-    publishedAt: isoOrNull(event.publishedAt),
-  }
+  const { payload, recipients, channels, conversation, ...rest } = event
+  const nextAttemptAt = event.status === 'pending' ? isoOrNull(event.nextAttemptAt) : null
+  return { ...withTimes(rest, 'occurredAt', 'dueAt', 'createdAt', 'publishedAt'), nextAttemptAt }
 }
 
 /** The event with payload and recipients; whoever may not see addresses sees them masked, and nobody sees secrets. */
@@ -356,19 +286,14 @@ export function eventDetailJson(event: StoredEvent, reveal: boolean): Static<typ
   }
 }
 
-function maskRecipient({ name, phone, email, ...rest }: EventRecipient): EventRecipient {
+function maskRecipient(recipient: EventRecipient): EventRecipient {
+  const { name, phone, email } = recipient
   const address: Address = {
     ...(name !== undefined && { name }),
     ...(phone !== undefined && { phone }),
     ...(email !== undefined && { email }),
   }
-  const masked = maskAddress(address)
-  return {
-    ...rest,
-    ...(masked.name !== undefined && { name: masked.name }),
-    ...(masked.phone !== undefined && { phone: masked.phone }),
-    ...(masked.email !== undefined && { email: masked.email }),
-  }
+  return { ...recipient, ...maskAddress(address) }
 }
 
 /** A payload's fields can be called anything, so what looks like an address is taken for one. */

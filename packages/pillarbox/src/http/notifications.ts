@@ -1,14 +1,12 @@
 import { type Static, Type } from 'typebox'
-import { ChannelName, instantMs } from '../intake/body-fields.ts'
+import { ChannelName } from '../intake/body-fields.ts'
 import { isPushBody, MAX_IDEMPOTENCY_KEY, NotificationBody, PushBody } from '../intake/notifications.ts'
-import { ERRORS, PillarboxError } from '../model/errors.ts'
-import type { NotificationView } from '../model/notification.ts'
+import { ERRORS, found, notFound, PillarboxError } from '../model/errors.ts'
 import { ACTIONS, type Action, NOTIFICATION_STATUSES } from '../model/notification.ts'
 import { actOnNotification } from '../operate/act.ts'
-import type { NotificationFilter } from '../plan/notification-store.ts'
-import type { Store } from '../store/store.ts'
+import type { NotificationFilter, NotificationView } from '../store/store.ts'
 import { callerOf, scopeOf, TO_OPERATE, TO_PUBLISH, TO_READ, TO_READ_STATUS, tenantOf } from './auth.ts'
-import type { App, Context, HttpConfig } from './context.ts'
+import type { App, Context } from './context.ts'
 import { entityQuery } from './entity-query.ts'
 import { type ItemAnswer, itemProblem } from './items.ts'
 import { MAX_ITEMS, unfitJson } from './json-body.ts'
@@ -26,7 +24,20 @@ import {
   statusJson,
   waitingForJson,
 } from './notification-json.ts'
-import { ForOps, Id, ItemResult, idParameter, notFound, PATTERNS, PageSchema, Paging, Query } from './schemas.ts'
+import { operationsOf } from './operation.ts'
+import {
+  ForOps,
+  Id,
+  ItemResult,
+  idParameter,
+  instantsMs,
+  PATTERNS,
+  PageSchema,
+  Paging,
+  pageJson,
+  Query,
+  Time,
+} from './schemas.ts'
 import { bodyCheck, fieldErrors, withBodyCheck } from './validation.ts'
 
 const SubmittedJson = Type.Object({
@@ -58,6 +69,8 @@ const checkBatch = bodyCheck(
     { additionalProperties: false },
   ),
 )
+
+const operation = operationsOf('Notifications', 'any')
 
 /** `/api/notifications`: the ledger's way in, its lists and detail, and what an operator may do to a row. */
 export function notificationRoutes(app: App, context: Context): void {
@@ -146,44 +159,31 @@ export function notificationRoutes(app: App, context: Context): void {
     },
   })
 
-  app.route({
-    method: 'GET',
-    url: '/api/notifications',
-    config: { access: TO_READ },
-    schema: {
-      tags: ['Notifications'],
-      summary: 'List notifications, newest first',
+  app.get(
+    '/api/notifications',
+    operation(TO_READ, 'List notifications, newest first', {
       description:
         'Beside the named filters, `<entityType>Id=` finds the notifications of one entity, e.g. `bookingId=12345`.',
       querystring: listQuery.schema,
       response: { 200: PageSchema(NotificationJson) },
-    },
-    async handler(request) {
-      const { limit, cursor } = request.query
-      const tenantId = scopeOf(request)
-      const filter = filterOf(await entityByName(request.query, tenantId, store), tenantId, config)
-      const page = await store.notifications.list(filter, { limit, ...(cursor !== undefined && { cursor }) })
+    }),
+    async (request) => {
+      const filter = await filterOf(request.query, scopeOf(request), context)
       const now = clock.now()
-      const items = page.items.map((view) => ({
+      return pageJson(await store.notifications.list(filter, request.query), (view) => ({
         ...notificationJson(view, { now, config }),
         idempotencyKey: keySeenBy(request, view),
       }))
-      return { items, nextCursor: page.nextCursor }
     },
-  })
+  )
 
-  app.route({
-    method: 'GET',
-    url: '/api/notifications/:id',
-    config: { access: TO_READ },
-    schema: {
-      tags: ['Notifications'],
-      summary: 'One notification with its whole history',
+  app.get(
+    '/api/notifications/:id',
+    operation(TO_READ, 'One notification with its whole history', {
       description: 'A viewer sees addresses masked.',
-      querystring: Query(ForOps),
       response: { 200: NotificationDetailJson },
-    },
-    async handler(request) {
+    }),
+    async (request) => {
       const view = await find(request)
       const reveal = callerOf(request).key.role !== 'viewer'
       const waitsFor = view.status === 'queued' || view.status === 'retrying' ? view.accountId : null
@@ -209,53 +209,39 @@ export function notificationRoutes(app: App, context: Context): void {
         schedule: schedule && scheduleJson(schedule),
       }
     },
-  })
+  )
 
-  app.route({
-    method: 'GET',
-    url: '/api/notifications/:id/status',
-    config: { access: TO_READ_STATUS, forSites: true },
-    schema: {
-      tags: ['Notifications'],
-      summary: 'Where a notification stands',
-      description: 'A publisher finds what its own key sent, and nothing else.',
-      querystring: Query(ForOps),
-      response: { 200: NotificationStatusJson },
-    },
-    async handler(request) {
+  app.get(
+    '/api/notifications/:id/status',
+    operation(
+      TO_READ_STATUS,
+      'Where a notification stands',
+      {
+        description: 'A publisher finds what its own key sent, and nothing else.',
+        response: { 200: NotificationStatusJson },
+      },
+      { config: { forSites: true } },
+    ),
+    async (request) => {
       const view = await find(request)
       const { key, actor } = callerOf(request)
       if (key.role === 'publisher' && view.triggeredBy !== actor) throw notFound()
       return statusJson(view)
     },
-  })
+  )
 
   for (const action of Object.keys(ACTIONS) as Action[])
-    app.route({
-      method: 'POST',
-      url: `/api/notifications/:id/${action}`,
-      config: { access: TO_OPERATE },
-      schema: {
-        tags: ['Notifications'],
-        summary: SUMMARIES[action],
-        querystring: Query(ForOps),
-        response: { 200: NotificationJson },
+    app.post(
+      `/api/notifications/:id/${action}`,
+      operation(TO_OPERATE, SUMMARIES[action], { response: { 200: NotificationJson } }),
+      async (request) => {
+        const act = { tenantId: scopeOf(request), id: idParameter(request), action, actor: request.actor }
+        return notificationJson(await actOnNotification(context, act), { now: clock.now(), config })
       },
-      async handler(request) {
-        const moved = await actOnNotification(context, {
-          tenantId: scopeOf(request),
-          id: idParameter(request),
-          action,
-          actor: callerOf(request).actor,
-        })
-        return notificationJson(moved, { now: clock.now(), config })
-      },
-    })
+    )
 
   async function find(request: Parameters<typeof scopeOf>[0]): Promise<NotificationView> {
-    const view = await store.notifications.find(scopeOf(request), idParameter(request))
-    if (!view) throw notFound()
-    return view
+    return found(await store.notifications.find(scopeOf(request), idParameter(request)))
   }
 }
 
@@ -312,8 +298,8 @@ const listQuery = entityQuery(
     stale: Type.Optional(
       OnlyTrue('Sent longer ago than the server’s staleAfter, and nobody has said since what became of it.'),
     ),
-    from: Type.Optional(Type.String({ format: 'date-time' })),
-    to: Type.Optional(Type.String({ format: 'date-time' })),
+    from: Type.Optional(Time),
+    to: Type.Optional(Time),
     q: Type.Optional(
       Type.String({
         minLength: 1,
@@ -327,44 +313,23 @@ const listQuery = entityQuery(
   NOT_FILTERS,
 )
 
-/** `eventId` is our event, unless the tenant's catalogue has entities of the type `event`: then it is theirs. */
-async function entityByName(
-  query: Static<typeof listQuery.schema>,
+/** The filter of a list. */
+async function filterOf(
+  { stuck, stale, from, to, ...query }: Static<typeof listQuery.schema>,
   tenantId: string | null,
-  store: Pick<Store, 'catalogue'>,
-): Promise<Static<typeof listQuery.schema>> {
-  const { eventId, ...rest } = query
-  if (tenantId === null || eventId === undefined || !Object.hasOwn(await store.catalogue.entities(tenantId), 'event'))
-    return query
-  return { ...rest, entityType: 'event', entityId: eventId }
-}
-
-function filterOf(
-  query: Static<typeof listQuery.schema>,
-  tenantId: string | null,
-  config: HttpConfig,
-): NotificationFilter {
-  const filter: NotificationFilter = listQuery.entityOf(query)
-  if (query.stuck) filter.stuckForMs = config.stuckAfterMs
-  if (query.stale) filter.staleForMs = config.staleAfterMs
-  if (tenantId !== null) filter.tenantId = tenantId
-  for (const name of [
-    'status',
-    'channel',
-    'eventId',
-    'eventType',
-    'contactId',
-    'conversationId',
-    'site',
-    'accountId',
-    'reason',
-    'possibleDuplicate',
-    'q',
-  ] as const)
-    if (query[name] !== undefined) Object.assign(filter, { [name]: query[name] })
-  const from = instantMs(query.from)
-  const to = instantMs(query.to)
-  if (from !== null) filter.from = from
-  if (to !== null) filter.to = to
-  return filter
+  { store, config }: Pick<Context, 'store' | 'config'>,
+): Promise<NotificationFilter> {
+  const { eventId, ...others } = query
+  // `eventId` is our event, unless the tenant's catalogue has entities of the type `event`: then it is theirs.
+  const isEntity =
+    tenantId !== null && eventId !== undefined && Object.hasOwn(await store.catalogue.entities(tenantId), 'event')
+  const wanted = isEntity ? { ...others, entityType: 'event', entityId: eventId } : query
+  return {
+    ...wanted,
+    ...listQuery.entityOf(wanted),
+    ...(stuck && { stuckForMs: config.stuckAfterMs }),
+    ...(stale && { staleForMs: config.staleAfterMs }),
+    ...(tenantId !== null && { tenantId }),
+    ...instantsMs({ from, to }),
+  }
 }

@@ -1,9 +1,10 @@
 import { textProblem } from '@pillarbox/client/contract'
 import { Type } from 'typebox'
 import { ChannelName, Nullable } from '../intake/body-fields.ts'
+import { notFound } from '../model/errors.ts'
 import { callerOf, TO_OPERATE, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { ForOps, Id, notFound, Query } from './schemas.ts'
+import { ForOps, Id, Query } from './schemas.ts'
 
 const MAX_ENTITY_ID = 200
 

@@ -6,7 +6,8 @@ import { maskAddress } from '../model/recipient.ts'
 import { callerOf, scopeOf, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { foreignCursor } from './cursors.ts'
-import { ForOps, PageSchema, Paging, Query } from './schemas.ts'
+import { operationsOf } from './operation.ts'
+import { PageSchema, Paging, pageJson, TextOrNull, Time, withTimes } from './schemas.ts'
 
 const MessageJson = Type.Object({
   id: Type.String(),
@@ -17,12 +18,12 @@ const MessageJson = Type.Object({
   notificationId: Type.String(),
   attempt: Type.Integer(),
   to: JsonObject,
-  subject: Nullable(Type.String()),
+  subject: TextOrNull,
   body: Type.String(),
   data: JsonObject,
   providerTemplate: Nullable(JsonObject),
-  correlationId: Nullable(Type.String()),
-  acceptedAt: Type.String({ format: 'date-time' }),
+  correlationId: TextOrNull,
+  acceptedAt: Time,
   duplicateOf: Nullable(Type.String({ description: 'The first message with the same key.' })),
 })
 
@@ -31,47 +32,35 @@ function masked({ bcc, ...to }: Target): Target {
   return { ...maskAddress(to), ...(bcc && { bcc: bcc.map(one) }) }
 }
 
+const operation = operationsOf('Sandbox', 'any')
+
 /** `/api/sandbox/messages`: what the pretend vendor took, as its recipients would see it. */
 export function sandboxRoutes(app: App, { sandbox }: Context): void {
-  app.route({
-    method: 'GET',
-    url: '/api/sandbox/messages',
-    config: { access: TO_READ },
-    schema: {
-      tags: ['Sandbox'],
-      summary: 'What the sandbox took, newest first',
+  app.get(
+    '/api/sandbox/messages',
+    operation(TO_READ, 'What the sandbox took, newest first', {
       description: 'A viewer sees addresses masked. 404 on a server without a sandbox.',
-      querystring: Query({
+      query: {
         channel: Type.Optional(ChannelName),
         to: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096, description: 'The exact address.' })),
         notificationId: Type.Optional(Type.String({ maxLength: 36 })),
-        ...ForOps,
         ...Paging,
-      }),
+      },
       response: { 200: PageSchema(MessageJson) },
-    },
-    async handler(request) {
+    }),
+    async (request) => {
       if (!sandbox) throw new PillarboxError('not_found', 'This server has no sandbox.')
-      const { channel, to, notificationId, limit, cursor } = request.query
+      const { limit, cursor, ...filter } = request.query
       if (cursor !== undefined && !/^sbx-[0-9]{1,15}$/.test(cursor)) throw foreignCursor()
-      const found = sandbox({
-        tenantId: scopeOf(request),
-        limit: limit + 1,
-        ...(channel !== undefined && { channel }),
-        ...(to !== undefined && { to }),
-        ...(notificationId !== undefined && { notificationId }),
-        ...(cursor !== undefined && { before: cursor }),
-      })
+      const after = cursor === undefined ? {} : { before: cursor }
+      const messages = sandbox({ ...filter, ...after, tenantId: scopeOf(request), limit: limit + 1 })
       const reveal = callerOf(request).key.role !== 'viewer'
-      const items = found.slice(0, limit)
-      return {
-        items: items.map((message) => ({
-          ...message,
-          to: { ...(reveal ? message.to : masked(message.to)) },
-          acceptedAt: new Date(message.acceptedAt).toISOString(),
-        })),
-        nextCursor: found.length > limit ? (items.at(-1)?.id ?? null) : null,
-      }
+      const items = messages.slice(0, limit)
+      const page = { items, nextCursor: messages.length > limit ? (items.at(-1)?.id ?? null) : null }
+      return pageJson(page, (message) => ({
+        ...withTimes(message, 'acceptedAt'),
+        to: { ...(reveal ? message.to : masked(message.to)) },
+      }))
     },
-  })
+  )
 }

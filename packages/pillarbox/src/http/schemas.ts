@@ -1,8 +1,7 @@
 import { TENANT_ID } from '@pillarbox/client/contract'
 import { type Static, type TSchema, Type } from 'typebox'
-import { PATTERN_WORDS as BODY_PATTERN_WORDS, Nullable } from '../intake/body-fields.ts'
-import { type FieldError, PillarboxError } from '../model/errors.ts'
-import type { PageOf } from '../model/page.ts'
+import { PATTERN_WORDS as BODY_PATTERN_WORDS, instantMs, Nullable } from '../intake/body-fields.ts'
+import { type FieldError, found } from '../model/errors.ts'
 import { REASONS } from '../model/reason.ts'
 
 /** What routes' schemas share. They validate, type and document alike. */
@@ -29,6 +28,9 @@ export const PATTERN_WORDS: Record<string, string> = {
 }
 
 export const Id = Type.String({ description: 'A UUIDv7.' })
+export const Time = Type.String({ format: 'date-time' })
+export const TimeOrNull = Nullable(Time)
+export const TextOrNull = Nullable(Type.String())
 
 /** `?tenantId=`, which only an ops key may give. */
 export const ForOps = {
@@ -43,8 +45,15 @@ export const Paging = {
   ),
 }
 
-export const Query = <T extends Record<string, TSchema>>(properties: T) =>
-  Type.Object(properties, { additionalProperties: false })
+export type Properties = Record<string, TSchema>
+
+/** An object of a request, in which unknown properties are refused. */
+export const Closed = <T extends Properties>(
+  properties: T,
+  options: { description?: string; minProperties?: number } = {},
+) => Type.Object(properties, { additionalProperties: false, ...options })
+
+export const Query = Closed
 
 export const PageSchema = <T extends TSchema>(item: T) =>
   Type.Object({ items: Type.Array(item), nextCursor: Nullable(Type.String()) })
@@ -106,33 +115,40 @@ export function isId(text: string): boolean {
 /** An id out of a path. One that cannot be an id is simply not found. */
 export function idParameter(request: { params: unknown }, name = 'id'): string {
   const id = String((request.params as Record<string, unknown>)[name]).toLowerCase()
-  if (!isId(id)) throw notFound()
-  return id
+  return found(isId(id) && id)
 }
 
-/** The same words for an id that never was, one that is malformed, and one of another tenant. */
-export function notFound(): PillarboxError {
-  return new PillarboxError('not_found', 'There is nothing with this id.')
+/**
+ * A row with these of its instants as JSON has them. What else is in the row may stay: an answer has the properties of
+ * its schema and no others.
+ */
+export function withTimes<T extends { [N in K]: number | null }, K extends keyof T>(
+  row: T,
+  ...names: K[]
+): WithTimes<T, K> {
+  const times = names.map((name) => [name, isoOrNull(row[name])])
+  return { ...row, ...Object.fromEntries(times) } as WithTimes<T, K>
 }
 
-/** Somebody was faster. */
-export function changedMeanwhile(version: number | undefined): PillarboxError {
-  return new PillarboxError(
-    'changed_meanwhile',
-    `It is no longer at version ${version}: read it again, and repeat your change.`,
-  )
+type WithTimes<T, K extends keyof T> = Omit<T, K> & { [N in K]: T[N] extends number ? string : string | null }
+
+/** Those of the instants that a query names, as filters have them. */
+export function instantsMs<K extends string>(given: { [N in K]: string | undefined }): { [N in K]?: number } {
+  const named = Object.entries<string | undefined>(given).filter(([, instant]) => instant !== undefined)
+  return Object.fromEntries(named.map(([name, instant]) => [name, instantMs(instant)])) as { [N in K]?: number }
 }
 
-/** The body has the right form, but what it says cannot be. */
-export function invalidBody(errors: FieldError[]): PillarboxError {
-  const [first] = errors
-  return new PillarboxError('invalid_body', `${first?.path || 'The body'} ${first?.message.replace(/\.$/, '')}.`, {
-    errors,
-  })
+/** A page of the store's rows as a page of the API's objects. */
+export function pageJson<Row, Json>({ items, nextCursor }: PageOf<Row>, json: (row: Row) => Json): PageOf<Json> {
+  return { items: items.map((row) => json(row)), nextCursor }
+}
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString()
 }
 
 export function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
+  return ms === null ? null : iso(ms)
 }
 
 /** Pages through a list that is short enough to be read whole: newest first, by ids that sort by age. */

@@ -55,6 +55,12 @@ export function withBodyCheck(
   }
 }
 
+/** The same for a body that may be left out, which is null then. */
+export function optionalBody(schema: TSchema): FastifySchemaCompiler<TSchema> {
+  const check = bodyCheck(schema)
+  return withBodyCheck((body) => (body === null ? null : check(body)))
+}
+
 export type BodyCheck = (body: unknown) => FastifySchemaValidationError[] | null
 
 /** `null` when the value has the schema's form, else what is wrong. */

@@ -84,6 +84,33 @@ export function isPillarboxError(error: unknown, code?: ErrorCode): error is Pil
   return error instanceof PillarboxError && (code === undefined || error.code === code)
 }
 
+/** The same words for an id that never was, one that is malformed, and one of another tenant. */
+export function notFound(): PillarboxError {
+  return new PillarboxError('not_found', 'There is nothing with this id.')
+}
+
+/** What was looked for or acted on. Throws `not_found` where the store has no such thing. */
+export function found<T>(value: T | null | undefined | false): T {
+  if (value === null || value === undefined || value === false) throw notFound()
+  return value
+}
+
+/** The body has the right form, but what it says cannot be. */
+export function invalidBody(errors: FieldError[]): PillarboxError {
+  const [first] = errors
+  return new PillarboxError('invalid_body', `${first?.path || 'The body'} ${first?.message.replace(/\.$/, '')}.`, {
+    errors,
+  })
+}
+
+/** Somebody else was faster than the caller, who had read this version. */
+export function changedMeanwhile(version: number | undefined): PillarboxError {
+  return new PillarboxError(
+    'changed_meanwhile',
+    `It is no longer at version ${version}: read it again, and repeat your change.`,
+  )
+}
+
 /** What anything that was thrown has to say. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

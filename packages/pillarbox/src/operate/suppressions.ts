@@ -1,8 +1,47 @@
 import { isDeliverable } from '../model/address.ts'
 import type { Channel } from '../model/channel.ts'
-import type { FieldError } from '../model/errors.ts'
+import { type FieldError, found, invalidBody, PillarboxError } from '../model/errors.ts'
+import type { IdSource } from '../model/ports.ts'
 import { addressField } from '../model/recipient.ts'
-import { normalised } from './people.ts'
+import type { Page, PageOf, Store, Suppression } from '../store/store.ts'
+import type { Operator } from './operator.ts'
+import { normalised, regionOf } from './people.ts'
+
+type SuppressionStores = Pick<Store, 'suppressions' | 'tenants'>
+
+/** Keeps an address from being used on a channel until the suppression is lifted. */
+export async function suppressAddress(
+  { store, ids }: { store: SuppressionStores; ids: IdSource },
+  { tenantId, actor }: Operator,
+  { channel, address: given }: { channel: Channel; address: string },
+): Promise<Suppression> {
+  const problems: FieldError[] = []
+  const region = regionOf(await store.tenants.find(tenantId))
+  const address = addressToSuppress(channel, given, { region, problems })
+  if (address === null) throw invalidBody(problems)
+  const id = ids()
+  const by = { cause: 'operator', error: null, notificationId: null, createdBy: actor } as const
+  if (!(await store.suppressions.insert({ id, tenantId, channel, address, ...by })))
+    throw new PillarboxError('already_exists', `The address is suppressed on ${channel} already.`)
+  return found(await store.suppressions.find(tenantId, id))
+}
+
+/** Suppressions by channel, and by an address however it is written. */
+export async function findSuppressions(
+  store: SuppressionStores,
+  tenantId: string,
+  { address, channel, ...page }: Page & { address?: string; channel?: Channel },
+): Promise<PageOf<Suppression>> {
+  const filter = channel === undefined ? {} : { channel }
+  if (address === undefined) return await store.suppressions.list(tenantId, filter, page)
+  // A plus sign that was not escaped arrives as a space, and no address begins with one.
+  const wanted = address.replace(/^ (?=\d)/, '+')
+  for (const each of addressesToLookFor(wanted, regionOf(await store.tenants.find(tenantId)))) {
+    const some = await store.suppressions.list(tenantId, { ...filter, address: each }, page)
+    if (some.items.length > 0) return some
+  }
+  return { items: [], nextCursor: null }
+}
 
 /**
  * An address as notifications on the channel have it, so that they are found by it. Null, with a line in `problems`,

@@ -1,15 +1,63 @@
 import type { EventType } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
-import { type FieldError, PillarboxError } from '../model/errors.ts'
+import { changedMeanwhile, type FieldError, found, PillarboxError } from '../model/errors.ts'
 import type { Warning } from '../model/notification.ts'
+import type { IdSource } from '../model/ports.ts'
 import { dateFieldsOf, pathsOf } from '../model/schema-paths.ts'
-import type { NewTemplate } from '../model/template.ts'
+import type { NewTemplate, Template } from '../model/template.ts'
 import type { Tenant } from '../model/tenant.ts'
 import type { Preview, Renderer, RenderOptions, TemplateWords } from '../render/render.ts'
 import type { Store } from '../store/store.ts'
+import type { Operator } from './operator.ts'
 
 /** What a template says and where it applies. */
 export type TemplateFields = Omit<NewTemplate, 'id' | 'tenantId'>
+
+interface TemplateDeps {
+  store: Pick<Store, 'templates' | 'catalogue'>
+  renderer: Renderer
+}
+
+/** A template with the event type that it is for; null where the catalogue no longer has it. */
+export interface SavedTemplate {
+  template: Template
+  eventType: EventType | null
+}
+
+export async function makeTemplate(
+  { store, renderer, ids }: TemplateDeps & { ids: IdSource },
+  { tenantId, actor }: Operator,
+  fields: TemplateFields,
+): Promise<SavedTemplate> {
+  refuseUnreadable(renderer, fields)
+  const eventType = await eventTypeOf(store, tenantId, fields.eventType)
+  const template = await store.templates.insert({ id: ids(), tenantId, ...fields }, actor)
+  if (!template) throw placeTaken()
+  return { template, eventType }
+}
+
+/** Changes what is named. Whoever names a `version` is refused where the template is at another by now. */
+export async function changeTemplate(
+  { store, renderer }: TemplateDeps,
+  { tenantId, actor }: Operator,
+  current: Template,
+  { version, ...changes }: Partial<TemplateFields> & { version?: number | undefined },
+): Promise<SavedTemplate> {
+  refuseUnreadable(renderer, { ...current, ...changes })
+  // One whose event type has left the catalogue can still be corrected, or switched off.
+  const eventType =
+    changes.eventType === undefined
+      ? await store.catalogue.eventType(tenantId, current.eventType)
+      : await eventTypeOf(store, tenantId, changes.eventType)
+  const template = await store.templates.update(tenantId, current.id, changes, actor, version)
+  if (template === 'stale') throw changedMeanwhile(version)
+  if (template === 'taken') throw placeTaken()
+  return { template: found(template), eventType }
+}
+
+function placeTaken(): PillarboxError {
+  return new PillarboxError('already_exists', 'There is a template for the same event type, channel, locale and scope.')
+}
 
 /** The event type a template is for. Throws `unknown_event_type` where the catalogue has none of that name. */
 export async function eventTypeOf(

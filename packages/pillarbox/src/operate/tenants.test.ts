@@ -5,7 +5,7 @@ import { readyCatalogues } from '../catalogue/ready.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
 import { systemClock, systemRandom } from '../system.ts'
-import { provisionTenant } from './provision.ts'
+import { provisionTenant } from './tenants.ts'
 
 describe('a tenant made with a ready-made catalogue by its name', () => {
   async function made(t: TestContext, given: { defaultLocale?: string; settings?: object; catalogue: unknown }) {

@@ -1,16 +1,9 @@
 import type { ReadyCatalogues } from '../catalogue/ready.ts'
-import type { ApiKey } from '../model/api-key.ts'
-import { PillarboxError } from '../model/errors.ts'
+import { found, invalidBody, PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
-import type { Tenant } from '../model/tenant.ts'
-import { hashKey, makeKey } from '../security/keys.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, Tenant } from '../store/store.ts'
+import { issueKey } from './api-keys.ts'
 import { type GivenCatalogue, readCatalogue, readCatalogueDocument } from './catalogue.ts'
-
-/** What an issued key looks like to the one it is issued to: the only time `key` is seen. */
-export interface IssuedKey extends Omit<ApiKey, 'createdAt' | 'revokedAt'> {
-  key: string
-}
 
 /**
  * Makes a tenant with its first admin key and, where given, its catalogue, whole or by the name of a ready-made one.
@@ -24,8 +17,8 @@ export async function provisionTenant(
   actor: string,
 ): Promise<{ tenant: Tenant; adminKey: string }> {
   const { store, ids, readyMade } = deps
-  const found = given === undefined ? null : resolve(given, readyMade)
-  const catalogueLocale = found?.catalogue.defaultLocale ?? 'en'
+  const catalogue = given === undefined ? null : resolve(given, readyMade)
+  const catalogueLocale = catalogue?.catalogue.defaultLocale ?? 'en'
   const isAtHome = typeof given === 'string' && (defaultLocale ?? catalogueLocale) === catalogueLocale
   const settings = { ...(isAtHome ? readyMade.tenantSettings(given) : {}), ...rest.settings }
   const tenant = { ...rest, defaultLocale: defaultLocale ?? catalogueLocale, settings }
@@ -33,7 +26,8 @@ export async function provisionTenant(
   if (!(await store.tenants.insert(tenant)))
     throw new PillarboxError('already_exists', `There is a tenant "${tenant.id}".`)
   const admin = await issueKey({ store, ids }, { tenantId: tenant.id, name: 'admin', role: 'admin' })
-  if (found) await store.catalogue.replace(tenant.id, found.catalogue, { document: found.document, actor, newId: ids })
+  if (catalogue)
+    await store.catalogue.replace(tenant.id, catalogue.catalogue, { document: catalogue.document, actor, newId: ids })
   const stored = await store.tenants.find(tenant.id)
   if (!stored) throw new PillarboxError('internal', `tenant ${tenant.id} is gone right after it was made`)
   return { tenant: stored, adminKey: admin.key }
@@ -44,15 +38,31 @@ type NewTenant = Omit<Tenant, 'createdAt' | 'defaultLocale'> & {
   catalogue: unknown
 }
 
-/** Makes a key and stores its hash. */
-export async function issueKey(
-  { store, ids }: { store: Pick<Store, 'keys'>; ids: IdSource },
-  wanted: Pick<ApiKey, 'tenantId' | 'name' | 'role'> & Partial<Pick<ApiKey, 'site' | 'ratePerSecond' | 'expiresAt'>>,
-): Promise<IssuedKey> {
-  const record = { id: ids(), site: null, ratePerSecond: null, expiresAt: null, ...wanted }
-  const key = makeKey()
-  await store.keys.insert(record, hashKey(key))
-  return { ...record, key }
+/** Changes what is named of a tenant; of its settings null removes one, and the rest stays. */
+export async function changeTenant(
+  { tenants }: Pick<Store, 'tenants'>,
+  id: string,
+  { name, defaultLocale, timeZone, ...given }: TenantChanges,
+): Promise<Tenant> {
+  const { settings } = found(await tenants.find(id))
+  const changes = {
+    ...(name !== undefined && { name }),
+    ...(defaultLocale !== undefined && { defaultLocale }),
+    ...(timeZone !== undefined && { timeZone }),
+    ...(Object.keys(given).length > 0 && { settings: withSettings(settings, given) }),
+  }
+  return found(await tenants.update(id, changes))
+}
+
+type TenantChanges = Partial<Pick<Tenant, 'name' | 'defaultLocale' | 'timeZone'>> & Record<string, unknown>
+
+/** Settings with what is given changed, and what is given as null removed. */
+export function withSettings(
+  current: Record<string, unknown>,
+  given: Record<string, unknown>,
+): Record<string, unknown> {
+  const merged = { ...current, ...given }
+  return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null && value !== undefined))
 }
 
 function resolve(given: unknown, readyMade: ReadyCatalogues): GivenCatalogue {
@@ -68,7 +78,6 @@ function assertTimeZone(timeZone: string): void {
   try {
     new Intl.DateTimeFormat('en', { timeZone })
   } catch {
-    const message = 'must be an IANA time zone, such as Asia/Kolkata'
-    throw new PillarboxError('invalid_body', `/timeZone ${message}.`, { errors: [{ path: '/timeZone', message }] })
+    throw invalidBody([{ path: '/timeZone', message: 'must be an IANA time zone, such as Asia/Kolkata' }])
   }
 }

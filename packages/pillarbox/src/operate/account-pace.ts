@@ -1,17 +1,13 @@
-import { type Static, Type } from 'typebox'
-import { type Pace, SLOWEST_PER_SECOND } from '../model/account.ts'
-import { isTier, TIER_NAMES, TIERS, type Tier } from '../model/tiers.ts'
-import { invalidBody } from './schemas.ts'
+import type { Pace } from '../model/account.ts'
+import { invalidBody } from '../model/errors.ts'
+import { isTier, TIERS, type Tier } from '../model/tiers.ts'
 
-export const PaceJson = Type.Object(
-  {
-    perSecond: Type.Optional(Type.Number({ minimum: SLOWEST_PER_SECOND, maximum: 100_000 })),
-    burst: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-    tier: Type.Optional(Type.Enum(TIER_NAMES)),
-  },
-  { additionalProperties: false, description: 'Either perSecond (and burst), or a tier of WhatsApp.' },
-)
-export type PaceJson = Static<typeof PaceJson>
+/** A pace as somebody gives it: `perSecond` (and `burst`), or a tier of WhatsApp. */
+export interface GivenPace {
+  perSecond?: number
+  burst?: number
+  tier?: Tier
+}
 
 /** A tier is kept beside the pace it stands for, so that it is shown as it was given. */
 export type StoredPace = (Pace & { tier?: Tier }) | null
@@ -21,7 +17,7 @@ export type StoredPace = (Pace & { tier?: Tier }) | null
  * the provider knows one, unless somebody set another by hand.
  */
 export function paceOf(wanted: {
-  given: PaceJson | null | undefined
+  given: GivenPace | null | undefined
   settings: Record<string, unknown>
   /** Whether `tier` is a setting of the provider. */
   isTiered: boolean
@@ -41,11 +37,11 @@ export function paceOf(wanted: {
 }
 
 /** As it was given. */
-export function shownPace(pace: StoredPace): PaceJson | null {
+export function shownPace(pace: StoredPace): GivenPace | null {
   return pace?.tier === undefined ? pace : { tier: pace.tier }
 }
 
-function readPace({ tier, perSecond, burst }: PaceJson): StoredPace {
+function readPace({ tier, perSecond, burst }: GivenPace): StoredPace {
   if (tier !== undefined) {
     if (perSecond !== undefined || burst !== undefined)
       throw invalidBody([{ path: '/pace', message: 'takes either a tier or perSecond and burst' }])

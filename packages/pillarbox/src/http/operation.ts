@@ -1,0 +1,51 @@
+import type { FastifyContextConfig, FastifySchemaCompiler } from 'fastify'
+import type { TObject, TSchema } from 'typebox'
+import type { Access } from './auth.ts'
+import { Closed, ForOps, type Properties } from './schemas.ts'
+
+/**
+ * Whose rows a route is about. `one`: those of one tenant, which an ops key has to name; `own`: those of the tenant of the
+ * key or token. In both cases the handler finds the tenant in `request.tenantId`. `any`: those of the key's own tenant; an
+ * ops key may name one, or see all (`scopeOf`). `none`: no tenant can be named.
+ */
+export type TenantScope = 'one' | 'own' | 'any' | 'none'
+
+interface OperationSchema {
+  description?: string
+  /** Parameters of the query, beside `tenantId`. */
+  query?: Properties
+  /** The whole query, where parameters alone cannot say it. */
+  querystring?: TSchema
+  body?: TSchema
+  response: object
+}
+
+type QueryOf<S> = S extends { querystring: infer Whole extends TSchema }
+  ? Whole
+  : TObject<(S extends { query: infer Named extends Properties } ? Named : unknown) & typeof ForOps>
+
+interface OperationOptions {
+  bodyLimit?: number
+  validatorCompiler?: FastifySchemaCompiler<TSchema>
+  config?: FastifyContextConfig
+}
+
+/** Makes the options of a resource's routes: who may use one, what the document says of it, what it takes and answers. */
+export function operationsOf(tag: string, tenant: TenantScope = 'one') {
+  return <const S extends OperationSchema>(
+    access: Access,
+    summary: string,
+    { query, ...schema }: S,
+    { config, ...options }: OperationOptions = {},
+  ) => {
+    const parameters = { ...query, ...((tenant === 'one' || tenant === 'any') && ForOps) }
+    const querystring = Object.keys(parameters).length > 0 ? { querystring: Closed(parameters) } : {}
+    return {
+      ...options,
+      config: { access, tenant, ...config },
+      schema: { tags: [tag], summary, ...querystring, ...schema } as unknown as Omit<S, 'query' | 'querystring'> & {
+        querystring: QueryOf<S>
+      },
+    }
+  }
+}

@@ -1,0 +1,272 @@
+import type { Registry } from '../channels/registry.ts'
+import { openAccount } from '../dispatch/account-book.ts'
+import { type AccountStatus, DEFAULT_BREAKER } from '../model/account.ts'
+import type { Channel } from '../model/channel.ts'
+import { parseDuration } from '../model/duration.ts'
+import { found, invalidBody, isPillarboxError, PillarboxError } from '../model/errors.ts'
+import type { Clock, IdSource } from '../model/ports.ts'
+import { parseRetry } from '../model/retry.ts'
+import { openAccountSecrets, sealAccountSecrets } from '../security/account-secrets.ts'
+import { makeToken } from '../security/keys.ts'
+import { redact } from '../security/redact.ts'
+import type { Seal } from '../security/seal.ts'
+import type { Store, StoredAccount, WakeTopic } from '../store/store.ts'
+import type { AccountChecks } from './account-checks.ts'
+import { type GivenPace, paceOf } from './account-pace.ts'
+import type { Operator } from './operator.ts'
+
+export interface AccountDeps {
+  store: Pick<Store, 'accounts'>
+  registry: Registry
+  seal: Seal
+  checks: AccountChecks
+  ids: IdSource
+  clock: Clock
+  nudge: (topic: WakeTopic) => void
+  /** Makes this process read the tenant's accounts anew. */
+  forget(tenantId: string): void
+}
+
+/** What somebody says of an account. What is undefined is not spoken of. */
+export interface AccountFields {
+  name?: string
+  settings?: Record<string, unknown>
+  /** By name; null removes one. */
+  secrets?: Record<string, unknown>
+  pace?: GivenPace | null
+  retry?: unknown
+  onUnknown?: 'resend' | 'hold'
+  onUndeliverable?: 'fail' | 'park'
+  breaker?: { failures?: number; resetAfter?: string } | null
+  priority?: number
+}
+
+type NamedAccountFields = AccountFields & { name: string }
+type ProviderOf = Pick<StoredAccount, 'channel' | 'provider'>
+
+export async function makeAccount(
+  deps: AccountDeps,
+  { tenantId, actor }: Operator,
+  given: NamedAccountFields & ProviderOf & { status?: 'active' | 'suspended' },
+): Promise<StoredAccount> {
+  const { store, checks, ids, seal } = deps
+  const { channel, provider, status = 'active' } = given
+  checks.refuseUnknownProvider(channel, provider)
+  const secrets = withToken(deps, given, mergeSecrets({}, given.secrets))
+  const settings = settingsOf(given)
+  checks.refuseWrongFields(given, { settings, newSecrets: secrets, secretNames: Object.keys(secrets) })
+  const id = ids()
+  const isInserted = await store.accounts.insert({
+    id,
+    tenantId,
+    channel,
+    provider,
+    ...replacement(given, checks.isTiered(given)),
+    ...sealAccountSecrets(seal, { tenantId, id }, secrets),
+    status,
+    statusReason: status === 'suspended' ? `suspended by ${actor}` : null,
+  })
+  if (!isInserted) throw new PillarboxError('already_exists', 'Another account of this channel has that name.')
+  deps.forget(tenantId)
+  return found(await store.accounts.find(tenantId, id))
+}
+
+/** Changes what is named. */
+export function changeAccount(
+  deps: AccountDeps,
+  operator: Operator,
+  current: StoredAccount,
+  given: AccountFields,
+): Promise<StoredAccount> {
+  return saveChanges(deps, operator, current, changesOf(given, current, deps.checks.isTiered(current)), given.secrets)
+}
+
+/** Gives everything that is not named its default, except secrets, which stay. Channel and provider cannot change. */
+export async function replaceAccount(
+  deps: AccountDeps,
+  operator: Operator,
+  current: StoredAccount,
+  given: NamedAccountFields & { channel: Channel; provider: string },
+): Promise<StoredAccount> {
+  if (current.channel !== given.channel || current.provider !== given.provider)
+    throw invalidBody([
+      { path: current.channel === given.channel ? '/provider' : '/channel', message: 'cannot be changed' },
+    ])
+  const changes = replacement(given, deps.checks.isTiered(current))
+  return await saveChanges(deps, operator, current, changes, given.secrets)
+}
+
+async function saveChanges(
+  deps: AccountDeps,
+  operator: Operator,
+  current: StoredAccount,
+  changes: Parameters<Store['accounts']['update']>[2],
+  secrets: Record<string, unknown> | undefined,
+): Promise<StoredAccount> {
+  const { store, checks, seal } = deps
+  const { tenantId, id } = current
+  const merged = secrets && withToken(deps, current, mergeSecrets(openAccountSecrets(seal, current), secrets))
+  // What was saved under older rules must not keep anybody from changing something else.
+  if (changes.settings !== undefined || merged)
+    checks.refuseWrongFields(current, {
+      settings: changes.settings ?? current.settings,
+      newSecrets: mergeSecrets({}, secrets),
+      secretNames: merged ? Object.keys(merged) : current.secretNames,
+    })
+  const updated = merged
+    ? await store.accounts.update(tenantId, id, { ...changes, ...sealAccountSecrets(seal, current, merged) }, current)
+    : await store.accounts.update(tenantId, id, changes)
+  if (!updated) {
+    // Gone, or somebody else has changed its secrets meanwhile: what they did is not to be undone.
+    const now = found(await store.accounts.find(tenantId, id))
+    found(merged && now.sealedSecrets !== current.sealedSecrets)
+    return await saveChanges(deps, operator, now, changes, secrets)
+  }
+  // Paused means that the vendor refused what the account had; what it has now deserves a try.
+  if ((secrets !== undefined || changes.settings !== undefined) && updated.status === 'paused')
+    await store.accounts.setStatus(id, 'active', null, operator.actor, ['paused'])
+  return await settled(deps, updated)
+}
+
+/** Lets an account send, or stops it from sending. */
+export async function setAccountStatus(
+  deps: AccountDeps,
+  { tenantId, actor }: Operator,
+  id: string,
+  status: Exclude<AccountStatus, 'paused'>,
+): Promise<StoredAccount> {
+  const account = found(await deps.store.accounts.find(tenantId, id))
+  await deps.store.accounts.setStatus(id, status, status === 'active' ? null : `suspended by ${actor}`, actor)
+  return await settled(deps, account)
+}
+
+/** Removes an account. Throws `in_use` while notifications still wait on it. */
+export async function removeAccount(deps: AccountDeps, { tenantId }: Operator, id: string): Promise<void> {
+  const isRemoved = await deps.store.accounts.remove(tenantId, id).catch((error: unknown) => {
+    if (!isPillarboxError(error, 'already_exists')) throw error
+    throw new PillarboxError('in_use', 'Notifications still wait on this account.', { cause: error })
+  })
+  found(isRemoved)
+  deps.forget(tenantId)
+}
+
+/** How long the vendor may take to say whether it knows the credentials. */
+const VERIFY_MS = 20_000
+
+/**
+ * Asks the vendor whether the account's credentials are good; `detail` is what the vendor said. With good ones, an account
+ * that was paused because the vendor refused them sends again.
+ */
+export async function verifyAccount(
+  deps: AccountDeps,
+  { tenantId, actor }: Operator,
+  id: string,
+): Promise<{ isGood: boolean; detail: string }> {
+  const { store, registry, seal, clock } = deps
+  const stored = found(await store.accounts.find(tenantId, id))
+  const provider = registry(stored.channel, stored.provider)
+  if (!provider) return { isGood: false, detail: `This version has no provider ${stored.provider}.` }
+  if (!provider.verify) return { isGood: true, detail: 'There is nothing to verify.' }
+  const account = openAccount(stored, openAccountSecrets(seal, stored))
+  const [over, ended] = [new AbortController(), new AbortController()]
+  void clock.sleep(VERIFY_MS, ended.signal).then(() => over.abort())
+  const verified = await provider.verify(account, over.signal).finally(() => ended.abort())
+  if (verified.isGood && stored.status === 'paused') {
+    await store.accounts.setStatus(id, 'active', null, actor, ['paused'])
+    await settled(deps, stored)
+  }
+  const detail = verified.isGood ? verified.detail : verified.error
+  return { isGood: verified.isGood, detail: redact(detail, Object.values(account.secrets)) }
+}
+
+/** The account as it is kept now, after this process and the dispatcher were told of the change. */
+async function settled({ store, forget, nudge }: AccountDeps, { tenantId, id }: StoredAccount): Promise<StoredAccount> {
+  forget(tenantId)
+  nudge('dispatch')
+  return found(await store.accounts.find(tenantId, id))
+}
+
+/** Vendors that sign nothing get an address that nobody can guess. A token that is taken away is replaced by another. */
+function withToken(
+  { registry }: AccountDeps,
+  { channel, provider }: ProviderOf,
+  secrets: Record<string, string>,
+): Record<string, string> {
+  const { fields } = registry(channel, provider) ?? {}
+  const isMissing = fields && Object.hasOwn(fields.secrets, 'webhookToken') && !secrets['webhookToken']
+  return isMissing ? { ...secrets, webhookToken: makeToken() } : secrets
+}
+
+function mergeSecrets(current: Record<string, string>, given: Record<string, unknown> = {}): Record<string, string> {
+  const merged = { ...current }
+  for (const [name, value] of Object.entries(given)) {
+    if (value === null) delete merged[name]
+    else merged[name] = typeof value === 'string' ? value : JSON.stringify(value)
+  }
+  return merged
+}
+
+/** Everything that is not given takes its default. */
+function replacement(given: NamedAccountFields, isTiered: boolean) {
+  const { name, pace = null, retry = null, onUnknown = 'resend', breaker = null, priority = 0 } = given
+  const settings = settingsOf(given)
+  return {
+    name,
+    settings,
+    pace: paceOf({ given: pace, settings, isTiered }),
+    retry: retryOf(retry),
+    onUnknown,
+    breaker: breakerOf(breaker),
+    priority,
+  }
+}
+
+function changesOf(given: AccountFields, current: StoredAccount, isTiered: boolean) {
+  const { name, pace, retry, onUnknown, breaker, priority } = given
+  const hasSettings = given.settings !== undefined || given.onUndeliverable !== undefined
+  const settings = hasSettings ? settingsOf(given, current.settings) : undefined
+  return {
+    ...(name !== undefined && { name }),
+    ...(settings !== undefined && { settings }),
+    ...((pace !== undefined || settings !== undefined) && {
+      pace: paceOf({ given: pace, settings: settings ?? current.settings, isTiered, current: current.pace }),
+    }),
+    ...(retry !== undefined && { retry: retryOf(retry) }),
+    ...(onUnknown !== undefined && { onUnknown }),
+    ...(breaker !== undefined && { breaker: breakerOf(breaker) }),
+    ...(priority !== undefined && { priority }),
+  }
+}
+
+/**
+ * The settings to keep, with `onUndeliverable` among them wherever it was given. It is the account's own policy, so other
+ * settings that replace the current ones leave it as it is.
+ */
+function settingsOf(
+  { settings, onUndeliverable }: AccountFields,
+  current: Record<string, unknown> = {},
+): Record<string, unknown> {
+  const given = settings ?? current
+  if (onUndeliverable !== undefined && settings?.['onUndeliverable'] !== undefined)
+    if (settings['onUndeliverable'] !== onUndeliverable)
+      throw invalidBody([{ path: '/onUndeliverable', message: 'is not what settings.onUndeliverable says' }])
+  const kept = onUndeliverable ?? given['onUndeliverable'] ?? current['onUndeliverable']
+  return kept === undefined ? given : { ...given, onUndeliverable: kept }
+}
+
+/** Kept as it was given; one that makes no sense is refused. */
+function retryOf(retry: unknown): unknown {
+  if (retry === null) return null
+  const read = parseRetry(retry)
+  if ('policy' in read) return retry
+  const errors = read.problems.map(({ path, message }) => ({ path: path ? `/retry/${path}` : '/retry', message }))
+  throw new PillarboxError('invalid_retry', `${errors[0]?.path} ${errors[0]?.message}.`, { errors })
+}
+
+function breakerOf(breaker: NonNullable<AccountFields['breaker']> | null): StoredAccount['breaker'] {
+  const { failures = DEFAULT_BREAKER.failures, resetAfter } = breaker ?? {}
+  const resetAfterMs = resetAfter === undefined ? DEFAULT_BREAKER.resetAfterMs : parseDuration(resetAfter)
+  if (resetAfterMs === null || resetAfterMs < 1_000 || resetAfterMs > 86_400_000)
+    throw invalidBody([{ path: '/breaker/resetAfter', message: 'must be a duration between PT1S and P1D' }])
+  return { failures, resetAfterMs }
+}

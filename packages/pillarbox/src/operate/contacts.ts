@@ -1,0 +1,81 @@
+import { changedMeanwhile, type FieldError, found, invalidBody, PillarboxError } from '../model/errors.ts'
+import type { IdSource } from '../model/ports.ts'
+import type { Contact, NewContact, Page, PageOf, Store } from '../store/store.ts'
+import type { Operator } from './operator.ts'
+import { normalised, regionOf } from './people.ts'
+
+type ContactStores = Pick<Store, 'people' | 'tenants'>
+type ContactFields = Omit<NewContact, 'id' | 'tenantId'>
+/** What is known of a contact, or is to be changed about it. Null: it is not known. */
+export type ContactChanges = { [K in keyof ContactFields]?: ContactFields[K] }
+
+const IDENTIFIERS = ['profileId', 'userId', 'phone', 'email'] as const
+
+/** Makes a contact. Throws `invalid_body` where nobody could be recognised by it, `already_exists` where another is. */
+export async function makeContact(
+  { store, ids }: { store: ContactStores; ids: IdSource },
+  { tenantId, actor }: Operator,
+  fields: ContactChanges,
+): Promise<Contact> {
+  const whole = wholeContact(await readContact(store, tenantId, fields))
+  refuseNameless(whole)
+  return notTaken(await store.people.insertContact({ id: ids(), tenantId, ...whole }, actor))
+}
+
+/** Changes what is named. Whoever names a `version` is refused where the contact is at another by now. */
+export async function changeContact(
+  store: ContactStores,
+  { tenantId, actor }: Operator,
+  id: string,
+  { version, ...given }: ContactChanges & { version?: number },
+): Promise<Contact> {
+  const changes = await readContact(store, tenantId, given)
+  for (;;) {
+    const current = found(await store.people.findContact(tenantId, id))
+    refuseNameless({ ...current, ...changes })
+    const contact = await store.people.updateContact(tenantId, id, changes, actor, version ?? current.version)
+    // Whoever names no version wants the change as it is: what was found is judged again, and nobody left nameless.
+    if (contact === 'stale' && version === undefined) continue
+    if (contact === 'stale') throw changedMeanwhile(version)
+    return found(notTaken(contact))
+  }
+}
+
+/** Everything that is not given is not known. */
+export function wholeContact<T extends ContactChanges>(fields: T): T & ContactFields {
+  const { profileId = null, userId = null, name = null, phone = null, email = null, locale = null } = fields
+  return { ...fields, profileId, userId, name, phone, email, locale }
+}
+
+/** Contacts by what somebody looks for, then by the form in which a telephone number or an email is kept. */
+export async function findContacts(
+  store: ContactStores,
+  tenantId: string,
+  { q, ...page }: Page & { q?: string },
+): Promise<PageOf<Contact>> {
+  const asGiven = await store.people.listContacts(tenantId, q === undefined ? {} : { q }, page)
+  if (asGiven.items.length > 0 || q === undefined) return asGiven
+  const region = regionOf(await store.tenants.find(tenantId))
+  const { phone, email } = normalised<ContactChanges>({ phone: q, email: q }, { region, at: '', problems: [] })
+  const kept = phone ?? email ?? null
+  return kept === null ? asGiven : await store.people.listContacts(tenantId, { q: kept }, page)
+}
+
+async function readContact(store: ContactStores, tenantId: string, given: ContactChanges): Promise<ContactChanges> {
+  const problems: FieldError[] = []
+  const region = regionOf(await store.tenants.find(tenantId))
+  const fields = normalised(given, { region, at: '', problems })
+  if (problems.length) throw invalidBody(problems)
+  return fields
+}
+
+/** Nobody could ever be recognised by a name alone. */
+function refuseNameless(contact: ContactChanges): void {
+  if (IDENTIFIERS.some((field) => contact[field] !== null && contact[field] !== undefined)) return
+  throw invalidBody([{ path: '', message: `must have at least one of ${IDENTIFIERS.join(', ')}` }])
+}
+
+function notTaken<T>(contact: T | 'taken'): T {
+  if (contact !== 'taken') return contact
+  throw new PillarboxError('already_exists', `Another contact has one of these ${IDENTIFIERS.join(', ')}.`)
+}

@@ -1,0 +1,77 @@
+import { found, invalidBody, PillarboxError } from '../model/errors.ts'
+import type { IdSource } from '../model/ports.ts'
+import type { ListMember, RecipientList, Store } from '../store/store.ts'
+import type { Operator } from './operator.ts'
+import { readMembers, regionOf } from './people.ts'
+
+/** A list that has more members takes no more. Whether members are new is known only afterwards, so one call may go beyond. */
+const FULL_AT = 100_000
+
+type ListStores = Pick<Store, 'lists' | 'tenants'>
+type MemberFields = Parameters<typeof readMembers>[0]
+
+/** A list with how many of the members it was given are on it already, or were given twice. */
+export interface WrittenList {
+  list: RecipientList
+  duplicates: number
+}
+
+export async function makeList(
+  { store, ids }: { store: ListStores; ids: IdSource },
+  { tenantId, actor }: Operator,
+  given: { name: string; members: MemberFields },
+): Promise<WrittenList> {
+  const members = await membersOf(store, tenantId, given.members)
+  const id = ids()
+  if (!(await store.lists.insert({ id, tenantId, name: given.name, members }, actor))) throw nameTaken()
+  return written(found(await store.lists.find(tenantId, id)), given.members)
+}
+
+export async function replaceList(
+  store: ListStores,
+  operator: Operator,
+  id: string,
+  given: { name: string; members: MemberFields },
+): Promise<WrittenList> {
+  const members = await membersOf(store, operator.tenantId, given.members)
+  return written(await changeList(store, operator, id, { name: given.name, members }), given.members)
+}
+
+export async function changeList(
+  { lists }: Pick<Store, 'lists'>,
+  { tenantId, actor }: Operator,
+  id: string,
+  changes: { name: string; members?: ListMember[] },
+): Promise<RecipientList> {
+  const list = await lists.update(tenantId, id, changes, actor)
+  if (list === 'taken') throw nameTaken()
+  return found(list)
+}
+
+export async function addMembers(
+  store: ListStores,
+  { tenantId, actor }: Operator,
+  { id, memberCount }: RecipientList,
+  given: MemberFields,
+): Promise<WrittenList & { added: number }> {
+  const members = await membersOf(store, tenantId, given)
+  if (memberCount > FULL_AT)
+    throw invalidBody([{ path: '/members', message: `is too much: the list has ${memberCount} members already` }])
+  const added = found(await store.lists.addMembers(tenantId, id, members, actor))
+  return { list: found(await store.lists.find(tenantId, id)), added, duplicates: given.length - added }
+}
+
+/** Of a list that was just given all its members: those it does not count were given twice. */
+function written(list: RecipientList, given: MemberFields): WrittenList {
+  return { list, duplicates: given.length - list.memberCount }
+}
+
+async function membersOf(store: ListStores, tenantId: string, given: MemberFields): Promise<ListMember[]> {
+  const { members, problems } = readMembers(given, regionOf(await store.tenants.find(tenantId)))
+  if (problems.length) throw invalidBody(problems)
+  return members
+}
+
+function nameTaken(): PillarboxError {
+  return new PillarboxError('already_exists', 'Another recipient list has that name.')
+}
