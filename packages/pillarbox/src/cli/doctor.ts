@@ -13,8 +13,8 @@ import { keyIdOf } from '../security/keyring.ts'
 import { createOutbound } from '../security/outbound.ts'
 import type { Store } from '../store/store.ts'
 import { systemClock } from '../system.ts'
+import { type CommandCall, describeSchema } from './call.ts'
 import type { EngineModule } from './engine.ts'
-import { describeSchema } from './migrate.ts'
 import { adviceForNode } from './node-version.ts'
 
 export interface Finding {
@@ -32,6 +32,15 @@ export interface DoctorDeps {
   openStore: EngineModule['openStore']
   nodeVersion: string
   now(): number
+}
+
+/** `doctor`: says what it found. Answers 1 where something would keep a start from working. */
+export async function runDoctor(call: CommandCall): Promise<number> {
+  const settled = await call.settle()
+  const { openStore } = await call.loadEngine()
+  const findings = await examine({ ...settled, openStore, nodeVersion: call.nodeVersion, now: call.clock.now })
+  call.stdout.write(describeFindings(findings))
+  return findings.some(({ state }) => state === 'fail') ? 1 : 0
 }
 
 /** Looks at everything that a start needs and changes nothing. Never throws: what cannot be looked at is a finding. */

@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander'
-import { CONFIG_FILE_ENV, CONFIG_FILE_FLAG, flagName, optionEntries } from '../config/config.ts'
 import { defaultOf } from '../config/describe.ts'
+import { CONFIG_FILE_ENV, CONFIG_FILE_FLAG, flagName, optionEntries } from '../config/options.ts'
 
-type Part = 'any' | 'api' | 'worker'
+/** Which processes a setting concerns. */
+export type Part = 'any' | 'api' | 'worker'
 
 const HEADINGS = { any: 'Settings:', api: 'API settings:', worker: 'Worker settings:' } as const
 

@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import type { Config } from '../config/config.ts'
 import type { Store } from '../store/store.ts'
+import type { CliDeps } from './call.ts'
 import type { EngineModule, Started } from './engine.ts'
-import { type CliDeps, run } from './run.ts'
+import { run } from './run.ts'
 
 const KEY = 'pbx_a-new-ops-key-that-nobody-has-seen-yet-1234567890'
 

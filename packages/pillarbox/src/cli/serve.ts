@@ -1,6 +1,9 @@
 import type { Config } from '../config/config.ts'
+import { errorText, SetupError } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
 import type { ScopedLogger } from '../runtime/logger.ts'
+import { announce } from './announce.ts'
+import type { CommandCall } from './call.ts'
 import type { EngineModule, Parts, Pillarbox, Started } from './engine.ts'
 
 /** What the operating system and the runtime tell a process. `process` is one. */
@@ -19,6 +22,47 @@ export interface ServeDeps {
   clock: Clock
   /** Leaves at once, without waiting for anything. */
   exitNow(code: number): void
+}
+
+/** `start`, `api` and `worker`: runs these parts until somebody stops them. */
+export async function runServer(call: CommandCall, parts: Parts): Promise<number> {
+  const { config, warnings, logger } = await call.settle()
+  for (const warning of warnings) logger.warn({}, warning)
+  const { createPillarbox } = await call.loadEngine()
+  const { stdout, clock, events, exitNow } = call
+  return await serve({
+    config,
+    parts,
+    logger,
+    createPillarbox,
+    events,
+    clock,
+    exitNow,
+    announce: (started) =>
+      announce(started, { config, parts, logger, isTerminal: stdout.isTerminal, write: stdout.write, now: clock.now }),
+    explain: (error) => {
+      const hint = hintFor(error, config)
+      logger.error(hint === null ? { error } : { reason: errorText(error), hint }, 'could not start')
+    },
+  })
+}
+
+/** What to do about an error whose cause is known; null for one that nobody expected, which is shown whole. */
+function hintFor(error: unknown, { host, port }: Config): string | null {
+  if (error instanceof SetupError) return error.advice
+  switch ((error as { code?: unknown } | null)?.code) {
+    case 'EADDRINUSE':
+      return `port ${port} of ${host} is taken: choose another with --port`
+    case 'EACCES':
+      return `this user may not use port ${port}, or may not write to the data folder`
+    case 'EADDRNOTAVAIL':
+      return `this machine has no address ${host}: choose another with --host`
+    case 'store_unavailable':
+    case 'ECONNREFUSED':
+      return 'run "pillarbox doctor" to see what is wrong with the database'
+    default:
+      return null
+  }
 }
 
 const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const

@@ -4,6 +4,8 @@ import { formatDuration, parseDuration } from '../model/duration.ts'
 
 /** Reads one setting, from the text of a flag or variable or from the value in a file. */
 export interface Check<T> {
+  /** What stands for the value in the help; null for a switch, whose flag has none. */
+  placeholder: string | null
   /** Completes "expected …". */
   expected: string
   /** Undefined: not what was expected. */
@@ -14,6 +16,7 @@ export interface Check<T> {
 
 export function wholeNumber(min: number, max: number): Check<number> {
   return {
+    placeholder: 'number',
     expected: `a whole number from ${min} to ${max}`,
     read(raw) {
       const value = typeof raw === 'string' && /^\d{1,15}$/.test(raw) ? Number(raw) : raw
@@ -26,6 +29,7 @@ export function wholeNumber(min: number, max: number): Check<number> {
 export function duration(min: string, max: string): Check<number> {
   const [minMs, maxMs] = [parseDuration(min) ?? 0, parseDuration(max) ?? 0]
   return {
+    placeholder: 'duration',
     expected: `an ISO 8601 duration from ${min} to ${max}`,
     read(raw) {
       const ms = typeof raw === 'string' ? parseDuration(raw) : null
@@ -37,6 +41,7 @@ export function duration(min: string, max: string): Check<number> {
 
 export function switchable(): Check<boolean> {
   return {
+    placeholder: null,
     expected: '1, 0, true or false',
     read(raw) {
       const value = typeof raw === 'string' ? raw.toLowerCase() : raw
@@ -47,79 +52,72 @@ export function switchable(): Check<boolean> {
   }
 }
 
-export function oneOf<const T extends string>(choices: readonly T[]): Check<T> {
+export function oneOf<const T extends string>(placeholder: string, choices: readonly T[]): Check<T> {
   return {
+    placeholder,
     expected: `one of ${choices.join(', ')}`,
     read: (raw) => choices.find((choice) => choice === raw),
     write: String,
   }
 }
 
-export function text({ expected, pattern }: { expected: string; pattern: RegExp }): Check<string> {
-  return {
-    expected,
-    read: (raw: unknown) => (typeof raw === 'string' && pattern.test(raw) ? raw : undefined),
-    write: String,
-  }
+export function text(placeholder: string, expected: string, pattern: RegExp): Check<string> {
+  return textRead(placeholder, expected, (raw) => (pattern.test(raw) ? raw : undefined))
+}
+
+export function databaseUrl(): Check<string> {
+  return textRead('url', 'postgres://…, postgresql://… or sqlite:PATH', (raw) => {
+    if (/^sqlite:[^\0]+$/.test(raw)) return raw.startsWith('sqlite://') ? undefined : raw
+    return /^postgres(ql)?:\/\/./.test(raw) && URL.canParse(raw) ? raw : undefined
+  })
+}
+
+/** Without a slash at its end, so that a path can follow. */
+export function baseUrl(): Check<string> {
+  return textRead('url', 'a URL with http or https, of host, optional port and optional path', (raw) => {
+    const url = /^https?:\/\/[^\s?#@]+$/i.test(raw) ? URL.parse(raw) : null
+    return url === null ? undefined : `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+  })
+}
+
+function textRead(placeholder: string, expected: string, read: (raw: string) => string | undefined): Check<string> {
+  return { placeholder, expected, read: (raw) => (typeof raw === 'string' ? read(raw) : undefined), write: String }
 }
 
 /** Exactly so many bytes, in base64 or base64url. */
 export function keyBytes(count: number): Check<Buffer | null> {
   return {
+    placeholder: 'key',
     expected: `${count} bytes in base64`,
-    read(raw) {
-      if (typeof raw !== 'string' || !/^[\w+/-]+={0,2}$/.test(raw)) return undefined
-      const bytes = Buffer.from(raw, 'base64')
-      // Node skips what it cannot read; a key with a slip in it must not become another key.
-      const isWhole = bytes.toString('base64url') === raw.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_')
-      return bytes.length === count && isWhole ? bytes : undefined
-    },
+    read: (raw) => (typeof raw === 'string' ? keyOf(raw, count) : undefined),
     write: () => '',
   }
 }
 
-/** Keys of exactly so many bytes, comma-separated, or a list in a file. */
+/** Keys of exactly so many bytes. */
 export function keyList(count: number): Check<Buffer[]> {
-  const { expected, read } = keyBytes(count)
-  return {
-    expected: `a list of keys, each ${expected}`,
-    read(raw) {
-      const list: unknown = typeof raw === 'string' ? raw.split(',').map((key) => key.trim()) : raw
-      if (!Array.isArray(list)) return undefined
-      const keys = list.map((key) => read(key)).filter((key) => key !== undefined && key !== null)
-      return keys.length === list.length ? keys : undefined
-    },
-    write: () => '',
-  }
+  const expected = `a list of keys, each ${keyBytes(count).expected}`
+  return { ...listOf(expected, (raw) => keyOf(raw, count)), write: () => '' }
 }
 
-export function databaseUrl(): Check<string> {
-  return {
-    expected: 'postgres://…, postgresql://… or sqlite:PATH',
-    read(raw) {
-      if (typeof raw !== 'string') return undefined
-      if (/^sqlite:[^\0]+$/.test(raw)) return raw.startsWith('sqlite://') ? undefined : raw
-      return /^postgres(ql)?:\/\/./.test(raw) && URL.canParse(raw) ? raw : undefined
-    },
-    write: String,
-  }
+function keyOf(raw: string, count: number): Buffer | undefined {
+  if (!/^[\w+/-]+={0,2}$/.test(raw)) return undefined
+  const bytes = Buffer.from(raw, 'base64')
+  // Node skips what it cannot read; a key with a slip in it must not become another key.
+  const isWhole = bytes.toString('base64url') === raw.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_')
+  return bytes.length === count && isWhole ? bytes : undefined
 }
 
-/** How many proxies, or their addresses and ranges, comma-separated, or a list in a file. */
+/** How many proxies, or their addresses and ranges. */
 export function proxyTrust(): Check<number | string[]> {
   const count = wholeNumber(0, 10)
+  const networks = listOf('', (raw) => (isNetwork(raw) ? raw : undefined))
   return {
+    placeholder: 'list',
     expected:
       'a number of proxies from 0 to 10, or a list of IP addresses and ranges such as 10.0.0.0/8 (but no /0, which is everybody)',
-    read(raw) {
-      const number = count.read(raw)
-      if (number !== undefined) return number
-      const list: unknown = typeof raw === 'string' ? raw.split(',').map((network) => network.trim()) : raw
-      if (!Array.isArray(list) || !list.every((network) => typeof network === 'string' && isNetwork(network)))
-        return undefined
-      return [...new Set<string>(list)]
-    },
-    write: (proxies) => (typeof proxies === 'number' ? String(proxies) : proxies.join(',')),
+    read: (raw) => count.read(raw) ?? networks.read(raw),
+    write: (proxies) => (typeof proxies === 'number' ? count.write(proxies) : networks.write(proxies)),
   }
 }
 
@@ -132,63 +130,44 @@ function isNetwork(text: string): boolean {
   return /^\d{1,3}$/.test(prefix) && Number(prefix) >= 1 && Number(prefix) <= (family === 4 ? 32 : 128)
 }
 
-/** Without a slash at its end, so that a path can follow. */
-export function baseUrl(): Check<string> {
-  return {
-    expected: 'a URL with http or https, of host, optional port and optional path',
-    read(raw) {
-      const url = typeof raw === 'string' && /^https?:\/\/[^\s?#@]+$/i.test(raw) ? URL.parse(raw) : null
-      return url === null ? undefined : `${url.origin}${url.pathname}`.replace(/\/+$/, '')
-    },
-    write: String,
-  }
-}
-
-/** Comma-separated, or a list in a file. */
+/** At least one; null: all. */
 export function channelList(): Check<Channel[] | null> {
+  const { read, ...list } = listOf(`a list of ${CHANNELS.join(', ')}`, (raw) => (isChannel(raw) ? raw : undefined))
   return {
-    expected: `a list of ${CHANNELS.join(', ')}`,
+    ...list,
     read(raw) {
-      const list: unknown = typeof raw === 'string' ? raw.split(',').map((name) => name.trim()) : raw
-      return Array.isArray(list) && list.length > 0 && list.every(isChannel) ? [...new Set(list)] : undefined
+      const channels = read(raw)
+      return channels?.length ? channels : undefined
     },
-    write: (channels) => (channels ?? []).join(','),
+    write: (channels) => list.write(channels ?? []),
   }
 }
 
-/** `host` or `host:port`, comma-separated, or a list in a file. In lower case. */
+/** `host` or `host:port`. In lower case. */
 export function hostList(): Check<string[]> {
-  return {
-    expected: 'a list of hosts, each as host or host:port',
-    read(raw) {
-      const list: unknown = typeof raw === 'string' ? raw.split(',').map((host) => host.trim()) : raw
-      if (!Array.isArray(list) || !list.every((host) => typeof host === 'string' && isHost(host))) return undefined
-      return [...new Set(list.map((host: string) => host.toLowerCase()))]
-    },
-    write: (hosts) => hosts.join(','),
-  }
+  const form = /^(?:[\w.-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i
+  return listOf('a list of hosts, each as host or host:port', (raw) => (form.test(raw) ? raw.toLowerCase() : undefined))
 }
 
-/** `*`, or origins as browsers name them, comma-separated, or a list in a file. */
+/** `*`, or origins as browsers name them. */
 export function originList(): Check<string[]> {
+  return listOf('*, or a list of origins such as https://app.example.com, without a path', (raw) => {
+    if (raw === '*') return raw
+    return /^https?:\/\/[^\s/?#@]+\/?$/i.test(raw) ? URL.parse(raw)?.origin : undefined
+  })
+}
+
+/** Comma-separated, or a list in a file; each once. */
+function listOf<T>(expected: string, readOne: (raw: string) => T | undefined): Check<T[]> {
   return {
-    expected: '*, or a list of origins such as https://app.example.com, without a path',
+    placeholder: 'list',
+    expected,
     read(raw) {
-      const list: unknown = typeof raw === 'string' ? raw.split(',').map((origin) => origin.trim()) : raw
+      const list: unknown = typeof raw === 'string' ? raw.split(',').map((item) => item.trim()) : raw
       if (!Array.isArray(list)) return undefined
-      const origins = list.map((origin: unknown) => (typeof origin === 'string' ? originOf(origin) : null))
-      return origins.includes(null) ? undefined : [...new Set(origins.filter((origin) => origin !== null))]
+      const read = list.map((item: unknown) => (typeof item === 'string' ? readOne(item) : undefined))
+      return read.includes(undefined) ? undefined : [...new Set(read as T[])]
     },
-    write: (origins) => origins.join(','),
+    write: (items) => items.join(','),
   }
-}
-
-function originOf(text: string): string | null {
-  if (text === '*') return text
-  const url = /^https?:\/\/[^\s/?#@]+\/?$/i.test(text) ? URL.parse(text) : null
-  return url?.origin ?? null
-}
-
-function isHost(text: string): boolean {
-  return /^(?:[\w.-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i.test(text)
 }

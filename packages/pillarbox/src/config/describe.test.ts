@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { it } from 'node:test'
 import { parse } from 'yaml'
-import { optionEntries, resolveConfig } from './config.ts'
+import { resolveConfig } from './config.ts'
 import { exampleFile, referencePage } from './describe.ts'
+import { optionEntries } from './options.ts'
 
 const EXAMPLE = new URL('../../config.example.yaml', import.meta.url)
 const REFERENCE = new URL('../../../../docs/reference/config.md', import.meta.url)

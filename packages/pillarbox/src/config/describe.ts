@@ -1,4 +1,4 @@
-import { CONFIG_FILE_ENV, flagName, type Option, optionEntries } from './config.ts'
+import { CONFIG_FILE_ENV, flagName, type Option, optionEntries } from './options.ts'
 
 const WIDTH = 120
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { CONFIG_FILE_ENV, type ConfigAnswer, type ConfigInput, type ConfigProblem, resolveConfig } from './config.ts'
+import { type ConfigAnswer, type ConfigInput, type ConfigProblem, resolveConfig } from './config.ts'
+import { CONFIG_FILE_ENV } from './options.ts'
 
 /** Reads the config file that the flags or the environment name, if any, and settles every setting. */
 export async function loadConfig(input: Omit<ConfigInput, 'file'>): Promise<ConfigAnswer> {

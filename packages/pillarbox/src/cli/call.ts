@@ -1,0 +1,86 @@
+import { access } from 'node:fs/promises'
+import type { Config } from '../config/config.ts'
+import { SetupError } from '../model/errors.ts'
+import type { Clock } from '../model/ports.ts'
+import type { ScopedLogger } from '../runtime/logger.ts'
+import type { Store } from '../store/store.ts'
+import type { EngineModule } from './engine.ts'
+import type { ProcessEvents } from './serve.ts'
+
+/** What a command takes from the process it runs in. */
+export interface CliDeps {
+  version: string
+  env: Record<string, string | undefined>
+  cwd: string
+  nodeVersion: string
+  stdout: { write(text: string): void; isTerminal: boolean; hasColours: boolean }
+  stderr: { write(text: string): void }
+  /** Where somebody can be asked, if somebody is there. */
+  stdin: { isTerminal: boolean; ask(question: string): Promise<string> }
+  clock: Clock
+  events: ProcessEvents
+  exitNow(code: number): void
+  loadEngine(): Promise<EngineModule>
+}
+
+/** A command's settings, and a logger that follows them. */
+export interface Settled {
+  config: Config
+  warnings: string[]
+  logger: ScopedLogger
+}
+
+/** One command as somebody called it. */
+export interface CommandCall extends CliDeps {
+  argument: string | undefined
+  options: Readonly<Record<string, unknown>>
+  /** Throws where the settings are wrong. */
+  settle(): Promise<Settled>
+  /** Ends the command with exit code 1, as a wrong command line does. */
+  refuse(message: string): never
+}
+
+/** The engine's file, where it is SQLite in a file; null otherwise. */
+export function sqlitePath({ databaseUrl }: Config): string | null {
+  const path = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : null
+  return path === ':memory:' ? null : path
+}
+
+/** The SQLite file that is configured and does not exist; null otherwise. Opening one that is not there would make it. */
+export async function missingFile(config: Config): Promise<string | null> {
+  const path = sqlitePath(config)
+  if (path === null) return null
+  return await access(path).then(
+    () => null,
+    () => path,
+  )
+}
+
+export function describeSchema(found: number, wanted: number): string {
+  if (found === wanted) return `up to date: schema version ${found}`
+  if (found < wanted) return `behind: schema version ${found}, wanted ${wanted}; run "pillarbox migrate"`
+  return `ahead: schema version ${found}, this version of Pillarbox knows ${wanted}; install a newer one`
+}
+
+/** Opens the store as it is: it must be there, with the schema of this version. */
+export async function withStore<T>(
+  call: CommandCall,
+  work: (store: Store, settled: Settled) => Promise<T>,
+): Promise<T> {
+  const settled = await call.settle()
+  const missing = await missingFile(settled.config)
+  if (missing !== null)
+    throw new SetupError(
+      'there is no database yet',
+      `there is no ${missing}: name the server’s with --data-dir or --database-url, or run "pillarbox migrate"`,
+    )
+  const { openStore } = await call.loadEngine()
+  const store = await openStore(settled.config, settled.logger)
+  try {
+    const { found, wanted } = await store.schema()
+    if (found !== wanted) throw new SetupError('the database does not fit', describeSchema(found, wanted))
+    return await work(store, settled)
+  } finally {
+    await store.close()
+  }
+}

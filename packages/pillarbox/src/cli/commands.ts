@@ -1,0 +1,241 @@
+import { InvalidArgumentError } from 'commander'
+import type { CommandCall } from './call.ts'
+import type { Part } from './flags.ts'
+
+/** One command: what its help says, what it takes, and what runs. */
+export interface CommandEntry {
+  /** With its group's name in front, such as `keys rotate`. */
+  name: string
+  description: string
+  /** The argument's name and what it is. */
+  argument?: [string, string]
+  options?: CommandOption[]
+  /** Which settings it takes as flags; a command without any needs no settings. */
+  parts?: readonly Part[]
+  /** Logs on stdout and goes on until it is stopped; the other commands answer on stdout. */
+  isServer?: true
+  help: string
+  /** Answers the exit code. What it needs is loaded when it runs, so that --help stays quick. */
+  run?(call: CommandCall): Promise<number>
+}
+
+interface CommandOption {
+  flags: string
+  description: string
+  isRequired?: true
+  read?(value: string): string
+}
+
+const TENANT: CommandOption = { flags: '--tenant <id>', description: 'the tenant', isRequired: true, read: slug }
+
+const serveParts = (api: boolean, worker: boolean) => async (call: CommandCall) =>
+  (await import('./serve.ts')).runServer(call, { api, worker })
+
+/** Every command, in the order of the help. An entry that runs nothing is the group of those that follow. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'start',
+    description: 'Run API and worker in one process.',
+    parts: ['any', 'api', 'worker'],
+    isServer: true,
+    help: `
+Examples:
+  $ pillarbox start                              SQLite and sandbox providers, on port 4400
+  $ pillarbox start --port 8080 --no-demo
+  $ DATABASE_URL=postgres://app@db/app pillarbox start`,
+    run: serveParts(true, true),
+  },
+  {
+    name: 'api',
+    description: 'Run the HTTP API only; workers run elsewhere.',
+    parts: ['any', 'api'],
+    isServer: true,
+    help: `
+Examples:
+  $ DATABASE_URL=postgres://app@db/app pillarbox api --host 0.0.0.0
+  $ pillarbox api --config /etc/pillarbox.yaml`,
+    run: serveParts(true, false),
+  },
+  {
+    name: 'worker',
+    description: 'Run a worker only: plan events and send notifications.',
+    parts: ['any', 'worker'],
+    isServer: true,
+    help: `
+Examples:
+  $ DATABASE_URL=postgres://app@db/app pillarbox worker
+  $ pillarbox worker --channels sms,whatsapp --concurrency 64`,
+    run: serveParts(false, true),
+  },
+  {
+    name: 'migrate',
+    description: 'Bring the database schema up to date.',
+    options: [{ flags: '--check', description: 'change nothing; exit 1 if the schema is not up to date' }],
+    parts: ['any'],
+    help: `
+Examples:
+  $ DATABASE_URL=postgres://owner@db/app pillarbox migrate
+  $ pillarbox migrate --check        in a pipeline, before a rollout`,
+    run: async (call) => (await import('./migrate.ts')).migrate(call),
+  },
+  {
+    name: 'doctor',
+    description: 'Check everything that a start needs; exit 1 if something would keep it from working.',
+    parts: ['any', 'api'],
+    help: `
+Each line begins with ok, warn or fail, and says what to do. Nothing is changed.
+
+Examples:
+  $ pillarbox doctor
+  $ pillarbox doctor --config /etc/pillarbox.yaml`,
+    run: async (call) => (await import('./doctor.ts')).runDoctor(call),
+  },
+  {
+    name: 'keys',
+    description: 'Show and change the keys of this installation.',
+    help: `
+Examples:
+  $ pillarbox keys sealing
+  $ pillarbox keys rotate --dry-run`,
+  },
+  {
+    name: 'keys sealing',
+    description: 'Print the public key that applications seal secrets with.',
+    parts: ['any'],
+    help: `
+It seals and does not open, so it may stand in any application's settings. It belongs to the master key.
+
+Examples:
+  $ pillarbox keys sealing
+  $ PILLARBOX_MASTER_KEY=… pillarbox keys sealing`,
+    run: async (call) => (await import('./keys.ts')).printSealingKey(call),
+  },
+  {
+    name: 'keys rotate',
+    description: 'Change the master key: seal every secret anew, under the new one.',
+    options: [
+      {
+        flags: '--dry-run',
+        description: 'change nothing; count what would be sealed anew, and try whether it opens',
+      },
+    ],
+    parts: ['any'],
+    help: `
+With key files a new master key is made in the data folder; servers that use the same folder take it up by themselves. With
+PILLARBOX_MASTER_KEY, set that to the new key and PILLARBOX_FORMER_MASTER_KEYS to the old one, for every process, one after
+the other, and then for this command. Servers go on working meanwhile.
+
+It may be broken off or killed at any moment: run it again, and it goes on. Exit code 0: everything is sealed under the new
+key. 1: it was refused or failed, and says what to do; nothing is lost.
+
+Examples:
+  $ pillarbox keys rotate --dry-run
+  $ pillarbox keys rotate
+  $ PILLARBOX_MASTER_KEY=… PILLARBOX_FORMER_MASTER_KEYS=… DATABASE_URL=postgres://app@db/app pillarbox keys rotate`,
+    run: async (call) => (await import('./keys.ts')).changeKeys(call, 'rotate'),
+  },
+  {
+    name: 'keys retire',
+    description: 'Let former master keys go, once nothing is sealed under them.',
+    options: [{ flags: '--dry-run', description: 'change nothing; count what is still sealed under them' }],
+    parts: ['any'],
+    help: `
+Run it when every application that seals secrets itself has the new sealing key. What was sealed with the former one since
+the rotation is sealed anew, and then the former keys stay (exit code 1): somebody still used them. Where there was nothing
+of the kind, former key files are removed, and what to take out of PILLARBOX_FORMER_MASTER_KEYS is said.
+
+Examples:
+  $ pillarbox keys retire --dry-run
+  $ pillarbox keys retire`,
+    run: async (call) => (await import('./keys.ts')).changeKeys(call, 'retire'),
+  },
+  {
+    name: 'catalogue',
+    description: 'Check, import and read catalogues: what events mean, who is told, when and in which words.',
+    help: `
+Examples:
+  $ pillarbox catalogue show busflow > busflow.yaml      begin with a ready-made one
+  $ pillarbox catalogue check busflow.yaml
+  $ pillarbox catalogue import busflow.yaml --tenant acme`,
+  },
+  {
+    name: 'catalogue check',
+    description: 'Say everything that is wrong with a catalogue file, with line, column and how to mend it.',
+    argument: ['<file>', 'YAML or JSON'],
+    help: `
+Exit code 1 where something is wrong; warnings alone are 0. Needs no database.
+
+Examples:
+  $ pillarbox catalogue check busflow.yaml`,
+    run: async (call) => (await import('./catalogue.ts')).checkFile(call),
+  },
+  {
+    name: 'catalogue import',
+    description: 'Replace a tenant’s catalogue by a file, after showing what that changes.',
+    argument: ['<file>', 'YAML or JSON'],
+    options: [
+      TENANT,
+      { flags: '--yes', description: 'do not ask' },
+      { flags: '--dry-run', description: 'only show what would change' },
+    ],
+    parts: ['any'],
+    help: `
+Templates that nobody edited follow the file; edited ones are kept and shown. Running servers follow within a second.
+Exit code 1 where something is wrong, or where it may not be imported: nobody was asked and --yes is missing.
+
+Examples:
+  $ pillarbox catalogue import busflow.yaml --tenant acme
+  $ pillarbox catalogue import busflow.yaml --tenant acme --dry-run
+  $ DATABASE_URL=postgres://app@db/app pillarbox catalogue import busflow.yaml --tenant acme --yes`,
+    run: async (call) => (await import('./catalogue.ts')).importFile(call),
+  },
+  {
+    name: 'catalogue types',
+    description: 'Write TypeScript types for publish(): a wrong payload then does not compile.',
+    argument: ['[file]', 'YAML or JSON; or --tenant'],
+    options: [
+      { flags: '--tenant <id>', description: 'take what this tenant has', read: slug },
+      { flags: '--out <file>', description: 'write there instead of printing it' },
+    ],
+    parts: ['any'],
+    help: `
+Examples:
+  $ pillarbox catalogue types busflow.yaml --out src/events.ts
+  $ pillarbox catalogue types --tenant acme > src/events.ts
+
+  import type { Events } from './events.ts'
+  await publish<Events>(fromPg(client), { tenantId: 'acme', type: 'BOOKING_CONFIRMED', entity, payload })`,
+    run: async (call) => (await import('./catalogue.ts')).printTypes(call),
+  },
+  {
+    name: 'catalogue export',
+    description: 'Print a tenant’s catalogue as it was last imported.',
+    options: [TENANT],
+    parts: ['any'],
+    help: `
+Templates that were edited since are not in it: they are under /api/message-templates.
+
+Examples:
+  $ pillarbox catalogue export --tenant acme > acme.yaml`,
+    run: async (call) => (await import('./catalogue.ts')).exportDocument(call),
+  },
+  {
+    name: 'catalogue list',
+    description: 'List the catalogues that ship with Pillarbox.',
+    help: '\nExamples:\n  $ pillarbox catalogue list',
+    run: async (call) => (await import('./catalogue.ts')).listReady(call),
+  },
+  {
+    name: 'catalogue show',
+    description: 'Print a catalogue that ships with Pillarbox.',
+    argument: ['<name>', 'one of "pillarbox catalogue list"'],
+    help: '\nExamples:\n  $ pillarbox catalogue show atlas > atlas.yaml',
+    run: async (call) => (await import('./catalogue.ts')).showReady(call),
+  },
+]
+
+function slug(value: string): string {
+  if (!/^[a-z0-9-]{1,63}$/.test(value))
+    throw new InvalidArgumentError('A tenant’s id has lower-case letters, digits and "-" only.')
+  return value
+}

@@ -1,0 +1,252 @@
+import {
+  baseUrl,
+  type Check,
+  channelList,
+  databaseUrl,
+  duration,
+  hostList,
+  keyBytes,
+  keyList,
+  oneOf,
+  originList,
+  proxyTrust,
+  switchable,
+  text,
+  wholeNumber,
+} from './check.ts'
+
+interface OptionEntry<T> {
+  /** What it is for, when to change it, what special values mean. */
+  doc: string
+  /** Which processes it concerns. */
+  part: 'any' | 'api' | 'worker'
+  /** Never echoed. */
+  isSecret?: true
+  default: T
+  /** How the default reads where it is worked out at start. */
+  defaultText?: string
+  check: Check<T>
+  /** Where it is not PILLARBOX_ and the key. */
+  env?: string
+}
+
+/** Where a setting comes in, and what it may be. One of these is one line in the help, the example file and the docs. */
+export interface Option<T> extends OptionEntry<T> {
+  /** Its name in the config file. */
+  key: string
+  env: string
+  /** Null for secrets: a command line can be read by everybody on the machine. */
+  flag: string | null
+}
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+const option = <T>(entry: OptionEntry<T>): OptionEntry<T> => entry
+
+/**
+ * Everything that can be set. Flags win over the environment, the environment over the file, the file over defaults. An
+ * option is named once: `stuckAfterMs`, a duration, is `stuckAfter` in the file, `PILLARBOX_STUCK_AFTER` in the environment
+ * and `--stuck-after <duration>` as a flag.
+ */
+const TABLE = {
+  port: option({
+    doc: 'TCP port of the HTTP API. 0 lets the system choose a free one.',
+    part: 'api',
+    default: 4400,
+    check: wholeNumber(0, 65_535),
+  }),
+  host: option({
+    doc: 'Address to listen on. 0.0.0.0 makes the API reachable from other machines: put TLS in front of it then.',
+    part: 'api',
+    default: '127.0.0.1',
+    check: text('address', 'a host name or IP address', /^[\w.:-]{1,255}$/),
+  }),
+  publicUrl: option<string | null>({
+    doc: 'What the API is reached at from outside, such as https://notify.example.com, with a path in front of ours where a proxy adds one. The addresses of webhooks, which vendors are given, begin with it.',
+    part: 'api',
+    default: null,
+    defaultText: 'where it listens',
+    check: baseUrl(),
+  }),
+  trustedProxies: option<number | string[]>({
+    doc: 'Proxies in front whose word is taken (X-Forwarded-For) on which address a request came from: how many there are, or better, their addresses and ranges. Without it everybody behind a proxy shares one address and its limits, so that a flood of unknown keys or forged callbacks keeps others away. A number is safe only where nobody can reach the server past the proxies.',
+    part: 'api',
+    default: [],
+    defaultText: 'none',
+    check: proxyTrust(),
+  }),
+  inboxOrigins: option<string[]>({
+    doc: 'Origins whose pages may call users’ inboxes from the browser, such as https://app.example.com; * lets every page. A page still needs a user’s token. Not needed where a proxy serves pages and API from one origin.',
+    part: 'api',
+    default: [],
+    defaultText: 'none',
+    check: originList(),
+  }),
+  databaseUrl: option<string | null>({
+    doc: 'Where everything is kept: postgres://user:password@host/database, or sqlite:PATH for one process on one machine. Give a URL with a password by the environment or the file, where other users cannot read it.',
+    env: 'DATABASE_URL',
+    part: 'any',
+    default: null,
+    defaultText: 'sqlite:<dataDir>/pillarbox.db',
+    check: databaseUrl(),
+  }),
+  dataDir: option({
+    doc: 'Folder for what is not in the database: the master key, the sandbox inbox, and the SQLite file unless another is named. Relative to the working directory. Made if it does not exist.',
+    part: 'any',
+    default: './.pillarbox',
+    check: text('folder', 'the path of a folder', /^[^\0]{1,4096}$/),
+  }),
+  masterKey: option<Buffer | null>({
+    doc: 'Key under which secrets are sealed: 32 random bytes in base64 (openssl rand -base64 32). Without it one is made on first start and kept in the data folder, readable by its owner only. Every process on one database needs the same.',
+    part: 'any',
+    isSecret: true,
+    default: null,
+    defaultText: 'made on first start, kept in <dataDir>/master.key',
+    check: keyBytes(32),
+  }),
+  formerMasterKeys: option<Buffer[]>({
+    doc: 'Master keys that were replaced, and that some secrets may still be sealed under, comma-separated. What is in the data folder as former-….key counts as well. Needed until “pillarbox keys retire” says that they may go.',
+    part: 'any',
+    isSecret: true,
+    default: [],
+    defaultText: 'none',
+    check: keyList(32),
+  }),
+  opsKey: option<string | null>({
+    doc: 'The first ops key, which may do everything. Without it one is made on first start and printed once.',
+    part: 'api',
+    isSecret: true,
+    default: null,
+    defaultText: 'made on first start, printed once',
+    check: text('key', '8 to 512 printable ASCII characters without spaces', /^[\x21-\x7e]{8,512}$/),
+  }),
+  allowPrivateEndpoints: option({
+    doc: 'Lets accounts and webhooks aim at loopback and private addresses. For development and tests: with it, whoever may edit an account can make this server call others in its network.',
+    part: 'any',
+    default: false,
+    check: switchable(),
+  }),
+  snsCertHosts: option<string[]>({
+    doc: 'Hosts beside Amazon’s own that the certificates of SNS messages may come from, over http as well, and subscriptions be confirmed at. For tests: whoever runs one of these hosts can sign receipts.',
+    part: 'api',
+    default: [],
+    defaultText: 'none',
+    check: hostList(),
+  }),
+  demo: option({
+    doc: 'On first start, makes a tenant called demo with sandbox accounts, to try things out. Switch it off in production.',
+    part: 'api',
+    default: true,
+    check: switchable(),
+  }),
+  logLevel: option<LogLevel>({
+    doc: 'The least important lines still written.',
+    part: 'any',
+    default: 'info',
+    check: oneOf('level', LOG_LEVELS),
+  }),
+  stuckAfterMs: option({
+    doc: 'A notification that was due so long ago and still is not sent counts as stuck.',
+    part: 'any',
+    default: 600_000,
+    check: duration('PT1S', 'P30D'),
+  }),
+  staleAfterMs: option({
+    doc: 'A notification that was sent so long ago, and of which no receipt has said since what became of it, counts as stale.',
+    part: 'any',
+    default: 24 * 3_600_000,
+    check: duration('PT1S', 'P365D'),
+  }),
+  workerTtlMs: option({
+    doc: 'A worker silent for so long is taken for dead and its work is taken over. Must cover the provider timeout and the flush; every process needs the same.',
+    part: 'worker',
+    default: 30_000,
+    check: duration('PT1S', 'PT1H'),
+  }),
+  shutdownGraceMs: option({
+    doc: 'How long calls under way may go on after SIGTERM before they are cut off. Give the process manager a little more than this before it kills.',
+    part: 'any',
+    default: 10_000,
+    check: duration('PT0S', 'PT10M'),
+  }),
+  providerTimeoutMs: option<number | null>({
+    doc: 'How long one provider call may take. What has not answered by then has an unknown outcome. Must fit into three quarters of the worker TTL.',
+    part: 'worker',
+    default: null,
+    defaultText: 'PT10S, or a third of the worker TTL where that is shorter',
+    check: duration('PT0.1S', 'PT5M'),
+  }),
+  concurrency: option({
+    doc: 'Provider calls one worker makes at the same time on each channel, over all its accounts.',
+    part: 'worker',
+    default: 256,
+    check: wholeNumber(1, 10_000),
+  }),
+  channels: option({
+    doc: 'Channels this worker sends on, e.g. sms,whatsapp. Every channel needs some worker.',
+    part: 'worker',
+    default: null,
+    defaultText: 'all',
+    check: channelList(),
+  }),
+  planBatch: option({
+    doc: 'Events turned into notifications in one transaction.',
+    part: 'worker',
+    default: 200,
+    check: wholeNumber(1, 5_000),
+  }),
+  claimBatch: option({
+    doc: 'Notifications claimed in one statement. A worker never claims more than it has free calls for.',
+    part: 'worker',
+    default: 256,
+    check: wholeNumber(1, 5_000),
+  }),
+  flushMs: option({
+    doc: 'How many milliseconds a result waits for others to be written with it.',
+    part: 'worker',
+    default: 5,
+    check: wholeNumber(0, 1_000),
+  }),
+  databasePoolSize: option({
+    doc: 'Connections to PostgreSQL that one process keeps at most. SQLite has no use for it.',
+    part: 'any',
+    default: 10,
+    check: wholeNumber(2, 500),
+  }),
+  pollMaxMs: option({
+    doc: 'The longest an idle worker waits before it looks for work again. Work that this process knows of is taken up at once.',
+    part: 'worker',
+    default: 1_000,
+    check: duration('PT0.01S', 'PT1M'),
+  }),
+}
+
+export type OptionName = keyof typeof TABLE
+export type Settings = { [K in OptionName]: (typeof TABLE)[K] extends OptionEntry<infer T> ? T : never }
+
+/** The table with every option's three names. */
+export const OPTIONS = Object.fromEntries(
+  (Object.entries(TABLE) as [string, OptionEntry<unknown>][]).map(([name, entry]) => [name, withNames(name, entry)]),
+) as unknown as { [K in OptionName]: Option<Settings[K]> }
+
+function withNames<T>(name: string, entry: OptionEntry<T>): Option<T> {
+  const { placeholder } = entry.check
+  const key = placeholder === 'duration' ? name.replace(/Ms$/, '') : name
+  const words = key.replaceAll(/[A-Z]/g, (letter) => `_${letter}`)
+  const flag = `--${words.toLowerCase().replaceAll('_', '-')}${placeholder === null ? '' : ` <${placeholder}>`}`
+  return { env: `PILLARBOX_${words.toUpperCase()}`, ...entry, key, flag: entry.isSecret ? null : flag }
+}
+
+/** The table as a list that can be walked without knowing each option's type. */
+export function optionEntries(): [OptionName, Option<unknown>][] {
+  return Object.entries(OPTIONS) as [OptionName, Option<unknown>][]
+}
+
+/** `--port` of `--port <number>`. */
+export function flagName(flag: string): string {
+  return flag.split(' ')[0] ?? flag
+}
+
+export const CONFIG_FILE_ENV = 'PILLARBOX_CONFIG'
+export const CONFIG_FILE_FLAG = '--config <file>'
