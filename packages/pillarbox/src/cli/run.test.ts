@@ -366,7 +366,7 @@ it('is quick to help: loads neither the engine nor the drivers', () => {
 
   assert.equal(result.status, 0, result.stderr)
   assert.match(result.stdout, /^Usage: pillarbox/)
-  assert.doesNotMatch(result.stderr, /\/(pg|pino|fastify|yaml|liquidjs)\/|pillarbox\.ts|\/(http|store|dispatch)\//)
+  assert.doesNotMatch(result.stderr, /\/(pg|pino|fastify|yaml|liquidjs)\/|pillarbox\.ts|\/src\/(http|store|dispatch)\//)
 })
 
 it('prints the sealing key of the configured master key, and nothing else', async (t) => {
