@@ -31,7 +31,7 @@ import { keyRoutes } from './keys.ts'
 import { readListsInTurns } from './list-turns.ts'
 import { messageTemplateRoutes } from './message-templates.ts'
 import { notificationRoutes } from './notifications.ts'
-import { collectOpenApi, isDocsRoute, serveOpenApi } from './openapi.ts'
+import { collectOpenApi, isPluginRoute, serveOpenApi } from './openapi.ts'
 import { outboxRoutes } from './outbox.ts'
 import { createErrorHandler, rawProblem, sendProblem } from './problems.ts'
 import { recipientListRoutes } from './recipient-lists.ts'
@@ -53,7 +53,7 @@ export interface RouteEntry {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Every route but the documentation page's. */
+    /** Every route but those that plugins bring. */
     routeTable: RouteEntry[]
   }
 }
@@ -126,7 +126,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     if (reply.statusCode >= 500) logger.warn(fields, 'request')
     else logger.info(fields, 'request')
   })
-  allowOrigins(app, config.inboxOrigins)
+  await allowOrigins(app, config.inboxOrigins)
   const userTokens = createUserTokens(seal)
   const authentication = installAuthentication(app, { store, userTokens, clock, config })
   onlyStrictJson(app)
@@ -191,7 +191,7 @@ function saneRequestId(given: string | string[] | undefined): string | null {
 function keepRouteTable(app: FastifyInstance): void {
   app.decorate('routeTable', [])
   app.addHook('onRoute', (route) => {
-    if (isDocsRoute(route.url)) {
+    if (isPluginRoute(route.url)) {
       route.config = { ...route.config, access: 'public' }
       return
     }
@@ -269,7 +269,7 @@ function onlyStrictJson(app: FastifyInstance): void {
         if (problem) throw new PillarboxError('invalid_query', `A query parameter ${problem}.`)
       }
     // A route without a query takes none.
-    if (request.routeOptions.schema?.querystring === undefined && !isDocsRoute(request.routeOptions.url ?? '')) {
+    if (request.routeOptions.schema?.querystring === undefined && !isPluginRoute(request.routeOptions.url ?? '')) {
       const [name] = Object.keys(request.query ?? {})
       if (name !== undefined)
         throw new PillarboxError('invalid_query', 'This path takes no query.', {

@@ -7,9 +7,12 @@ import { ProblemSchema } from './schemas.ts'
 
 const DOCS = '/docs'
 
-/** True for the routes of the documentation page, which come from the plugin and carry no secrets. */
-export function isDocsRoute(url: string): boolean {
-  return url === DOCS || url.startsWith(`${DOCS}/`)
+/**
+ * True for the routes that plugins bring: the documentation page's, which carry no secrets, and the one by which browsers
+ * ask whether a page of another origin may call.
+ */
+export function isPluginRoute(url: string): boolean {
+  return url === '*' || url === DOCS || url.startsWith(`${DOCS}/`)
 }
 
 /** Collects the document from the routes' own schemas. Registered before any route. */
