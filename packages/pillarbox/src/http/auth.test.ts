@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { Store } from '../store/store.ts'
+import { hashKey } from '../security/keys.ts'
+import type { ApiKey, KeyStore, Store } from '../store/store.ts'
+import { systemClock } from '../system.ts'
+import { createKeyCache } from './auth.ts'
 import { type Fixture, openFixture } from './fixture.ts'
 
 async function setup(t: TestContext, options: Parameters<typeof openFixture>[0] = {}): Promise<Fixture> {
@@ -159,6 +162,51 @@ describe('keys', () => {
     assert.equal((await f.call(tenant.keys.viewer, 'GET', '/api/notifications')).statusCode, 200)
     f.advance(1_000)
     assert.equal((await f.call('pbx_guess', 'GET', '/api/notifications')).statusCode, 401)
+  })
+
+  it('that are not known are asked for again each time, and are limited as long as they are not', async (t) => {
+    let reads = 0
+    const f = await setup(t, {
+      wrapStore: counting(() => reads++),
+      config: { failedKeysPerSecond: 1, failedKeysBurst: 3 },
+    })
+    await f.tenant('acme')
+    const status = async () => (await f.call('pbx_later', 'GET', '/api/notifications')).statusCode
+
+    assert.deepEqual([await status(), await status(), await status(), await status()], [401, 401, 401, 429])
+    assert.equal(reads, 3)
+    f.advance(1_000)
+    await f.store.keys.insert(
+      {
+        id: f.deps.ids(),
+        tenantId: 'acme',
+        name: 'x',
+        role: 'viewer',
+        site: null,
+        ratePerSecond: null,
+        expiresAt: null,
+      },
+      hashKey('pbx_later'),
+    )
+    assert.equal(await status(), 200)
+  })
+
+  it('are remembered up to a number, and neither unknown ones nor failed reads are', async () => {
+    const asked: string[] = []
+    const findByHash = async (hash: string): Promise<ApiKey | null> => {
+      asked.push(hash)
+      if (hash === 'broken') throw new Error('the store is away')
+      return hash === 'unknown' ? null : ({ id: hash } as ApiKey)
+    }
+    const cache = createKeyCache({ findByHash } as KeyStore, { ...systemClock, monotonic: () => 0 }, 1_000)
+
+    assert.equal(await cache.find('unknown'), null)
+    await assert.rejects(cache.find('broken'))
+    assert.deepEqual([cache.has('unknown'), cache.has('broken')], [false, false])
+    for (let i = 0; i <= 10_000; i++) await cache.find(`hash${i}`)
+    assert.deepEqual([cache.has('hash0'), cache.has('hash1'), cache.has('hash10000')], [false, true, true])
+    await cache.find('hash10000')
+    assert.equal(asked.length, 10_003)
   })
 
   it('that may not do something are told which may', async (t) => {

@@ -169,7 +169,7 @@ export function installAuthentication(
 }
 
 /** Records of keys, each believed for `maxAgeMs`, at most `MAX_CACHED_KEYS` of them. */
-function createKeyCache(keys: KeyStore, clock: Clock, maxAgeMs: number) {
+export function createKeyCache(keys: KeyStore, clock: Clock, maxAgeMs: number) {
   const cache = new Map<string, { key: Promise<ApiKey | null>; readAt: number }>()
 
   return {

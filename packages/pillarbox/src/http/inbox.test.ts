@@ -121,7 +121,13 @@ describe('user tokens over HTTP', () => {
     const token = tokenFor('ada')
 
     for (const tenantId of ['acme', 'other'])
-      assert.equal((await f.call(token, 'GET', `/api/inbox/ada/messages?tenantId=${tenantId}`)).statusCode, 422)
+      for (const [key, query] of [
+        [token, ''],
+        [null, `&token=${token}`],
+      ] as const) {
+        const answer = await f.call(key, 'GET', `/api/inbox/ada/messages?tenantId=${tenantId}${query}`)
+        assert.deepEqual([answer.statusCode, answer.json().errors[0]?.path], [422, 'tenantId'])
+      }
     const answer = await f.inject({
       method: 'GET',
       url: '/api/inbox/ada/messages',

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Channel } from '../model/channel.ts'
+import { escapedKeyPart } from '../model/idempotency.ts'
 import { type Address, addressField, maskAddress } from '../model/recipient.ts'
 import { soundsSecret } from '../operate/account-checks.ts'
 import { type Caller, callerOf, TO_ADMINISTER } from './auth.ts'
@@ -33,9 +34,8 @@ export function keySeenBy(
   for (const field of ['email', 'phone', 'deviceToken', 'url'] as const) {
     const [address, cover] = [to[field], masked[field]]
     if (!address || cover === undefined) continue
-    // As it stands, and as keys write it: without colons of its own.
-    for (const written of [address, address.replaceAll('%', '%25').replaceAll(':', '%3A')])
-      key = covered(key, written, cover)
+    // As it stands, and as keys of ours write it.
+    for (const written of [address, escapedKeyPart(address)]) key = covered(key, written, cover)
   }
   return key
 }

@@ -36,10 +36,10 @@ function automatic(id: string, parts: KeyParts & { eventType: string }): string 
 }
 
 function join(parts: readonly string[], recipient: string | undefined): string {
-  return [...parts, ...(recipient === undefined ? [] : [recipient])].map(escaped).join(':')
+  return [...parts, ...(recipient === undefined ? [] : [recipient])].map(escapedKeyPart).join(':')
 }
 
 /** Only `%` and `:` change, so ordinary ids read as they are. */
-function escaped(part: string): string {
+export function escapedKeyPart(part: string): string {
   return part.replaceAll('%', '%25').replaceAll(':', '%3A')
 }
