@@ -9,8 +9,9 @@ import { closest } from '../model/closest.ts'
 import { errorText, SetupError } from '../model/errors.ts'
 import { CATALOGUE_CHECKS, importCatalogue } from '../operate/catalogue.ts'
 import { createIdSource } from '../runtime/ids.ts'
-import type { Store, StoredCatalogue } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { systemRandom } from '../system.ts'
+import type { StoredCatalogue } from '../tenant/catalogue-store.ts'
 import { type CommandCall, withStore } from './call.ts'
 
 const MAX_BYTES = 2 * 1024 * 1024

@@ -13,7 +13,7 @@ import { keyIdOf } from '../security/keyring.ts'
 import { createOutbound } from '../security/outbound.ts'
 import type { Store } from '../store/store.ts'
 import { systemClock } from '../system.ts'
-import { type CommandCall, describeSchema } from './call.ts'
+import { type CommandCall, describeSchema, sqlitePath } from './call.ts'
 import type { EngineModule } from './engine.ts'
 import { adviceForNode } from './node-version.ts'
 
@@ -43,23 +43,39 @@ export async function runDoctor(call: CommandCall): Promise<number> {
   return findings.some(({ state }) => state === 'fail') ? 1 : 0
 }
 
+/** What was found of a subject, which is the check's own unless another is named. */
+type Verdict = Omit<Finding, 'subject'> & { subject?: string }
+
+const ok = (found: string): Verdict => ({ state: 'ok', found })
+const warn = (found: string, advice?: string): Verdict => ({
+  state: 'warn',
+  found,
+  ...(advice !== undefined && { advice }),
+})
+const fail = (found: string, advice?: string): Verdict => ({
+  state: 'fail',
+  found,
+  ...(advice !== undefined && { advice }),
+})
+
+/** Every check with its subject, in the order of the answer. A check that throws has failed. */
+const CHECKS: readonly [string, (deps: DoctorDeps) => Promise<Verdict | Verdict[]>][] = [
+  ['node', checkNode],
+  ['config', checkWarnings],
+  ['data folder', checkDataDir],
+  ['master key', checkMasterKey],
+  ['database', checkDatabase],
+  ['sandbox', checkSandbox],
+  ['port', checkPort],
+]
+
 /** Looks at everything that a start needs and changes nothing. Never throws: what cannot be looked at is a finding. */
 export async function examine(deps: DoctorDeps): Promise<Finding[]> {
-  const { config } = deps
-  const checks: [string, () => Promise<Finding[]>][] = [
-    ['node', async () => [checkNode(deps.nodeVersion)]],
-    ['config', async () => checkWarnings(deps.warnings)],
-    ['data folder', () => checkDataDir(config.dataDir)],
-    ['master key', () => checkMasterKey(config)],
-    ['database', () => (config.databaseUrl.startsWith('sqlite:') ? checkSqlite(deps) : checkPostgres(deps))],
-    ['sandbox', () => checkSandbox(config.dataDir)],
-    ['port', () => checkPort(config)],
-  ]
   const findings: Finding[] = []
-  for (const [subject, check] of checks)
-    findings.push(
-      ...(await check().catch((error: unknown): Finding[] => [{ state: 'fail', subject, found: textOf(error) }])),
-    )
+  for (const [subject, check] of CHECKS) {
+    const verdicts = [await check(deps).catch((error: unknown) => fail(textOf(error)))].flat()
+    findings.push(...verdicts.map((verdict) => ({ subject, ...verdict })))
+  }
   return findings
 }
 
@@ -72,44 +88,45 @@ export function describeFindings(findings: readonly Finding[]): string {
   return `${lines.join('\n')}\n`
 }
 
-function checkNode(version: string): Finding {
-  const advice = adviceForNode(version)
-  if (advice === null) return { state: 'ok', subject: 'node', found: version }
-  return { state: 'fail', subject: 'node', found: version, advice }
+async function checkNode({ nodeVersion }: DoctorDeps): Promise<Verdict> {
+  const advice = adviceForNode(nodeVersion)
+  return advice === null ? ok(nodeVersion) : fail(nodeVersion, advice)
 }
 
-function checkWarnings(warnings: readonly string[]): Finding[] {
-  if (warnings.length === 0) return [{ state: 'ok', subject: 'config', found: 'every setting is valid' }]
-  return warnings.map((found) => ({ state: 'warn', subject: 'config', found }))
+async function checkWarnings({ warnings }: DoctorDeps): Promise<Verdict[]> {
+  return warnings.length === 0 ? [ok('every setting is valid')] : warnings.map((warning) => warn(warning))
 }
 
 const LOW_SPACE_BYTES = 500 * 1024 * 1024
 
-async function checkDataDir(dataDir: string): Promise<Finding[]> {
-  const subject = 'data folder'
-  const existing = await nearestExisting(dataDir)
-  if (existing !== dataDir) {
-    const advice = `make it, or let this user write to ${existing}, or choose another with --data-dir`
-    return (await canMake(dataDir, existing))
-      ? [{ state: 'ok', subject, found: `${dataDir} will be made on first start` }]
-      : [{ state: 'fail', subject, found: `${dataDir} does not exist and cannot be made`, advice }]
-  }
-  if (!(await stat(dataDir)).isDirectory())
-    return [{ state: 'fail', subject, found: `${dataDir} is not a folder`, advice: 'choose another with --data-dir' }]
+async function checkDataDir({ config: { dataDir } }: DoctorDeps): Promise<Verdict> {
+  const missing = await checkMissing(
+    dataDir,
+    (existing) => `make it, or let this user write to ${existing}, or choose another with --data-dir`,
+  )
+  if (missing) return missing
+  if (!(await stat(dataDir)).isDirectory()) return fail(`${dataDir} is not a folder`, 'choose another with --data-dir')
   const probe = join(dataDir, `.doctor-${process.pid}`)
   try {
     await writeFile(probe, 'x', { flag: 'wx', flush: true })
   } catch (error) {
-    const advice = 'let this user write to it, or make room on its disk'
-    return [{ state: 'fail', subject, found: `${dataDir} cannot be written: ${textOf(error)}`, advice }]
+    return fail(`${dataDir} cannot be written: ${textOf(error)}`, 'let this user write to it, or make room on its disk')
   } finally {
     await rm(probe, { force: true })
   }
   const { bavail, bsize } = await statfs(dataDir)
   const free = `${Math.floor((bavail * bsize) / 1024 / 1024)} MiB free`
-  if (bavail * bsize < LOW_SPACE_BYTES)
-    return [{ state: 'warn', subject, found: `${dataDir} has only ${free}`, advice: 'make room on its disk' }]
-  return [{ state: 'ok', subject, found: `${dataDir} (${free})` }]
+  if (bavail * bsize < LOW_SPACE_BYTES) return warn(`${dataDir} has only ${free}`, 'make room on its disk')
+  return ok(`${dataDir} (${free})`)
+}
+
+/** What to say of something that does not exist yet; null where it does. */
+async function checkMissing(path: string, advice: (existing: string) => string): Promise<Verdict | null> {
+  const existing = await nearestExisting(path)
+  if (existing === path) return null
+  return (await canMake(path, existing))
+    ? ok(`${path} will be made on first start`)
+    : fail(`${path} does not exist and cannot be made`, advice(existing))
 }
 
 /**
@@ -117,22 +134,14 @@ async function checkDataDir(dataDir: string): Promise<Finding[]> {
  * system that takes no folders, such as /proc, or is read-only.
  */
 async function canMake(path: string, existing: string): Promise<boolean> {
-  if (await isLinkToNowhere(join(existing, relative(existing, path).split(sep)[0] ?? ''))) return false
+  // A link that leads nowhere bears the name all the same.
+  if (await succeeds(lstat(join(existing, relative(existing, path).split(sep)[0] ?? '')))) return false
   const probe = join(existing, `.doctor-${process.pid}`)
   return await succeeds(mkdir(probe).then(() => rmdir(probe)))
 }
 
 async function nearestExisting(path: string): Promise<string> {
   return path === dirname(path) || (await succeeds(stat(path))) ? path : await nearestExisting(dirname(path))
-}
-
-/** Of a path that leads to nothing: whether something bears its name all the same. */
-function isLinkToNowhere(path: string): Promise<boolean> {
-  return succeeds(lstat(path))
-}
-
-function canAccess(path: string, mode: number): Promise<boolean> {
-  return succeeds(access(path, mode))
 }
 
 function succeeds(look: Promise<unknown>): Promise<boolean> {
@@ -142,8 +151,7 @@ function succeeds(look: Promise<unknown>): Promise<boolean> {
   )
 }
 
-async function checkMasterKey(config: Config): Promise<Finding[]> {
-  const subject = 'master key'
+async function checkMasterKey({ config }: DoctorDeps): Promise<Verdict | Verdict[]> {
   const path = masterKeyPath(config.dataDir)
   let isThere: boolean
   try {
@@ -151,50 +159,45 @@ async function checkMasterKey(config: Config): Promise<Finding[]> {
   } catch (error) {
     // What holds no key says so itself, with its path; the system's own errors do not.
     const isOurs = (error as NodeJS.ErrnoException).code === undefined
-    const found = isOurs ? textOf(error) : `${path} cannot be read: ${textOf(error)}`
-    return [{ state: 'fail', subject, found, advice: 'let this user read it, or restore it from your backup' }]
+    const problem = isOurs ? textOf(error) : `${path} cannot be read: ${textOf(error)}`
+    return fail(problem, 'let this user read it, or restore it from your backup')
   }
-  if (!isThere) return [{ state: 'ok', subject, found: `${path} will be made on first start` }]
+  if (!isThere) return ok(`${path} will be made on first start`)
   const others = (await readKeyFiles(config.dataDir)).map((file) => file.path)
-  const exposed: Finding[] = []
+  const exposed: Verdict[] = []
   for (const file of [...(config.masterKey === null ? [path] : []), ...others])
-    if (await isMasterKeyExposed(file))
-      exposed.push({ state: 'warn', subject, found: `${file} can be read by other users`, advice: `chmod 600 ${file}` })
-  return exposed.length > 0
-    ? exposed
-    : [{ state: 'ok', subject, found: config.masterKey === null ? path : 'configured' }]
+    if (await isMasterKeyExposed(file)) exposed.push(warn(`${file} can be read by other users`, `chmod 600 ${file}`))
+  return exposed.length > 0 ? exposed : ok(config.masterKey === null ? path : 'configured')
+}
+
+function checkDatabase(deps: DoctorDeps): Promise<Verdict | Verdict[]> {
+  return deps.config.databaseUrl.startsWith('sqlite:') ? checkSqlite(deps) : checkPostgres(deps)
 }
 
 const SQLITE_CORRUPT = 11
 
-async function checkSqlite(deps: DoctorDeps): Promise<Finding[]> {
-  const subject = 'database'
-  const path = deps.config.databaseUrl.slice('sqlite:'.length)
-  if (path === ':memory:')
-    return [{ state: 'warn', subject, found: 'in memory', advice: 'everything is lost at the end of the process' }]
-  const existing = await nearestExisting(path)
-  if (existing !== path) {
-    const advice = `let this user write to ${existing}, or choose another with --database-url or --data-dir`
-    return (await canMake(path, existing))
-      ? [{ state: 'ok', subject, found: `${path} will be made on first start` }]
-      : [{ state: 'fail', subject, found: `${path} does not exist and cannot be made`, advice }]
-  }
+async function checkSqlite(deps: DoctorDeps): Promise<Verdict | Verdict[]> {
+  const path = sqlitePath(deps.config)
+  if (path === null) return warn('in memory', 'everything is lost at the end of the process')
+  const missing = await checkMissing(
+    path,
+    (existing) => `let this user write to ${existing}, or choose another with --database-url or --data-dir`,
+  )
+  if (missing) return missing
   const file = await lookInto(path)
-  if ('found' in file) return [{ state: 'fail', subject, ...file }]
-  return [{ state: 'ok', subject, found: `SQLite ${file.version}, ${path}, sound` }, ...(await checkStoreSchema(deps))]
+  if ('found' in file) return { state: 'fail', ...file }
+  return [ok(`SQLite ${file.version}, ${path}, sound`), ...(await checkStoreSchema(deps))]
 }
 
 /** What the sandbox keeps is no loss, but a start does not do without it. Nothing to say where it is not there yet. */
-async function checkSandbox(dataDir: string): Promise<Finding[]> {
-  const subject = 'sandbox'
+async function checkSandbox({ config: { dataDir } }: DoctorDeps): Promise<Verdict | Verdict[]> {
   const path = join(dataDir, 'sandbox.db')
   if ((await nearestExisting(path)) !== path) return []
   const file = await lookInto(path)
   const advice = 'move it away: it only holds what the sandbox providers were given'
-  if ('found' in file) return [{ state: 'fail', subject, found: file.found, advice }]
-  if (file.userVersion > SANDBOX_SCHEMA_VERSION)
-    return [{ state: 'fail', subject, found: `${path} was written by a newer version`, advice }]
-  return [{ state: 'ok', subject, found: `${path}, sound` }]
+  if ('found' in file) return fail(file.found, advice)
+  if (file.userVersion > SANDBOX_SCHEMA_VERSION) return fail(`${path} was written by a newer version`, advice)
+  return ok(`${path}, sound`)
 }
 
 /** A SQLite file that is there: of which versions it is, or why it cannot be used. */
@@ -202,7 +205,7 @@ async function lookInto(
   path: string,
 ): Promise<{ version: string; userVersion: number } | { found: string; advice: string }> {
   if ((await stat(path)).isDirectory()) return { found: `${path} is a folder`, advice: 'name a file, not a folder' }
-  if (!(await canAccess(path, constants.R_OK | constants.W_OK)))
+  if (!(await succeeds(access(path, constants.R_OK | constants.W_OK))))
     return { found: `${path} is closed to this user`, advice: 'let this user read and write it' }
   const { DatabaseSync } = await import('node:sqlite')
   const db = new DatabaseSync(path, { readOnly: true, timeout: 2_000 })
@@ -225,7 +228,7 @@ async function lookInto(
 const OLDEST_POSTGRES = 15
 const SKEW_MS = 2_000
 
-async function checkPostgres(deps: DoctorDeps): Promise<Finding[]> {
+async function checkPostgres(deps: DoctorDeps): Promise<Verdict | Verdict[]> {
   const { default: pg } = await import('pg')
   const client = new pg.Client({
     connectionString: deps.config.databaseUrl,
@@ -251,103 +254,89 @@ async function checkPostgres(deps: DoctorDeps): Promise<Finding[]> {
     ]
   } catch (error) {
     const advice = 'check DATABASE_URL, that the server runs, and that it lets this machine in'
-    return [{ state: 'fail', subject: 'database', found: `cannot be reached: ${textOf(error)}`, advice }]
+    return fail(`cannot be reached: ${textOf(error)}`, advice)
   } finally {
     await client.end().catch(() => {})
   }
 }
 
-function describeVersion(version: string, number: number): Finding {
+function describeVersion(version: string, number: number): Verdict {
   const found = `PostgreSQL ${version}`
-  if (number >= OLDEST_POSTGRES * 10_000) return { state: 'ok', subject: 'database', found }
-  return { state: 'warn', subject: 'database', found, advice: `use PostgreSQL ${OLDEST_POSTGRES} or newer` }
+  return number >= OLDEST_POSTGRES * 10_000 ? ok(found) : warn(found, `use PostgreSQL ${OLDEST_POSTGRES} or newer`)
 }
 
 /** Half the round trip is what the measurement itself may be wrong by. */
-function describeSkew(skewMs: number, roundTripMs: number): Finding {
+function describeSkew(skewMs: number, roundTripMs: number): Verdict {
   const off = Math.max(0, Math.abs(skewMs) - roundTripMs / 2)
   const found = `${Math.round(off)} ms from the database’s`
-  if (off <= SKEW_MS) return { state: 'ok', subject: 'clock', found }
-  return { state: 'warn', subject: 'clock', found, advice: 'set both clocks by NTP' }
+  return { subject: 'clock', ...(off <= SKEW_MS ? ok(found) : warn(found, 'set both clocks by NTP')) }
 }
 
-async function checkStoreSchema({ config, logger, openStore }: DoctorDeps): Promise<Finding[]> {
+async function checkStoreSchema({ config, logger, openStore }: DoctorDeps): Promise<Verdict[]> {
   const store = await openStore(config, logger)
   try {
     const { found, wanted } = await store.schema()
     const state = found === wanted ? 'ok' : found < wanted ? 'warn' : 'fail'
-    const schema: Finding = { state, subject: 'schema', found: describeSchema(found, wanted) }
-    return found !== wanted ? [schema] : [schema, ...(await checkSealedUnder(config, store))]
+    const schema: Verdict = { state, subject: 'schema', found: describeSchema(found, wanted) }
+    if (found !== wanted) return [schema]
+    return [schema, ...(await checkSealedUnder(config, store)).map((verdict) => ({ subject: 'sealed', ...verdict }))]
   } finally {
     await store.close()
   }
 }
 
 /** Whether the keys here are those that the secrets in the database are sealed under, and where a rotation stands. */
-async function checkSealedUnder(config: Config, store: Pick<Store, 'instance' | 'sealed'>): Promise<Finding[]> {
+async function checkSealedUnder(config: Config, store: Pick<Store, 'instance' | 'sealed'>): Promise<Verdict[]> {
   const known = await store.instance.read(MASTER_KEY)
   if (known === null) return []
-  const subject = 'sealed'
   const { current, former } = readKeyState(known)
   const key = config.masterKey ?? (await readMasterKey(masterKeyPath(config.dataDir)))
   const restore = 'set PILLARBOX_MASTER_KEY to that key, or restore master.key from your backup'
-  if (key === null)
-    return [{ state: 'fail', subject, found: `under master key ${current}, and there is none here`, advice: restore }]
+  if (key === null) return [fail(`under master key ${current}, and there is none here`, restore)]
   const masterId = keyIdOf(key)
   const others = (await readOtherKeys(config)).map(keyIdOf).filter((id) => id !== masterId)
   const ids = [masterId, ...others]
-  if (!ids.includes(current)) {
-    const found = `under master key ${current}, and the one here is ${ids.join(', ')}`
-    return [{ state: 'fail', subject, found, advice: restore }]
-  }
+  if (!ids.includes(current))
+    return [fail(`under master key ${current}, and the one here is ${ids.join(', ')}`, restore)]
   const missing = former.filter((id) => !ids.includes(id))
-  if (missing.length > 0) {
-    const found = `some still under master key ${missing.join(', ')}, which is not here: a rotation to ${current} is under way`
-    const advice = 'keep it in PILLARBOX_FORMER_MASTER_KEYS, or its file in the data folder, until the rotation is done'
-    return [{ state: 'fail', subject, found, advice }]
-  }
+  if (missing.length > 0)
+    return [
+      fail(
+        `some still under master key ${missing.join(', ')}, which is not here: a rotation to ${current} is under way`,
+        'keep it in PILLARBOX_FORMER_MASTER_KEYS, or its file in the data folder, until the rotation is done',
+      ),
+    ]
   if (former.length > 0) {
     const found = `a rotation from master key ${former.join(', ')} to ${current} is under way`
-    const advice = 'run "pillarbox keys rotate" to finish it'
-    return [{ state: 'warn', subject, found, advice }, ...(await checkHolders(store, current))]
+    return [warn(found, 'run "pillarbox keys rotate" to finish it'), ...(await checkHolders(store, current))]
   }
   if (current !== masterId) {
     const found = `under master key ${current}, and the one here, ${masterId}, is to replace it`
     const advice = 'run "pillarbox keys rotate" once every process has both keys'
-    return [{ state: 'warn', subject, found, advice }, ...(await checkHolders(store, masterId))]
+    return [warn(found, advice), ...(await checkHolders(store, masterId))]
   }
   const kept = others.length > 0 ? `; also here: ${others.join(', ')}, until "pillarbox keys retire"` : ''
-  return [{ state: 'ok', subject, found: `under master key ${current}${kept}` }]
+  return [ok(`under master key ${current}${kept}`)]
 }
 
 /** Running processes that would hold a rotation up. */
-async function checkHolders(store: Pick<Store, 'sealed'>, keyId: string): Promise<Finding[]> {
+async function checkHolders(store: Pick<Store, 'sealed'>, keyId: string): Promise<Verdict[]> {
   const running = (await store.sealed.holders()).filter(({ silentForMs }) => silentForMs <= ROTATION_TIMING.silentMs)
   return running
     .filter(({ keyIds }) => !keyIds.includes(keyId))
-    .map(({ part, host, pid }) => ({
-      state: 'warn',
-      subject: 'process',
-      found: `${part} on ${host} (process ${pid}) does not have master key ${keyId}`,
-      advice: 'start it again with both keys',
-    }))
+    .map(({ part, host, pid }) => {
+      const found = `${part} on ${host} (process ${pid}) does not have master key ${keyId}`
+      return { subject: 'process', ...warn(found, 'start it again with both keys') }
+    })
 }
 
-async function checkPort({ host, port }: Config): Promise<Finding[]> {
-  const subject = 'port'
-  if (port === 0) return [{ state: 'ok', subject, found: 'the system will choose one' }]
+async function checkPort({ config: { host, port } }: DoctorDeps): Promise<Verdict> {
+  if (port === 0) return ok('the system will choose one')
   const refusal = await tryListening(host, port)
-  if (refusal === null) return [{ state: 'ok', subject, found: `${host}:${port} is free` }]
+  if (refusal === null) return ok(`${host}:${port} is free`)
   if (refusal === 'EADDRINUSE' && (await isPillarbox(host, port)))
-    return [{ state: 'ok', subject, found: `${host}:${port} is used by a running Pillarbox` }]
-  return [
-    {
-      state: 'fail',
-      subject,
-      found: `${host}:${port} cannot be used: ${refusal}`,
-      advice: 'choose another with --port',
-    },
-  ]
+    return ok(`${host}:${port} is used by a running Pillarbox`)
+  return fail(`${host}:${port} cannot be used: ${refusal}`, 'choose another with --port')
 }
 
 function tryListening(host: string, port: number): Promise<string | null> {

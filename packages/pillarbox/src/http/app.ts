@@ -18,13 +18,14 @@ import { channelAccountRoutes } from './channel-accounts.ts'
 import { trustIn } from './client-address.ts'
 import { communicationLogRoutes } from './communication-logs.ts'
 import { contactRoutes } from './contacts.ts'
-import type { App, AppDeps, Context, HttpConfig } from './context.ts'
+import type { App, AppDeps, Context } from './context.ts'
 import { conversationRoutes } from './conversations.ts'
 import { allowOrigins } from './cors.ts'
 import { bindCursors } from './cursors.ts'
 import { eventTypeRoutes } from './event-types.ts'
 import { eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
+import { limitInFlight } from './in-flight.ts'
 import { inboxRoutes } from './inbox.ts'
 import { parseJsonBody, refuseUnfit } from './json-body.ts'
 import { keyRoutes } from './keys.ts'
@@ -198,37 +199,6 @@ function keepRouteTable(app: FastifyInstance): void {
     const access = route.config?.access
     if (access === undefined) throw new Error(`${String(route.method)} ${route.url} does not say who may use it`)
     for (const method of [route.method].flat()) app.routeTable.push({ method, url: route.url, access })
-  })
-}
-
-/**
- * More than `maxInFlight` at once are turned away before anything is done for them; health is always answered, and
- * streams have a limit of their own. Answers leave a connection in the order of the requests, so whoever sends many
- * without waiting has them all under way at once: of those only some count, and the others are turned away.
- */
-function limitInFlight(
-  app: FastifyInstance,
-  { maxInFlight, maxInFlightPerConnection }: Pick<HttpConfig, 'maxInFlight' | 'maxInFlightPerConnection'>,
-): void {
-  let inFlight = 0
-  const perConnection = new WeakMap<object, number>()
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.routeOptions.url?.startsWith('/health') || request.routeOptions.config.isStream) return
-    const { socket } = request.raw
-    const onSocket = perConnection.get(socket) ?? 0
-    if (inFlight >= maxInFlight || onSocket >= maxInFlightPerConnection)
-      throw new PillarboxError('overloaded', 'Too many requests are being answered. Try again shortly.')
-    inFlight += 1
-    perConnection.set(socket, onSocket + 1)
-    let isOver = false
-    const over = (): void => {
-      if (isOver) return
-      isOver = true
-      inFlight -= 1
-      perConnection.set(socket, (perConnection.get(socket) ?? 1) - 1)
-    }
-    // A client that goes away ends the response without finishing it.
-    reply.raw.once('finish', over).once('close', over)
   })
 }
 

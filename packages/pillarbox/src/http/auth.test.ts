@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import type { ApiKey } from '../model/api-key.ts'
+import type { KeyStore } from '../operate/key-store.ts'
 import { hashKey } from '../security/keys.ts'
-import type { ApiKey, KeyStore, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { systemClock } from '../system.ts'
 import { createKeyCache } from './auth.ts'
 import { type Fixture, openFixture } from './fixture.ts'
@@ -200,8 +202,8 @@ describe('keys', () => {
     }
     const cache = createKeyCache({ findByHash } as KeyStore, { ...systemClock, monotonic: () => 0 }, 1_000)
 
-    assert.equal(await cache.find('unknown'), null)
-    await assert.rejects(cache.find('broken'))
+    await assert.rejects(cache.find('unknown'), { code: 'unauthorized' })
+    await assert.rejects(cache.find('broken'), { message: 'the store is away' })
     assert.deepEqual([cache.has('unknown'), cache.has('broken')], [false, false])
     for (let i = 0; i <= 10_000; i++) await cache.find(`hash${i}`)
     assert.deepEqual([cache.has('hash0'), cache.has('hash1'), cache.has('hash10000')], [false, true, true])

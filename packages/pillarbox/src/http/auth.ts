@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ApiKey, Role } from '../model/api-key.ts'
-import { PillarboxError } from '../model/errors.ts'
+import { isPillarboxError, PillarboxError } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
 import type { KeyStore } from '../operate/key-store.ts'
+import { createTimedCache } from '../runtime/timed-cache.ts'
 import { hashKey, parseBearer } from '../security/keys.ts'
 import type { UserToken, UserTokens } from '../security/user-token.ts'
 import type { Store } from '../store/store.ts'
@@ -69,7 +70,6 @@ export interface AuthConfig {
 /** Requests with one user's tokens, per second and at once. */
 const USER_RATE = { perSecond: 20, burst: 100 }
 
-const MAX_CACHED_KEYS = 10_000
 const KEY_BEGINNING = 12
 
 /**
@@ -97,12 +97,15 @@ export function installAuthentication(
           failures.peek(suspect, config.failedKeysPerSecond, config.failedKeysBurst),
           'Too many requests with unknown keys.',
         )
-    const key = await known.find(hash)
-    if (!key || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= clock.now())) {
-      for (const suspect of suspects) failures.take(suspect, config.failedKeysPerSecond, config.failedKeysBurst)
-      throw new PillarboxError('unauthorized', 'The API key is not known, or no longer valid.')
+    try {
+      const key = await known.find(hash)
+      if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= clock.now())) throw invalidKey()
+      return key
+    } catch (error) {
+      if (isPillarboxError(error, 'unauthorized'))
+        for (const suspect of suspects) failures.take(suspect, config.failedKeysPerSecond, config.failedKeysBurst)
+      throw error
     }
-    return key
   }
 
   /** Null where the request brings no user's token, or the path takes none. */
@@ -168,40 +171,31 @@ export function installAuthentication(
   return { forget: known.forget }
 }
 
-/** Records of keys, each believed for `maxAgeMs`, at most `MAX_CACHED_KEYS` of them. */
+/** Records of keys that exist, each believed for `maxAgeMs`. */
 export function createKeyCache(keys: KeyStore, clock: Clock, maxAgeMs: number) {
-  const cache = new Map<string, { key: Promise<ApiKey | null>; readAt: number }>()
-
-  return {
-    has: (hash: string): boolean => cache.has(hash),
-
-    find(hash: string): Promise<ApiKey | null> {
-      const cached = cache.get(hash)
-      if (cached && clock.monotonic() - cached.readAt < maxAgeMs) return cached.key
-      const key = keys.findByHash(hash)
-      cache.delete(hash)
-      cache.set(hash, { key, readAt: clock.monotonic() })
-      // Unknown keys and failed reads are not remembered: the first would let anybody fill the cache.
-      const dropIf = (unwanted: boolean): void => void (unwanted && cache.get(hash)?.key === key && cache.delete(hash))
-      key.then(
-        (record) => dropIf(record === null),
-        () => dropIf(true),
-      )
-      for (const oldest of cache.keys()) {
-        if (cache.size <= MAX_CACHED_KEYS) break
-        cache.delete(oldest)
-      }
+  /** By a key's id: the hash that the key is cached under. As many as there are keys. */
+  const hashes = new Map<string, string>()
+  const cache = createTimedCache<ApiKey>({
+    clock,
+    maxAgeMs,
+    async read(hash) {
+      const key = await keys.findByHash(hash)
+      // What cannot be read is not kept: if unknown keys were, anybody could fill the cache.
+      if (!key) throw invalidKey()
+      hashes.set(key.id, hash)
       return key
     },
-
-    forget(keyId: string): void {
-      for (const [hash, { key }] of cache)
-        key.then(
-          (record) => record?.id === keyId && cache.delete(hash),
-          () => undefined,
-        )
-    },
+  })
+  return {
+    has: (hash: string): boolean => cache.last(hash) !== undefined,
+    /** Throws `unauthorized` where there is no such key. */
+    find: cache.get,
+    forget: (keyId: string): void => cache.outdate(hashes.get(keyId) ?? ''),
   }
+}
+
+function invalidKey(): PillarboxError {
+  return new PillarboxError('unauthorized', 'The API key is not known, or no longer valid.')
 }
 
 /** Who may, for whoever may not. */
@@ -228,12 +222,6 @@ export function callerOf(request: FastifyRequest): Caller {
 export function scopeOf(request: FastifyRequest): string | null {
   const { key } = callerOf(request)
   return key.tenantId ?? (request.query as { tenantId?: string }).tenantId ?? null
-}
-
-/** The same as a filter of rows: empty where all tenants' are meant. */
-export function scopeFilter(request: FastifyRequest): { tenantId?: string } {
-  const tenantId = scopeOf(request)
-  return tenantId === null ? {} : { tenantId }
 }
 
 /** The one tenant a request is about. An ops key has to name it with `?tenantId=`, and it has to exist. */

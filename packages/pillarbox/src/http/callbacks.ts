@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Nullable } from '../intake/body-fields.ts'
+import { CALLBACK_STATUSES, type ListedCallback } from '../model/callback.ts'
 import { found } from '../model/errors.ts'
-import { CALLBACK_STATUSES, type ListedCallback } from '../store/store.ts'
 import { OPS_ONLY, scopeOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { operationsOf } from './operation.ts'

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
+import type { LaneView } from '../dispatch/lane-store.ts'
 import { ChannelName, JsonObject, Line, Nullable } from '../intake/body-fields.ts'
-import { ACCOUNT_STATUSES, SLOWEST_PER_SECOND } from '../model/account.ts'
+import { ACCOUNT_STATUSES, SLOWEST_PER_SECOND, type StoredAccount } from '../model/account.ts'
 import { formatDuration } from '../model/duration.ts'
 import { found } from '../model/errors.ts'
 import { storedRetry } from '../model/retry.ts'
@@ -17,7 +18,6 @@ import {
   verifyAccount,
 } from '../operate/accounts.ts'
 import { openAccountSecrets } from '../security/account-secrets.ts'
-import type { LaneView, StoredAccount } from '../store/store.ts'
 import { type Caller, callerOf, TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { settingsSeenBy } from './masking.ts'

@@ -66,92 +66,63 @@ export interface AppDeps {
 
 export type SandboxReader = (filter: MessageFilter & { limit: number; before?: string }) => SandboxMessage[]
 
-export interface HttpConfig {
-  /** What vendors reach us at, for the addresses of webhooks. Default: null, where the server listens. */
-  publicUrl: string | null
-  /** Whose word is taken on which address a request came from. Default: nobody’s. */
-  trustedProxies: TrustedProxies
-  /** Largest body of most routes, in bytes. Default: 1 MiB. */
-  bodyLimitBytes: number
-  /** Largest body where a body is a list, or a catalogue, in bytes. Default: 4 MiB. */
-  batchBodyLimitBytes: number
-  /** Requests answered at the same time; more are turned away with 503. Default: 1,000. */
-  maxInFlight: number
-  /** Of those, over one connection: a client that does not wait for answers gets 503 beyond it. Default: 32. */
-  maxInFlightPerConnection: number
-  /** How many lists are read at a time, and how many wait for it. Default: 4, 2 of one key; 256 wait, 32 of one key. */
-  listTurns: TurnLimits
-  /** How long a client may take to send a request. Default: 30 s. */
-  requestTimeoutMs: number
-  /** How long a client may take to send the headers. Default: 10 s. */
-  headersTimeoutMs: number
-  /** How long a connection may stay silent in the middle of something. Default: 60 s. */
-  connectionTimeoutMs: number
-  /** How long an idle connection is kept for another request. Default: 65 s. */
-  keepAliveTimeoutMs: number
-  /** How long an answer may take. Default: 30 s. */
-  handlerTimeoutMs: number
-  /** Origins whose pages may call the inbox; `*`: any. Default: none. */
-  inboxOrigins: readonly string[]
+/** The limits of the HTTP side, each with its default. */
+export const DEFAULT_HTTP_CONFIG = {
+  /** What vendors reach us at, for the addresses of webhooks; null: where the server listens. */
+  publicUrl: null as string | null,
+  /** Whose word is taken on which address a request came from. */
+  trustedProxies: [] as TrustedProxies,
+  /** Largest body of most routes, in bytes. */
+  bodyLimitBytes: 1_048_576,
+  /** Largest body where a body is a list, or a catalogue, in bytes. */
+  batchBodyLimitBytes: 4_194_304,
+  /** Requests answered at the same time; more are turned away with 503. */
+  maxInFlight: 1_000,
+  /** Of those, over one connection: a client that does not wait for answers gets 503 beyond it. */
+  maxInFlightPerConnection: 32,
+  /** How many lists are read at a time, and how many wait for it. */
+  listTurns: { most: 4, mostPerKey: 2, mostWaitingPerKey: 32, mostWaiting: 256 } as TurnLimits,
+  /** How long a client may take to send a request. */
+  requestTimeoutMs: 30_000,
+  /** How long a client may take to send the headers. */
+  headersTimeoutMs: 10_000,
+  /** How long a connection may stay silent in the middle of something. */
+  connectionTimeoutMs: 60_000,
+  /** How long an idle connection is kept for another request. */
+  keepAliveTimeoutMs: 65_000,
+  /** How long an answer may take. */
+  handlerTimeoutMs: 30_000,
+  /** Origins whose pages may call the inbox; `*`: any. */
+  inboxOrigins: [] as readonly string[],
   /**
    * Streams of inboxes open at the same time; more are turned away with 503. One tenant alone has four fifths of them,
-   * then it is turned away with 429. Default: 1,000.
+   * then it is turned away with 429.
    */
-  maxInboxStreams: number
-  /** Of one user; more are turned away with 429. Default: 8. */
-  maxInboxStreamsPerUser: number
-  /** A stream with nothing to say says so this often, before anybody on the way takes it for dead. Default: 15 s. */
-  inboxBeatMs: number
-  /** A client of a stream that takes nothing for so long is let go. Default: 10 s. */
-  slowReaderMs: number
-  /** How long a key's record is believed: a revocation acts everywhere within this time. Default: 2 s. */
-  keyCacheMs: number
-  /** Requests with unknown keys, per source and per beginning of the key, and forged callbacks. Default: 100 per second. */
-  failedKeysPerSecond: number
-  /** How many of them at once. Default: 1,000. */
-  failedKeysBurst: number
-  /**
-   * Callbacks kept for the same accounts, per second; more are put off with 429. Of a large one every 16 KiB count as one.
-   * Default: 500.
-   */
-  callbacksPerSecond: number
-  /** How many of them at once. Default: 10,000. */
-  callbacksBurst: number
-  /** A waiting notification is shown as stuck after this. Default: 10 min. */
-  stuckAfterMs: number
-  /** A sent notification without a receipt is shown as stale after this. Default: 24 h. */
-  staleAfterMs: number
-  /** A worker silent for longer is shown as dead. Default: 30 s. */
-  workerTtlMs: number
-}
-
-export const DEFAULT_HTTP_CONFIG: HttpConfig = {
-  publicUrl: null,
-  trustedProxies: [],
-  bodyLimitBytes: 1_048_576,
-  batchBodyLimitBytes: 4_194_304,
-  maxInFlight: 1_000,
-  maxInFlightPerConnection: 32,
-  listTurns: { most: 4, mostPerKey: 2, mostWaitingPerKey: 32, mostWaiting: 256 },
-  requestTimeoutMs: 30_000,
-  headersTimeoutMs: 10_000,
-  connectionTimeoutMs: 60_000,
-  keepAliveTimeoutMs: 65_000,
-  handlerTimeoutMs: 30_000,
-  inboxOrigins: [],
   maxInboxStreams: 1_000,
+  /** Of one user; more are turned away with 429. */
   maxInboxStreamsPerUser: 8,
+  /** A stream with nothing to say says so this often, before anybody on the way takes it for dead. */
   inboxBeatMs: 15_000,
+  /** A client of a stream that takes nothing for so long is let go. */
   slowReaderMs: 10_000,
+  /** How long a key's record is believed: a revocation acts everywhere within this time. */
   keyCacheMs: 2_000,
+  /** Requests with unknown keys, per source and per beginning of the key, and forged callbacks. */
   failedKeysPerSecond: 100,
+  /** How many of them at once. */
   failedKeysBurst: 1_000,
+  /** Callbacks kept for the same accounts, per second; more get 429. Of a large one every 16 KiB count as one. */
   callbacksPerSecond: 500,
+  /** How many of them at once. */
   callbacksBurst: 10_000,
+  /** A waiting notification is shown as stuck after this. */
   stuckAfterMs: 600_000,
+  /** A sent notification without a receipt is shown as stale after this. */
   staleAfterMs: 86_400_000,
+  /** A worker silent for longer is shown as dead. */
   workerTtlMs: 30_000,
 }
+export type HttpConfig = typeof DEFAULT_HTTP_CONFIG
 
 /** What the routes share: the dependencies and the stages made from them. */
 export interface Context extends AppDeps {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { EntityRef } from '../intake/body-fields.ts'
+import { CONVERSATION_STATUSES, type Conversation } from '../model/conversation.ts'
 import { found } from '../model/errors.ts'
-import { CONVERSATION_STATUSES, type Conversation } from '../store/store.ts'
 import { TO_OPERATE, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { invalidQuery } from './entity-query.ts'

@@ -1,8 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { Nullable } from '../intake/body-fields.ts'
 import { isPillarboxError } from '../model/errors.ts'
+import { createTimedCache } from '../runtime/timed-cache.ts'
 import { redactForLog } from '../security/redact.ts'
 import type { App, Context } from './context.ts'
+import { operationsOf } from './operation.ts'
 
 const HealthJson = Type.Object({
   status: Type.Enum(['ok', 'degraded', 'down']),
@@ -30,6 +32,8 @@ const ReadyJson = Type.Object({ status: Type.Enum(['ok', 'down']), reason: Nulla
 /** Anybody may ask, so the database is asked at most so often. */
 const MAX_AGE_MS = 500
 
+const operation = operationsOf('Health', 'none')
+
 /**
  * `/health` tells people and monitors, `/health/ready` tells a load balancer, `/health/live` tells a supervisor.
  * `down` (503) means the database cannot be reached; `degraded` means that no worker is alive, a breaker is open or an
@@ -37,42 +41,30 @@ const MAX_AGE_MS = 500
  */
 export function healthRoutes(app: App, context: Context): void {
   const { store, clock, logger, config, version, oldestPendingAgeSeconds } = context
-  let health: { answer: Promise<HealthJson>; readAt: number } | null = null
-  let ready: { answer: Promise<Static<typeof ReadyJson>>; readAt: number } | null = null
+  const health = createTimedCache({ clock, maxAgeMs: MAX_AGE_MS, read: readHealth })
+  const ready = createTimedCache({ clock, maxAgeMs: MAX_AGE_MS, read: readReady })
 
-  app.route({
-    method: 'GET',
-    url: '/health',
-    config: { access: 'public' },
-    schema: { tags: ['Health'], summary: 'How the whole is doing', response: { 200: HealthJson, 503: HealthJson } },
-    async handler(_request, reply) {
-      if (!health || clock.monotonic() - health.readAt >= MAX_AGE_MS)
-        health = { answer: readHealth(), readAt: clock.monotonic() }
-      const answer = await health.answer
+  app.get(
+    '/health',
+    operation('public', 'How the whole is doing', { response: { 200: HealthJson, 503: HealthJson } }),
+    async (_request, reply) => {
+      const answer = await health.get('')
       return reply.status(answer.status === 'down' ? 503 : 200).send(answer)
     },
-  })
+  )
 
-  app.route({
-    method: 'GET',
-    url: '/health/live',
-    config: { access: 'public' },
-    schema: { tags: ['Health'], summary: 'The process answers', response: { 200: LiveJson } },
-    handler: async () => ({ status: 'ok' as const }),
-  })
+  app.get('/health/live', operation('public', 'The process answers', { response: { 200: LiveJson } }), async () => ({
+    status: 'ok' as const,
+  }))
 
-  app.route({
-    method: 'GET',
-    url: '/health/ready',
-    config: { access: 'public' },
-    schema: { tags: ['Health'], summary: 'Requests can be taken', response: { 200: ReadyJson, 503: ReadyJson } },
-    async handler(_request, reply) {
-      if (!ready || clock.monotonic() - ready.readAt >= MAX_AGE_MS)
-        ready = { answer: readReady(), readAt: clock.monotonic() }
-      const answer = await ready.answer
+  app.get(
+    '/health/ready',
+    operation('public', 'Requests can be taken', { response: { 200: ReadyJson, 503: ReadyJson } }),
+    async (_request, reply) => {
+      const answer = await ready.get('')
       return reply.status(answer.status === 'down' ? 503 : 200).send(answer)
     },
-  })
+  )
 
   async function readHealth(): Promise<HealthJson> {
     try {

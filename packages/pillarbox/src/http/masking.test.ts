@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { FastifyRequest } from 'fastify'
+import type { Role } from '../model/api-key.ts'
 import type { Address } from '../model/recipient.ts'
-import type { Role } from '../store/store.ts'
 import { addressSeenBy, keySeenBy, settingsSeenBy } from './masking.ts'
 
 function by(role: Role) {

@@ -3,6 +3,8 @@ import { type Static, Type } from 'typebox'
 import { ChannelName, EntityType, JsonObject, Line, LocaleTag, Nullable } from '../intake/body-fields.ts'
 import { EVENT_TYPE_NAME } from '../model/catalogue.ts'
 import { found, invalidBody } from '../model/errors.ts'
+import type { Template } from '../model/template.ts'
+import type { Tenant } from '../model/tenant.ts'
 import {
   changeTemplate,
   eventTypeOf,
@@ -13,7 +15,6 @@ import {
   templateWarnings,
 } from '../operate/templates.ts'
 import { sendTest } from '../operate/test-send.ts'
-import type { Template, Tenant } from '../store/store.ts'
 import { TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { invalidQuery } from './entity-query.ts'

@@ -3,10 +3,14 @@ import type { LaneView } from '../dispatch/lane-store.ts'
 import { ChannelName, EntityRef, JsonObject, Nullable } from '../intake/body-fields.ts'
 import type { StoredAccount } from '../model/account.ts'
 import { EVENT_STATUSES, type EventRecipient, SCHEDULE_STATUSES, type StoredEvent } from '../model/event.ts'
-import type { AttemptView, AuditView, NotificationView } from '../model/notification.ts'
-import { isLive, NOTIFICATION_STATUSES } from '../model/notification.ts'
-import type { ReceiptView } from '../model/receipt.ts'
-import { RECEIPT_KINDS } from '../model/receipt.ts'
+import {
+  type AttemptView,
+  type AuditView,
+  isLive,
+  NOTIFICATION_STATUSES,
+  type NotificationView,
+} from '../model/notification.ts'
+import { RECEIPT_KINDS, type ReceiptView } from '../model/receipt.ts'
 import { type Address, maskAddress } from '../model/recipient.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
 import { withoutSealedTexts } from '../security/payload-seal.ts'

@@ -2,6 +2,7 @@ import { TENANT_ID } from '@pillarbox/client/contract'
 import { type Static, type TSchema, Type } from 'typebox'
 import { PATTERN_WORDS as BODY_PATTERN_WORDS, instantMs, Nullable } from '../intake/body-fields.ts'
 import { type FieldError, found } from '../model/errors.ts'
+import type { PageOf } from '../model/page.ts'
 import { REASONS } from '../model/reason.ts'
 
 /** What routes' schemas share. They validate, type and document alike. */
@@ -53,7 +54,7 @@ export const Closed = <T extends Properties>(
   options: { description?: string; minProperties?: number } = {},
 ) => Type.Object(properties, { additionalProperties: false, ...options })
 
-export const Query = Closed
+export const Query = <T extends Properties>(parameters: T) => Closed(parameters)
 
 export const PageSchema = <T extends TSchema>(item: T) =>
   Type.Object({ items: Type.Array(item), nextCursor: Nullable(Type.String()) })

@@ -5,6 +5,7 @@ import type { Distrust, ReceiptSource } from '../receipts/receipt-source.ts'
 import type { Receivers } from '../receipts/receiving-accounts.ts'
 import { clientOf } from './client-address.ts'
 import type { App, Context } from './context.ts'
+import { whenOver } from './in-flight.ts'
 import { createRateLimiter } from './rate.ts'
 
 declare module 'fastify' {
@@ -103,12 +104,9 @@ function createDesk({ store, clock, logger, nudge, config, receivers, refusals }
     if (largeInFlight >= MOST_LARGE)
       throw new PillarboxError('overloaded', 'Too many large callbacks come at once. Try again shortly.')
     largeInFlight += 1
-    let isOver = false
-    const over = (): void => {
-      if (!isOver) largeInFlight -= 1
-      isOver = true
-    }
-    reply.raw.once('finish', over).once('close', over)
+    whenOver(reply, () => {
+      largeInFlight -= 1
+    })
   }
 
   async function take(source: ReceiptSource, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

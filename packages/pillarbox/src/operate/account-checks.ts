@@ -1,10 +1,10 @@
 import { type AccountDraft, accountProblems, accountWarnings, dialledHosts } from '../channels/account-check.ts'
 import type { Field } from '../channels/channel.ts'
 import type { Registry } from '../channels/registry.ts'
+import type { StoredAccount } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
 import { type FieldError, invalidBody } from '../model/errors.ts'
 import type { Reach } from '../security/reach.ts'
-import type { StoredAccount } from '../store/store.ts'
 
 /** Whether an account can be used as somebody wants to save it, and what to tell whoever does. */
 export interface AccountChecks {

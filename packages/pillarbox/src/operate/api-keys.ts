@@ -1,7 +1,8 @@
+import type { ApiKey } from '../model/api-key.ts'
 import { type FieldError, found, invalidBody, PillarboxError } from '../model/errors.ts'
 import type { Clock, IdSource } from '../model/ports.ts'
 import { hashKey, makeKey } from '../security/keys.ts'
-import type { ApiKey, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 
 /** What a key is issued with. */
 export type NewApiKey = Pick<ApiKey, 'tenantId' | 'name' | 'role'> &

@@ -1,6 +1,8 @@
+import type { Contact, NewContact } from '../model/contact.ts'
 import { changedMeanwhile, type FieldError, found, invalidBody, PillarboxError } from '../model/errors.ts'
+import type { Page, PageOf } from '../model/page.ts'
 import type { IdSource } from '../model/ports.ts'
-import type { Contact, NewContact, Page, PageOf, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import type { Operator } from './operator.ts'
 import { normalised, regionOf } from './people.ts'
 

@@ -1,6 +1,7 @@
 import { found, invalidBody, PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
-import type { ListMember, RecipientList, Store } from '../store/store.ts'
+import type { ListMember, RecipientList } from '../model/recipient-list.ts'
+import type { Store } from '../store/store.ts'
 import type { Operator } from './operator.ts'
 import { readMembers, regionOf } from './people.ts'
 

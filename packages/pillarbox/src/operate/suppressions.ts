@@ -1,9 +1,11 @@
 import { isDeliverable } from '../model/address.ts'
 import type { Channel } from '../model/channel.ts'
 import { type FieldError, found, invalidBody, PillarboxError } from '../model/errors.ts'
+import type { Page, PageOf } from '../model/page.ts'
 import type { IdSource } from '../model/ports.ts'
 import { addressField } from '../model/recipient.ts'
-import type { Page, PageOf, Store, Suppression } from '../store/store.ts'
+import type { Suppression } from '../model/suppression.ts'
+import type { Store } from '../store/store.ts'
 import type { Operator } from './operator.ts'
 import { normalised, regionOf } from './people.ts'
 

@@ -1,7 +1,8 @@
 import type { ReadyCatalogues } from '../catalogue/ready.ts'
 import { found, invalidBody, PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
-import type { Store, Tenant } from '../store/store.ts'
+import type { Tenant } from '../model/tenant.ts'
+import type { Store } from '../store/store.ts'
 import { issueKey } from './api-keys.ts'
 import { type GivenCatalogue, readCatalogue, readCatalogueDocument } from './catalogue.ts'
 
