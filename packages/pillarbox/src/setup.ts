@@ -3,7 +3,7 @@ import { readOtherKeys } from './config/key-files.ts'
 import { loadMasterKey, type MasterKeyDeps } from './config/master-key.ts'
 import { errorText, SetupError } from './model/errors.ts'
 import { ensurePrivateFile, ensurePrivateFolder } from './runtime/private-file.ts'
-import { type KeyState, MASTER_KEY, readKeyState } from './security/key-state.ts'
+import { type KeyState, MASTER_KEY, missingKey, readKeyState } from './security/key-state.ts'
 import { createKeyring, type Keyring } from './security/keyring.ts'
 import type { Store } from './store/store.ts'
 
@@ -77,21 +77,6 @@ export async function checkMasterKey(store: Pick<Store, 'instance'>, ring: Keyri
   if (refusal) throw refusal
   ring.use(state.current)
   return state
-}
-
-/** The error to stop with, where one of the keys that secrets are sealed under is not among `ids`; null: all are. */
-export function missingKey({ current, former }: KeyState, ids: readonly string[]): SetupError | null {
-  if (!ids.includes(current))
-    return new SetupError(
-      `The secrets in this database are sealed under master key ${current}, and this process has ${ids.join(', ')}.`,
-      'set PILLARBOX_MASTER_KEY to that key, or copy master.key from the data folder of the installation it belongs to; if it is to be replaced, give it in PILLARBOX_FORMER_MASTER_KEYS and run "pillarbox keys rotate"',
-    )
-  const missing = former.filter((id) => !ids.includes(id))
-  if (missing.length === 0) return null
-  return new SetupError(
-    `The master key is being changed to ${current}, and some secrets are still sealed under ${missing.join(', ')}, which this process does not have.`,
-    'keep it in PILLARBOX_FORMER_MASTER_KEYS, or its file in the data folder, until "pillarbox keys rotate" has finished',
-  )
 }
 
 /** Answers of PostgreSQL that waiting does not mend. */

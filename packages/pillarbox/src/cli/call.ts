@@ -5,7 +5,9 @@ import type { Clock } from '../model/ports.ts'
 import type { ScopedLogger } from '../runtime/logger.ts'
 import type { Store } from '../store/store.ts'
 import type { EngineModule } from './engine.ts'
-import type { ProcessEvents } from './serve.ts'
+
+/** What the operating system and the runtime tell a process. `process` is one. */
+export type ProcessEvents = Pick<NodeJS.EventEmitter, 'on' | 'off'>
 
 /** What a command takes from the process it runs in. */
 export interface CliDeps {
@@ -24,7 +26,7 @@ export interface CliDeps {
 }
 
 /** A command's settings, and a logger that follows them. */
-export interface Settled {
+export interface SettledSettings {
   config: Config
   warnings: string[]
   logger: ScopedLogger
@@ -33,9 +35,10 @@ export interface Settled {
 /** One command as somebody called it. */
 export interface CommandCall extends CliDeps {
   argument: string | undefined
-  options: Readonly<Record<string, unknown>>
+  /** By name: the text that was given, or true for a switch. */
+  options: Readonly<Record<string, string | true | undefined>>
   /** Throws where the settings are wrong. */
-  settle(): Promise<Settled>
+  settle(): Promise<SettledSettings>
   /** Ends the command with exit code 1, as a wrong command line does. */
   refuse(message: string): never
 }
@@ -65,7 +68,7 @@ export function describeSchema(found: number, wanted: number): string {
 /** Opens the store as it is: it must be there, with the schema of this version. */
 export async function withStore<T>(
   call: CommandCall,
-  work: (store: Store, settled: Settled) => Promise<T>,
+  work: (store: Store, settled: SettledSettings) => Promise<T>,
 ): Promise<T> {
   const settled = await call.settle()
   const missing = await missingFile(settled.config)

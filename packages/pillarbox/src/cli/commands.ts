@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import type { CommandCall } from './call.ts'
-import type { Part } from './flags.ts'
+import type { SettingsPart } from './flags.ts'
 
 /** One command: what its help says, what it takes, and what runs. */
 export interface CommandEntry {
@@ -11,7 +11,7 @@ export interface CommandEntry {
   argument?: [string, string]
   options?: CommandOption[]
   /** Which settings it takes as flags; a command without any needs no settings. */
-  parts?: readonly Part[]
+  parts?: readonly SettingsPart[]
   /** Logs on stdout and goes on until it is stopped; the other commands answer on stdout. */
   isServer?: true
   help: string

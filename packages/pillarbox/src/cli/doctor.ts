@@ -44,22 +44,22 @@ export async function runDoctor(call: CommandCall): Promise<number> {
 }
 
 /** What was found of a subject, which is the check's own unless another is named. */
-type Verdict = Omit<Finding, 'subject'> & { subject?: string }
+type CheckResult = Omit<Finding, 'subject'> & { subject?: string }
 
-const ok = (found: string): Verdict => ({ state: 'ok', found })
-const warn = (found: string, advice?: string): Verdict => ({
+const ok = (found: string): CheckResult => ({ state: 'ok', found })
+const warn = (found: string, advice?: string): CheckResult => ({
   state: 'warn',
   found,
   ...(advice !== undefined && { advice }),
 })
-const fail = (found: string, advice?: string): Verdict => ({
+const fail = (found: string, advice?: string): CheckResult => ({
   state: 'fail',
   found,
   ...(advice !== undefined && { advice }),
 })
 
 /** Every check with its subject, in the order of the answer. A check that throws has failed. */
-const CHECKS: readonly [string, (deps: DoctorDeps) => Promise<Verdict | Verdict[]>][] = [
+const CHECKS: readonly [string, (deps: DoctorDeps) => Promise<CheckResult | CheckResult[]>][] = [
   ['node', checkNode],
   ['config', checkWarnings],
   ['data folder', checkDataDir],
@@ -88,18 +88,18 @@ export function describeFindings(findings: readonly Finding[]): string {
   return `${lines.join('\n')}\n`
 }
 
-async function checkNode({ nodeVersion }: DoctorDeps): Promise<Verdict> {
+async function checkNode({ nodeVersion }: DoctorDeps): Promise<CheckResult> {
   const advice = adviceForNode(nodeVersion)
   return advice === null ? ok(nodeVersion) : fail(nodeVersion, advice)
 }
 
-async function checkWarnings({ warnings }: DoctorDeps): Promise<Verdict[]> {
+async function checkWarnings({ warnings }: DoctorDeps): Promise<CheckResult[]> {
   return warnings.length === 0 ? [ok('every setting is valid')] : warnings.map((warning) => warn(warning))
 }
 
 const LOW_SPACE_BYTES = 500 * 1024 * 1024
 
-async function checkDataDir({ config: { dataDir } }: DoctorDeps): Promise<Verdict> {
+async function checkDataDir({ config: { dataDir } }: DoctorDeps): Promise<CheckResult> {
   const missing = await checkMissing(
     dataDir,
     (existing) => `make it, or let this user write to ${existing}, or choose another with --data-dir`,
@@ -121,7 +121,7 @@ async function checkDataDir({ config: { dataDir } }: DoctorDeps): Promise<Verdic
 }
 
 /** What to say of something that does not exist yet; null where it does. */
-async function checkMissing(path: string, advice: (existing: string) => string): Promise<Verdict | null> {
+async function checkMissing(path: string, advice: (existing: string) => string): Promise<CheckResult | null> {
   const existing = await nearestExisting(path)
   if (existing === path) return null
   return (await canMake(path, existing))
@@ -151,7 +151,7 @@ function succeeds(look: Promise<unknown>): Promise<boolean> {
   )
 }
 
-async function checkMasterKey({ config }: DoctorDeps): Promise<Verdict | Verdict[]> {
+async function checkMasterKey({ config }: DoctorDeps): Promise<CheckResult | CheckResult[]> {
   const path = masterKeyPath(config.dataDir)
   let isThere: boolean
   try {
@@ -164,19 +164,19 @@ async function checkMasterKey({ config }: DoctorDeps): Promise<Verdict | Verdict
   }
   if (!isThere) return ok(`${path} will be made on first start`)
   const others = (await readKeyFiles(config.dataDir)).map((file) => file.path)
-  const exposed: Verdict[] = []
+  const exposed: CheckResult[] = []
   for (const file of [...(config.masterKey === null ? [path] : []), ...others])
     if (await isMasterKeyExposed(file)) exposed.push(warn(`${file} can be read by other users`, `chmod 600 ${file}`))
   return exposed.length > 0 ? exposed : ok(config.masterKey === null ? path : 'configured')
 }
 
-function checkDatabase(deps: DoctorDeps): Promise<Verdict | Verdict[]> {
+function checkDatabase(deps: DoctorDeps): Promise<CheckResult | CheckResult[]> {
   return deps.config.databaseUrl.startsWith('sqlite:') ? checkSqlite(deps) : checkPostgres(deps)
 }
 
 const SQLITE_CORRUPT = 11
 
-async function checkSqlite(deps: DoctorDeps): Promise<Verdict | Verdict[]> {
+async function checkSqlite(deps: DoctorDeps): Promise<CheckResult | CheckResult[]> {
   const path = sqlitePath(deps.config)
   if (path === null) return warn('in memory', 'everything is lost at the end of the process')
   const missing = await checkMissing(
@@ -190,7 +190,7 @@ async function checkSqlite(deps: DoctorDeps): Promise<Verdict | Verdict[]> {
 }
 
 /** What the sandbox keeps is no loss, but a start does not do without it. Nothing to say where it is not there yet. */
-async function checkSandbox({ config: { dataDir } }: DoctorDeps): Promise<Verdict | Verdict[]> {
+async function checkSandbox({ config: { dataDir } }: DoctorDeps): Promise<CheckResult | CheckResult[]> {
   const path = join(dataDir, 'sandbox.db')
   if ((await nearestExisting(path)) !== path) return []
   const file = await lookInto(path)
@@ -228,7 +228,7 @@ async function lookInto(
 const OLDEST_POSTGRES = 15
 const SKEW_MS = 2_000
 
-async function checkPostgres(deps: DoctorDeps): Promise<Verdict | Verdict[]> {
+async function checkPostgres(deps: DoctorDeps): Promise<CheckResult | CheckResult[]> {
   const { default: pg } = await import('pg')
   const client = new pg.Client({
     connectionString: deps.config.databaseUrl,
@@ -260,24 +260,24 @@ async function checkPostgres(deps: DoctorDeps): Promise<Verdict | Verdict[]> {
   }
 }
 
-function describeVersion(version: string, number: number): Verdict {
+function describeVersion(version: string, number: number): CheckResult {
   const found = `PostgreSQL ${version}`
   return number >= OLDEST_POSTGRES * 10_000 ? ok(found) : warn(found, `use PostgreSQL ${OLDEST_POSTGRES} or newer`)
 }
 
 /** Half the round trip is what the measurement itself may be wrong by. */
-function describeSkew(skewMs: number, roundTripMs: number): Verdict {
+function describeSkew(skewMs: number, roundTripMs: number): CheckResult {
   const off = Math.max(0, Math.abs(skewMs) - roundTripMs / 2)
   const found = `${Math.round(off)} ms from the database’s`
   return { subject: 'clock', ...(off <= SKEW_MS ? ok(found) : warn(found, 'set both clocks by NTP')) }
 }
 
-async function checkStoreSchema({ config, logger, openStore }: DoctorDeps): Promise<Verdict[]> {
+async function checkStoreSchema({ config, logger, openStore }: DoctorDeps): Promise<CheckResult[]> {
   const store = await openStore(config, logger)
   try {
     const { found, wanted } = await store.schema()
     const state = found === wanted ? 'ok' : found < wanted ? 'warn' : 'fail'
-    const schema: Verdict = { state, subject: 'schema', found: describeSchema(found, wanted) }
+    const schema: CheckResult = { state, subject: 'schema', found: describeSchema(found, wanted) }
     if (found !== wanted) return [schema]
     return [schema, ...(await checkSealedUnder(config, store)).map((verdict) => ({ subject: 'sealed', ...verdict }))]
   } finally {
@@ -286,7 +286,7 @@ async function checkStoreSchema({ config, logger, openStore }: DoctorDeps): Prom
 }
 
 /** Whether the keys here are those that the secrets in the database are sealed under, and where a rotation stands. */
-async function checkSealedUnder(config: Config, store: Pick<Store, 'instance' | 'sealed'>): Promise<Verdict[]> {
+async function checkSealedUnder(config: Config, store: Pick<Store, 'instance' | 'sealed'>): Promise<CheckResult[]> {
   const known = await store.instance.read(MASTER_KEY)
   if (known === null) return []
   const { current, former } = readKeyState(known)
@@ -320,7 +320,7 @@ async function checkSealedUnder(config: Config, store: Pick<Store, 'instance' | 
 }
 
 /** Running processes that would hold a rotation up. */
-async function checkHolders(store: Pick<Store, 'sealed'>, keyId: string): Promise<Verdict[]> {
+async function checkHolders(store: Pick<Store, 'sealed'>, keyId: string): Promise<CheckResult[]> {
   const running = (await store.sealed.holders()).filter(({ silentForMs }) => silentForMs <= ROTATION_TIMING.silentMs)
   return running
     .filter(({ keyIds }) => !keyIds.includes(keyId))
@@ -330,7 +330,7 @@ async function checkHolders(store: Pick<Store, 'sealed'>, keyId: string): Promis
     })
 }
 
-async function checkPort({ config: { host, port } }: DoctorDeps): Promise<Verdict> {
+async function checkPort({ config: { host, port } }: DoctorDeps): Promise<CheckResult> {
   if (port === 0) return ok('the system will choose one')
   const refusal = await tryListening(host, port)
   if (refusal === null) return ok(`${host}:${port} is free`)

@@ -3,12 +3,12 @@ import { defaultOf } from '../config/describe.ts'
 import { CONFIG_FILE_ENV, CONFIG_FILE_FLAG, flagName, optionEntries } from '../config/options.ts'
 
 /** Which processes a setting concerns. */
-export type Part = 'any' | 'api' | 'worker'
+export type SettingsPart = 'any' | 'api' | 'worker'
 
 const HEADINGS = { any: 'Settings:', api: 'API settings:', worker: 'Worker settings:' } as const
 
 /** Gives a command the flags of these parts, as the options' table has them. */
-export function addSettings(command: Command, parts: readonly Part[]): void {
+export function addSettings(command: Command, parts: readonly SettingsPart[]): void {
   command.addOption(
     new Option(CONFIG_FILE_FLAG, `YAML or JSON file with settings [${CONFIG_FILE_ENV}]`).helpGroup(HEADINGS.any),
   )

@@ -6,9 +6,8 @@ import type { Clock } from '../model/ports.ts'
 import { type OnProgress, type ResealCounts, resealAll, sumOf } from '../operate/reseal.ts'
 import { ROTATION_TIMING, type RotationDeps, type RotationTiming, rotateKeys } from '../operate/rotate-keys.ts'
 import type { KeyHolder } from '../operate/sealed-store.ts'
-import { type KeyState, MASTER_KEY, readKeyState } from '../security/key-state.ts'
+import { type KeyState, MASTER_KEY, missingKey, readKeyState } from '../security/key-state.ts'
 import { createKeyring, type Keyring, keyIdOf } from '../security/keyring.ts'
-import { missingKey } from '../setup.ts'
 import type { Store } from '../store/store.ts'
 
 export interface RotateDeps {

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { describeProblem } from '../config/config.ts'
 import { errorText, SetupError } from '../model/errors.ts'
-import type { CliDeps, CommandCall, Settled } from './call.ts'
+import type { CliDeps, CommandCall, SettledSettings } from './call.ts'
 import { COMMANDS, type CommandEntry } from './commands.ts'
 import { addSettings, givenSettings } from './flags.ts'
 import { adviceForNode } from './node-version.ts'
@@ -93,7 +93,7 @@ async function settle(
   command: Command,
   { isServer }: CommandEntry,
   { env, cwd, stdout, stderr, clock }: CliDeps,
-): Promise<Settled> {
+): Promise<SettledSettings> {
   const { loadConfig } = await import('../config/load.ts')
   const answer = await loadConfig({ flags: givenSettings(command), env, cwd })
   if ('problems' in answer)

@@ -3,11 +3,8 @@ import { errorText, SetupError } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
 import type { ScopedLogger } from '../runtime/logger.ts'
 import { announce } from './announce.ts'
-import type { CommandCall } from './call.ts'
+import type { CommandCall, ProcessEvents } from './call.ts'
 import type { EngineModule, Parts, Pillarbox, Started } from './engine.ts'
-
-/** What the operating system and the runtime tell a process. `process` is one. */
-export type ProcessEvents = Pick<NodeJS.EventEmitter, 'on' | 'off'>
 
 export interface ServeDeps {
   config: Config

@@ -3,7 +3,7 @@ import { CHANNELS, type Channel, isChannel } from '../model/channel.ts'
 import { formatDuration, parseDuration } from '../model/duration.ts'
 
 /** Reads one setting, from the text of a flag or variable or from the value in a file. */
-export interface Check<T> {
+export interface SettingCheck<T> {
   /** What stands for the value in the help; null for a switch, whose flag has none. */
   placeholder: string | null
   /** Completes "expected …". */
@@ -14,7 +14,7 @@ export interface Check<T> {
   write(value: T): string
 }
 
-export function wholeNumber(min: number, max: number): Check<number> {
+export function wholeNumber(min: number, max: number): SettingCheck<number> {
   return {
     placeholder: 'number',
     expected: `a whole number from ${min} to ${max}`,
@@ -26,7 +26,7 @@ export function wholeNumber(min: number, max: number): Check<number> {
   }
 }
 
-export function duration(min: string, max: string): Check<number> {
+export function duration(min: string, max: string): SettingCheck<number> {
   const [minMs, maxMs] = [parseDuration(min) ?? 0, parseDuration(max) ?? 0]
   return {
     placeholder: 'duration',
@@ -39,7 +39,7 @@ export function duration(min: string, max: string): Check<number> {
   }
 }
 
-export function switchable(): Check<boolean> {
+export function switchable(): SettingCheck<boolean> {
   return {
     placeholder: null,
     expected: '1, 0, true or false',
@@ -52,7 +52,7 @@ export function switchable(): Check<boolean> {
   }
 }
 
-export function oneOf<const T extends string>(placeholder: string, choices: readonly T[]): Check<T> {
+export function oneOf<const T extends string>(placeholder: string, choices: readonly T[]): SettingCheck<T> {
   return {
     placeholder,
     expected: `one of ${choices.join(', ')}`,
@@ -61,11 +61,11 @@ export function oneOf<const T extends string>(placeholder: string, choices: read
   }
 }
 
-export function text(placeholder: string, expected: string, pattern: RegExp): Check<string> {
+export function text(placeholder: string, expected: string, pattern: RegExp): SettingCheck<string> {
   return textRead(placeholder, expected, (raw) => (pattern.test(raw) ? raw : undefined))
 }
 
-export function databaseUrl(): Check<string> {
+export function databaseUrl(): SettingCheck<string> {
   return textRead('url', 'postgres://…, postgresql://… or sqlite:PATH', (raw) => {
     if (/^sqlite:[^\0]+$/.test(raw)) return raw.startsWith('sqlite://') ? undefined : raw
     return /^postgres(ql)?:\/\/./.test(raw) && URL.canParse(raw) ? raw : undefined
@@ -73,19 +73,23 @@ export function databaseUrl(): Check<string> {
 }
 
 /** Without a slash at its end, so that a path can follow. */
-export function baseUrl(): Check<string> {
+export function baseUrl(): SettingCheck<string> {
   return textRead('url', 'a URL with http or https, of host, optional port and optional path', (raw) => {
     const url = /^https?:\/\/[^\s?#@]+$/i.test(raw) ? URL.parse(raw) : null
     return url === null ? undefined : `${url.origin}${url.pathname}`.replace(/\/+$/, '')
   })
 }
 
-function textRead(placeholder: string, expected: string, read: (raw: string) => string | undefined): Check<string> {
+function textRead(
+  placeholder: string,
+  expected: string,
+  read: (raw: string) => string | undefined,
+): SettingCheck<string> {
   return { placeholder, expected, read: (raw) => (typeof raw === 'string' ? read(raw) : undefined), write: String }
 }
 
 /** Exactly so many bytes, in base64 or base64url. */
-export function keyBytes(count: number): Check<Buffer | null> {
+export function keyBytes(count: number): SettingCheck<Buffer | null> {
   return {
     placeholder: 'key',
     expected: `${count} bytes in base64`,
@@ -95,7 +99,7 @@ export function keyBytes(count: number): Check<Buffer | null> {
 }
 
 /** Keys of exactly so many bytes. */
-export function keyList(count: number): Check<Buffer[]> {
+export function keyList(count: number): SettingCheck<Buffer[]> {
   const expected = `a list of keys, each ${keyBytes(count).expected}`
   return { ...listOf(expected, (raw) => keyOf(raw, count)), write: () => '' }
 }
@@ -109,7 +113,7 @@ function keyOf(raw: string, count: number): Buffer | undefined {
 }
 
 /** How many proxies, or their addresses and ranges. */
-export function proxyTrust(): Check<number | string[]> {
+export function proxyTrust(): SettingCheck<number | string[]> {
   const count = wholeNumber(0, 10)
   const networks = listOf('', (raw) => (isNetwork(raw) ? raw : undefined))
   return {
@@ -131,7 +135,7 @@ function isNetwork(text: string): boolean {
 }
 
 /** At least one; null: all. */
-export function channelList(): Check<Channel[] | null> {
+export function channelList(): SettingCheck<Channel[] | null> {
   const { read, ...list } = listOf(`a list of ${CHANNELS.join(', ')}`, (raw) => (isChannel(raw) ? raw : undefined))
   return {
     ...list,
@@ -144,13 +148,13 @@ export function channelList(): Check<Channel[] | null> {
 }
 
 /** `host` or `host:port`. In lower case. */
-export function hostList(): Check<string[]> {
+export function hostList(): SettingCheck<string[]> {
   const form = /^(?:[\w.-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i
   return listOf('a list of hosts, each as host or host:port', (raw) => (form.test(raw) ? raw.toLowerCase() : undefined))
 }
 
 /** `*`, or origins as browsers name them. */
-export function originList(): Check<string[]> {
+export function originList(): SettingCheck<string[]> {
   return listOf('*, or a list of origins such as https://app.example.com, without a path', (raw) => {
     if (raw === '*') return raw
     return /^https?:\/\/[^\s/?#@]+\/?$/i.test(raw) ? URL.parse(raw)?.origin : undefined
@@ -158,7 +162,7 @@ export function originList(): Check<string[]> {
 }
 
 /** Comma-separated, or a list in a file; each once. */
-function listOf<T>(expected: string, readOne: (raw: string) => T | undefined): Check<T[]> {
+function listOf<T>(expected: string, readOne: (raw: string) => T | undefined): SettingCheck<T[]> {
   return {
     placeholder: 'list',
     expected,

@@ -1,6 +1,6 @@
+import type { LogLevel } from '../runtime/logger.ts'
 import {
   baseUrl,
-  type Check,
   channelList,
   databaseUrl,
   duration,
@@ -10,6 +10,7 @@ import {
   oneOf,
   originList,
   proxyTrust,
+  type SettingCheck,
   switchable,
   text,
   wholeNumber,
@@ -25,7 +26,7 @@ interface OptionEntry<T> {
   default: T
   /** How the default reads where it is worked out at start. */
   defaultText?: string
-  check: Check<T>
+  check: SettingCheck<T>
   /** Where it is not PILLARBOX_ and the key. */
   env?: string
 }
@@ -39,8 +40,7 @@ export interface Option<T> extends OptionEntry<T> {
   flag: string | null
 }
 
-const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfies readonly LogLevel[]
 
 const option = <T>(entry: OptionEntry<T>): OptionEntry<T> => entry
 

@@ -8,7 +8,6 @@ import { hashKey, parseBearer } from '../security/keys.ts'
 import type { UserToken, UserTokens } from '../security/user-token.ts'
 import type { Store } from '../store/store.ts'
 import { clientOf } from './client-address.ts'
-import type { TenantScope } from './operation.ts'
 import { createRateLimiter, type RateAnswer } from './rate.ts'
 
 /**
@@ -26,8 +25,15 @@ export const OPS_ONLY = ['ops'] as const satisfies Access
 /** A publisher too, which then sees only what its own key sent. */
 export const TO_READ_STATUS = ['publisher', 'viewer', 'operator', 'admin', 'ops'] as const satisfies Access
 
+/**
+ * Whose rows a route is about. `one`: those of one tenant, which an ops key has to name; `own`: those of the tenant of the
+ * key or token. In both cases the handler finds the tenant in `request.tenantId`. `any`: those of the key's own tenant; an
+ * ops key may name one, or see all (`scopeOf`). `none`: no tenant can be named.
+ */
+export type TenantScope = 'one' | 'own' | 'any' | 'none'
+
 /** The holder of the key a request came with. */
-export interface Caller {
+export interface ApiCaller {
   key: ApiKey
   /** What audit rows and `triggeredBy` say: `key:<name>`. Keys of one tenant that share a name are one publisher. */
   actor: string
@@ -44,7 +50,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     /** Whose key it came with; null where it came with none, or with a user's token. */
-    caller: Caller | null
+    caller: ApiCaller | null
     /** Whose token it came with. */
     user: UserToken | null
     /** The tenant that a route about `one` tenant, or the `own` one, is about; empty on every other route. */
@@ -213,7 +219,7 @@ function refuseTenantHeader({ headers }: FastifyRequest): void {
     throw new PillarboxError('bad_request', 'The tenant comes from the key, never from a header.')
 }
 
-export function callerOf(request: FastifyRequest): Caller {
+export function callerOf(request: FastifyRequest): ApiCaller {
   if (!request.caller) throw new PillarboxError('unauthorized', 'This needs an API key.')
   return request.caller
 }

@@ -18,7 +18,7 @@ import {
   verifyAccount,
 } from '../operate/accounts.ts'
 import { openAccountSecrets } from '../security/account-secrets.ts'
-import { type Caller, callerOf, TO_ADMINISTER, TO_READ } from './auth.ts'
+import { type ApiCaller, callerOf, TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { settingsSeenBy } from './masking.ts'
 import { operationsOf } from './operation.ts'
@@ -261,14 +261,14 @@ export function channelAccountRoutes(app: App, context: Context): void {
   }
 
   /** The answer to a save, with what whoever saves should know at once. */
-  async function saved(account: StoredAccount, caller: Caller): Promise<Static<typeof AccountJson>> {
+  async function saved(account: StoredAccount, caller: ApiCaller): Promise<Static<typeof AccountJson>> {
     const json = shown(account, caller, await lanesOf(account.tenantId))
     return { ...json, warnings: [...json.warnings, ...(await checks.warningsOfSave(account))] }
   }
 
   function shown(
     account: StoredAccount,
-    caller: Caller,
+    caller: ApiCaller,
     lanes: ReadonlyMap<string, LaneView>,
   ): Static<typeof AccountJson> {
     const { breaker = 'closed', heldForMs = 0, holdReason = null } = lanes.get(account.id) ?? {}
@@ -294,7 +294,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
     }
   }
 
-  function webhookUrl(account: StoredAccount, { key }: Caller): string | null {
+  function webhookUrl(account: StoredAccount, { key }: ApiCaller): string | null {
     const source = [...receiptSources.values()].find(({ providers }) => providers.includes(account.provider))
     if (!source) return null
     const base = config.publicUrl ?? (app.server.listening ? app.listeningOrigin : 'http://127.0.0.1')

@@ -23,7 +23,6 @@ import type { Store } from '../store/store.ts'
 import type { Authentication } from './auth.ts'
 import type { TrustedProxies } from './client-address.ts'
 import type { InboxFeed } from './inbox-feed.ts'
-import type { TurnLimits } from './list-turns.ts'
 
 /** A Fastify app whose handlers are typed by their routes' schemas. */
 export type App = FastifyInstance<
@@ -81,7 +80,7 @@ export const DEFAULT_HTTP_CONFIG = {
   /** Of those, over one connection: a client that does not wait for answers gets 503 beyond it. */
   maxInFlightPerConnection: 32,
   /** How many lists are read at a time, and how many wait for it. */
-  listTurns: { most: 4, mostPerKey: 2, mostWaitingPerKey: 32, mostWaiting: 256 } as TurnLimits,
+  listTurns: { most: 4, mostPerKey: 2, mostWaitingPerKey: 32, mostWaiting: 256 },
   /** How long a client may take to send a request. */
   requestTimeoutMs: 30_000,
   /** How long a client may take to send the headers. */

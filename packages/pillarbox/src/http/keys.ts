@@ -4,9 +4,9 @@ import { Instant, instantMs, Line, Nullable } from '../intake/body-fields.ts'
 import type { ApiKey, Role } from '../model/api-key.ts'
 import { found } from '../model/errors.ts'
 import { issueKey, refuseUselessKey, revokeKey } from '../operate/api-keys.ts'
-import { type Access, OPS_ONLY, TO_ADMINISTER } from './auth.ts'
+import { type Access, OPS_ONLY, type TenantScope, TO_ADMINISTER } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { operationsOf, type TenantScope } from './operation.ts'
+import { operationsOf } from './operation.ts'
 import {
   Closed,
   Id,

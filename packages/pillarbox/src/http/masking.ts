@@ -3,16 +3,16 @@ import type { Channel } from '../model/channel.ts'
 import { escapedKeyPart } from '../model/idempotency.ts'
 import { type Address, addressField, maskAddress } from '../model/recipient.ts'
 import { soundsSecret } from '../operate/account-checks.ts'
-import { type Caller, callerOf, TO_ADMINISTER } from './auth.ts'
+import { type ApiCaller, callerOf, TO_ADMINISTER } from './auth.ts'
 
-interface Person {
+interface PersonFields {
   name: string | null
   phone: string | null
   email: string | null
 }
 
 /** A person as the caller may see one: a viewer recognises those it knows and learns nothing of the others. */
-export function asSeenBy<T extends Person>(request: FastifyRequest, person: T): T {
+export function asSeenBy<T extends PersonFields>(request: FastifyRequest, person: T): T {
   if (!isViewer(request)) return person
   const { name, phone, email } = person
   return {
@@ -57,7 +57,7 @@ export function addressSeenBy<T extends { channel: Channel; address: string; err
  * An account's settings as somebody may see them who cannot change them: of URLs only the host, because many carry their
  * secret in the path, and nothing of what should have been a secret and was saved before that was refused.
  */
-export function settingsSeenBy({ key }: Caller, settings: Record<string, unknown>): Record<string, unknown> {
+export function settingsSeenBy({ key }: ApiCaller, settings: Record<string, unknown>): Record<string, unknown> {
   if (TO_ADMINISTER.some((role) => role === key.role)) return settings
   return withoutPaths(settings) as Record<string, unknown>
 }

@@ -273,7 +273,13 @@ export function scheduleJson(schedule: StoredSchedule): Static<typeof ScheduleJs
 
 /** The event without what it carries, which the schema has for a notification's detail. */
 export function eventJson(event: StoredEvent): Static<typeof EventJson> {
-  const { payload, recipients, channels, conversation, ...rest } = event
+  const {
+    payload: _payload,
+    recipients: _recipients,
+    channels: _channels,
+    conversation: _conversation,
+    ...rest
+  } = event
   const nextAttemptAt = event.status === 'pending' ? isoOrNull(event.nextAttemptAt) : null
   return { ...withTimes(rest, 'occurredAt', 'dueAt', 'createdAt', 'publishedAt'), nextAttemptAt }
 }

@@ -1,14 +1,7 @@
 import type { FastifyContextConfig, FastifySchemaCompiler } from 'fastify'
 import type { TObject, TSchema } from 'typebox'
-import type { Access } from './auth.ts'
+import type { Access, TenantScope } from './auth.ts'
 import { Closed, ForOps, type Properties } from './schemas.ts'
-
-/**
- * Whose rows a route is about. `one`: those of one tenant, which an ops key has to name; `own`: those of the tenant of the
- * key or token. In both cases the handler finds the tenant in `request.tenantId`. `any`: those of the key's own tenant; an
- * ops key may name one, or see all (`scopeOf`). `none`: no tenant can be named.
- */
-export type TenantScope = 'one' | 'own' | 'any' | 'none'
 
 interface OperationSchema {
   description?: string

@@ -1,8 +1,9 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { ERRORS, type ErrorCode, type FieldError, isPillarboxError, PillarboxError } from '../model/errors.ts'
+import type { Warning } from '../model/notification.ts'
 import type { Logger } from '../model/ports.ts'
 import { redactForLog } from '../security/redact.ts'
-import { foundWarnings, type Warning } from './schemas.ts'
+import { foundWarnings } from './schemas.ts'
 import { fieldErrors } from './validation.ts'
 
 /** RFC 9457, with the code a caller branches on. Never carries a stack, SQL, a file name or a provider's words. */

@@ -1,7 +1,8 @@
 import { TENANT_ID } from '@pillarbox/client/contract'
-import { type Static, type TSchema, Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { PATTERN_WORDS as BODY_PATTERN_WORDS, instantMs, Nullable } from '../intake/body-fields.ts'
 import { type FieldError, found } from '../model/errors.ts'
+import type { Warning } from '../model/notification.ts'
 import type { PageOf } from '../model/page.ts'
 import { REASONS } from '../model/reason.ts'
 
@@ -64,7 +65,6 @@ export const WarningSchema = Type.Object({
   key: Type.Optional(Type.String()),
   message: Type.String(),
 })
-export type Warning = Static<typeof WarningSchema>
 
 /** What was found in a document that is legal and probably not meant; `key` is its path. */
 export function foundWarnings(found: readonly FieldError[]): Warning[] {

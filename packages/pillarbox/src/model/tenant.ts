@@ -6,3 +6,9 @@ export interface Tenant {
   settings: Record<string, unknown>
   createdAt: number
 }
+
+/** The country that telephone numbers without a country code are taken to be of; null where the tenant names none. */
+export function regionOf(tenant: Tenant | null): string | null {
+  const region = tenant?.settings['region']
+  return typeof region === 'string' ? region : null
+}

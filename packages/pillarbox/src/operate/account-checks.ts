@@ -4,6 +4,7 @@ import type { Registry } from '../channels/registry.ts'
 import type { StoredAccount } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
 import { type FieldError, invalidBody } from '../model/errors.ts'
+import type { Warning } from '../model/notification.ts'
 import type { Reach } from '../security/reach.ts'
 
 /** Whether an account can be used as somebody wants to save it, and what to tell whoever does. */
@@ -15,15 +16,9 @@ export interface AccountChecks {
   /** Whether `tier` is a setting of the provider. */
   isTiered(account: Pick<StoredAccount, 'channel' | 'provider'>): boolean
   /** What is doubtful about an account as it stands. */
-  warnings(account: StoredAccount): AccountWarning[]
+  warnings(account: StoredAccount): Warning[]
   /** What only the network can tell: asked when an account is saved, and never kept. */
-  warningsOfSave(account: StoredAccount): Promise<AccountWarning[]>
-}
-
-interface AccountWarning {
-  code: string
-  key: string
-  message: string
+  warningsOfSave(account: StoredAccount): Promise<Warning[]>
 }
 
 /** Names that say that what they name is secret. */

@@ -8,8 +8,8 @@ import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
 import type { Template } from '../model/template.ts'
 import { createRenderer } from '../render/render.ts'
+import { knownPaths } from '../render/render-options.ts'
 import type { Store } from '../store/store.ts'
-import { knownPaths } from './templates.ts'
 
 /** A catalogue that can be imported: everything about it was found to be right. */
 export interface GivenCatalogue {

@@ -2,9 +2,10 @@ import type { Contact, NewContact } from '../model/contact.ts'
 import { changedMeanwhile, type FieldError, found, invalidBody, PillarboxError } from '../model/errors.ts'
 import type { Page, PageOf } from '../model/page.ts'
 import type { IdSource } from '../model/ports.ts'
+import { regionOf } from '../model/tenant.ts'
 import type { Store } from '../store/store.ts'
 import type { Operator } from './operator.ts'
-import { normalised, regionOf } from './people.ts'
+import { normalised } from './people.ts'
 
 type ContactStores = Pick<Store, 'people' | 'tenants'>
 type ContactFields = Omit<NewContact, 'id' | 'tenantId'>

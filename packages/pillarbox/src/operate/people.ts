@@ -3,12 +3,8 @@ import type { FieldError } from '../model/errors.ts'
 import { toE164 } from '../model/phone.ts'
 import type { ListMember } from '../model/recipient-list.ts'
 import type { Tenant } from '../model/tenant.ts'
-
-/** The country that telephone numbers without a country code are taken to be of; null where the tenant names none. */
-export function regionOf(tenant: Tenant | null): string | null {
-  const region = tenant?.settings['region']
-  return typeof region === 'string' ? region : null
-}
+import { emailIdentity, foldEmail } from '../people/email.ts'
+import { toE164 } from '../people/phone.ts'
 
 /** Telephone number and email as they are kept and sent to. What has not that form is added to `problems`. */
 export function normalised<T extends { phone?: string | null; email?: string | null }>(

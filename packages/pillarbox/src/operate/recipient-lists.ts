@@ -1,9 +1,10 @@
 import { found, invalidBody, PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
 import type { ListMember, RecipientList } from '../model/recipient-list.ts'
+import { regionOf } from '../model/tenant.ts'
 import type { Store } from '../store/store.ts'
 import type { Operator } from './operator.ts'
-import { readMembers, regionOf } from './people.ts'
+import { readMembers } from './people.ts'
 
 /** A list that has more members takes no more. Whether members are new is known only afterwards, so one call may go beyond. */
 const FULL_AT = 100_000

@@ -5,9 +5,10 @@ import type { Page, PageOf } from '../model/page.ts'
 import type { IdSource } from '../model/ports.ts'
 import { addressField } from '../model/recipient.ts'
 import type { Suppression } from '../model/suppression.ts'
+import { regionOf } from '../model/tenant.ts'
 import type { Store } from '../store/store.ts'
 import type { Operator } from './operator.ts'
-import { normalised, regionOf } from './people.ts'
+import { normalised } from './people.ts'
 
 type SuppressionStores = Pick<Store, 'suppressions' | 'tenants'>
 

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test'
 import type { EventType } from '../model/catalogue.ts'
 import { isPillarboxError } from '../model/errors.ts'
 import { createRenderer } from '../render/render.ts'
-import { knownPaths, previewTemplate, refuseUnreadable, renderOptions, templateWarnings } from './templates.ts'
+import { knownPaths, renderOptions } from '../render/render-options.ts'
+import { previewTemplate, refuseUnreadable, templateWarnings } from './templates.ts'
 
 const renderer = createRenderer()
 

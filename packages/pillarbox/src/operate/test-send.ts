@@ -5,10 +5,10 @@ import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
 import type { Address } from '../model/recipient.ts'
 import type { Template } from '../model/template.ts'
-import type { Tenant } from '../model/tenant.ts'
+import { regionOf, type Tenant } from '../model/tenant.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
-import { normalised, regionOf } from './people.ts'
+import { normalised } from './people.ts'
 
 export interface TestSendDeps extends WordsDeps {
   store: Pick<Store, 'notifications' | 'templates' | 'catalogue' | 'tenants'>

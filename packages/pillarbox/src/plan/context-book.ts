@@ -2,10 +2,9 @@ import type { StoredAccount } from '../model/account.ts'
 import type { EventType } from '../model/catalogue.ts'
 import type { Clock } from '../model/ports.ts'
 import type { Template } from '../model/template.ts'
-import type { Tenant } from '../model/tenant.ts'
-import { regionOf } from '../operate/people.ts'
-import { renderOptions } from '../operate/templates.ts'
+import { regionOf, type Tenant } from '../model/tenant.ts'
 import type { RenderOptions } from '../render/render.ts'
+import { renderOptions } from '../render/render-options.ts'
 import type { Store } from '../store/store.ts'
 
 /** All that planning one event type of one tenant needs to know. */
