@@ -274,13 +274,15 @@ export function messageTemplateRoutes(app: App, context: Context): void {
     async (request) => {
       const tenant = await tenantOf(request)
       const template = await templateOf(request)
+      const { channel, locale } = template
+      const eventType = await store.catalogue.eventType(tenant.id, template.eventType)
       return previewTemplate(renderer, {
         words: template,
-        channel: template.channel,
-        context: request.body.context,
-        locale: request.body.locale ?? template.locale,
+        channel,
+        locale,
+        ...request.body,
         tenant,
-        eventType: await store.catalogue.eventType(tenant.id, template.eventType),
+        eventType,
         now: clock.now(),
       })
     },

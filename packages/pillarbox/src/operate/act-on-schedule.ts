@@ -1,4 +1,4 @@
-import { PillarboxError } from '../model/errors.ts'
+import { found, PillarboxError } from '../model/errors.ts'
 import type { ScheduleStatus } from '../model/event.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
@@ -13,9 +13,8 @@ export async function actOnSchedule(
   { store, nudge }: { store: Pick<Store, 'schedules'>; nudge: (topic: WakeTopic) => void },
   request: { tenantId: string; id: string; action: ScheduleAction; actor: string; reason?: string },
 ): Promise<StoredSchedule> {
-  const answer = await store.schedules.act(request)
-  const schedule = answer && (await store.schedules.find(request.tenantId, request.id))
-  if (!answer || !schedule) throw new PillarboxError('not_found', 'There is nothing with this id.')
+  const answer = found(await store.schedules.act(request))
+  const schedule = found(await store.schedules.find(request.tenantId, request.id))
   if (!answer.moved) throw refusal(request.action, answer.from)
   // Both make it pending: it may be due at once.
   if (request.action === 'approve' || request.action === 'replay') nudge('events')

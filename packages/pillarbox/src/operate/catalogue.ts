@@ -5,6 +5,7 @@ import { type CatalogueChecks, parseCatalogue } from '../catalogue/parse.ts'
 import type { Findings } from '../catalogue/report.ts'
 import type { Catalogue } from '../model/catalogue.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
+import { everyRow } from '../model/page.ts'
 import type { IdSource } from '../model/ports.ts'
 import type { Template } from '../model/template.ts'
 import { createRenderer } from '../render/render.ts'
@@ -124,20 +125,9 @@ async function catalogueNow(
   }
 }
 
-const PAGE = 200
-
 /** All of a tenant's. An import is rare, and has at most a few thousand. */
 export async function templatesOf({ templates }: Pick<Store, 'templates'>, tenantId: string): Promise<Template[]> {
   const all: Template[] = []
-  let cursor: string | null = null
-  do {
-    const page: Awaited<ReturnType<typeof templates.list>> = await templates.list(
-      tenantId,
-      {},
-      { limit: PAGE, ...(cursor !== null && { cursor }) },
-    )
-    all.push(...page.items)
-    cursor = page.nextCursor
-  } while (cursor !== null)
+  for await (const template of everyRow((page) => templates.list(tenantId, {}, page))) all.push(template)
   return all
 }

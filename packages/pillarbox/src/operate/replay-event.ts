@@ -1,5 +1,6 @@
-import { PillarboxError } from '../model/errors.ts'
+import { found, PillarboxError } from '../model/errors.ts'
 import type { StoredEvent } from '../model/event.ts'
+import { everyRow } from '../model/page.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
 
@@ -11,25 +12,19 @@ export async function replayEvent(
   { store, nudge }: { store: Pick<Store, 'events' | 'tenants'>; nudge: (topic: WakeTopic) => void },
   { tenantId, id, actor }: { tenantId: string | null; id: string; actor: string },
 ): Promise<StoredEvent> {
-  const found = tenantId === null ? await findAnywhere(store, id) : await store.events.find(tenantId, id)
-  if (!found) throw new PillarboxError('not_found', 'There is nothing with this id.')
-  if (!(await store.events.replay(found.tenantId, id, actor)))
-    throw new PillarboxError('not_failed', `The event is ${found.status}.`)
+  const event = found(tenantId === null ? await findAnywhere(store, id) : await store.events.find(tenantId, id))
+  if (!(await store.events.replay(event.tenantId, id, actor)))
+    throw new PillarboxError('not_failed', `The event is ${event.status}.`)
   nudge('events')
-  return (await store.events.find(found.tenantId, id)) ?? found
+  return (await store.events.find(event.tenantId, id)) ?? event
 }
 
 async function findAnywhere(store: Pick<Store, 'events' | 'tenants'>, id: string): Promise<StoredEvent | null> {
   const matches: StoredEvent[] = []
-  let cursor: string | null = null
-  do {
-    const page = await store.tenants.list({ limit: 200, ...(cursor !== null && { cursor }) })
-    for (const tenant of page.items) {
-      const event = await store.events.find(tenant.id, id)
-      if (event) matches.push(event)
-    }
-    cursor = page.nextCursor
-  } while (cursor !== null)
+  for await (const tenant of everyRow((page) => store.tenants.list(page))) {
+    const event = await store.events.find(tenant.id, id)
+    if (event) matches.push(event)
+  }
   if (matches.length > 1)
     throw new PillarboxError('invalid_query', 'Several tenants have an event with this id: name one with ?tenantId=.', {
       errors: [{ path: 'tenantId', message: 'is required, because several tenants have an event with this id' }],
