@@ -1,3 +1,4 @@
+import { TENANT_ID } from '@pillarbox/client/contract'
 import { InvalidArgumentError } from 'commander'
 import type { CommandCall } from './call.ts'
 import type { SettingsPart } from './flags.ts'
@@ -235,7 +236,7 @@ Examples:
 ]
 
 function slug(value: string): string {
-  if (!/^[a-z0-9-]{1,63}$/.test(value))
+  if (!TENANT_ID.pattern.test(value))
     throw new InvalidArgumentError('A tenant’s id has lower-case letters, digits and "-" only.')
   return value
 }
