@@ -1,4 +1,3 @@
-import type { LogLevel } from '../runtime/logger.ts'
 import {
   baseUrl,
   channelList,
@@ -40,7 +39,8 @@ export interface Option<T> extends OptionEntry<T> {
   flag: string | null
 }
 
-const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfies readonly LogLevel[]
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
 
 const option = <T>(entry: OptionEntry<T>): OptionEntry<T> => entry
 

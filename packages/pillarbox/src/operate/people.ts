@@ -2,9 +2,6 @@ import { emailIdentity, foldEmail } from '../model/email.ts'
 import type { FieldError } from '../model/errors.ts'
 import { toE164 } from '../model/phone.ts'
 import type { ListMember } from '../model/recipient-list.ts'
-import type { Tenant } from '../model/tenant.ts'
-import { emailIdentity, foldEmail } from '../people/email.ts'
-import { toE164 } from '../people/phone.ts'
 
 /** Telephone number and email as they are kept and sent to. What has not that form is added to `problems`. */
 export function normalised<T extends { phone?: string | null; email?: string | null }>(
