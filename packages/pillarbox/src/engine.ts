@@ -122,6 +122,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const attempt: AttemptDeps = {
     registry: deps.registry,
     clock,
+    logger,
     random,
     mayStart: heartbeat.mayStart,
     holdMs: guard.holdMs,

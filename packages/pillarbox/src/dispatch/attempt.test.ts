@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createManualClock, START } from '../../../../test/support/manual-clock.ts'
-import { noSuppressions, sampleAccount, sampleClaim, sampleNotification } from '../../../../test/support/samples.ts'
+import {
+  noSuppressions,
+  recordingLogger,
+  sampleAccount,
+  sampleClaim,
+  sampleNotification,
+} from '../../../../test/support/samples.ts'
 import type { Capability, Provider, SendRequest } from '../channels/channel.ts'
 import type { Account } from '../model/account.ts'
 import { CHANNELS } from '../model/channel.ts'
@@ -9,10 +15,11 @@ import { PillarboxError } from '../model/errors.ts'
 import type { Content, NewNotification } from '../model/notification.ts'
 import type { Outcome } from '../model/outcome.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
-import { type AttemptDeps, attempt, settleLost } from './attempt.ts'
+import { type AttemptDeps, attempt } from './attempt.ts'
 import { createDeadline } from './deadline.ts'
-import type { Claim, Completion } from './dispatch-store.ts'
+import type { Claim } from './dispatch-store.ts'
 import type { ListTargets } from './list-targets.ts'
+import { settleLost } from './settle.ts'
 
 const ACCEPTED: Outcome = { kind: 'accepted', providerMessageId: 'm1' }
 const REFUSED: Outcome = {
@@ -44,6 +51,7 @@ const seal = createPayloadSeal(Buffer.alloc(32, 7))
 
 function setup(given: Given = {}) {
   const clock = createManualClock()
+  const logger = recordingLogger()
   const sent: SendRequest[] = []
   const asked: SendRequest[] = []
   const seen: Outcome[] = []
@@ -68,6 +76,7 @@ function setup(given: Given = {}) {
   const deps: AttemptDeps = {
     registry: (_channel, name) => (name === 'vendor' && given.provider !== null ? provider : null),
     clock,
+    logger,
     random: () => 0.5,
     mayStart: () => given.mayStart ?? true,
     holdMs: () => 4_000,
@@ -102,10 +111,7 @@ function setup(given: Given = {}) {
     seen,
     wantedStandIn,
     fellBack,
-    run: () =>
-      new Promise<Completion | null>((resolve) =>
-        attempt(deps, claim, account, deadline, (_claim, completion) => resolve(completion)),
-      ),
+    run: () => attempt(deps, claim, account, deadline),
     settleLost: () => settleLost(deps, claim, account),
     calls,
   }
@@ -268,6 +274,18 @@ describe('a provider with a bug', () => {
 
     assert.deepEqual(await outcomeOf({ send: now }), ['unknown', 'provider_threw', 'retrying', true])
     assert.deepEqual(await outcomeOf({ send: later }), ['unknown', 'provider_threw', 'retrying', true])
+  })
+
+  it('that answers or throws what has no words is written down all the same (P7)', async () => {
+    const wordless: unknown = Object.create(null)
+    const answers = async (): Promise<Outcome> => ({ kind: 'transient', code: wordless as string, error: 'away' })
+    const throws = async (): Promise<Outcome> => {
+      throw wordless
+    }
+
+    const hasNoWords = 'the provider gave a value that has no words'
+    assert.deepEqual(await outcomeOf({ send: answers }), ['transient', hasNoWords, 'retrying', false])
+    assert.deepEqual(await outcomeOf({ send: throws }), ['unknown', 'provider_threw', 'retrying', true])
   })
 
   it('that accepts without naming the message leaves an unknown outcome', async () => {

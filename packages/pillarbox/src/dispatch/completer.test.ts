@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import { recordingLogger, sampleCompletion } from '../../../../test/support/samples.ts'
+import { recordingLogger, sampleCompletion, sampleNotification } from '../../../../test/support/samples.ts'
 import { PillarboxError } from '../model/errors.ts'
 import { type CompleterDeps, createCompleter } from './completer.ts'
 import type { Completion } from './dispatch-store.ts'
@@ -39,7 +39,7 @@ function setup({
   })
   const written: string[] = []
   const add = (id: string, changed: Partial<Completion> = {}): void => {
-    completer.add(sampleCompletion({ notificationId: id, ...changed }), () => written.push(id))
+    void completer.write(sampleCompletion({ notificationId: id, ...changed })).then(() => written.push(id))
   }
   const ids = () => batches.map((batch) => batch.map(({ notificationId }) => notificationId))
   return { clock, logger, completer, add, written, batches, ids, due, fenced }
@@ -111,6 +111,40 @@ describe('results are gathered', () => {
     await clock.settle()
 
     assert.deepEqual(written, ['a'])
+  })
+})
+
+describe('the age of a call', () => {
+  it('counts on while its result waits for company, and while the store is away', async () => {
+    const ages: number[] = []
+    const { clock, add, completer } = setup({
+      complete: async ([first], call) => {
+        ages.push(first?.ageMs ?? 0)
+        if (call <= 2) throw unavailable()
+        return { fenced: [], lanes: [] }
+      },
+    })
+
+    add('a', { ageMs: 100 })
+    await clock.advance(1_000)
+
+    assert.deepEqual(ages, [100 + FLUSH_MS, 100 + FLUSH_MS + 10, 100 + FLUSH_MS + 30])
+    assert.equal(completer.backlog(), 0)
+  })
+
+  it('is as much for a result that was reduced to its bare bones', async () => {
+    const { clock, add, batches } = setup({
+      complete: async ([first]) => {
+        if (first?.code === 'result_refused') return { fenced: [], lanes: [] }
+        await clock.sleep(50)
+        throw new Error('value out of range')
+      },
+    })
+
+    add('a', { ageMs: 100 })
+    await clock.advance(1_000)
+
+    assert.equal(batches[1]?.[0]?.ageMs, 100 + FLUSH_MS + 50)
   })
 })
 
@@ -217,6 +251,17 @@ describe('a batch the store refuses', () => {
     assert.deepEqual(written, ['a', 'b', 'c'])
   })
 
+  it('of two is written row by row, too: each is tried alone, as it was', async () => {
+    const { add, clock, batches, written } = setup({ complete: poison('b') })
+
+    for (const id of ['a', 'b']) add(id)
+    await clock.advance(FLUSH_MS)
+
+    const rows = batches.map((batch) => batch.map(({ notificationId, to }) => `${notificationId} ${to}`))
+    assert.deepEqual(rows, [['a sent', 'b sent'], ['a sent'], ['b sent'], ['b uncertain']])
+    assert.deepEqual(written, ['a', 'b'])
+  })
+
   it('leaves the row at fault to somebody who looks at it, under its own claim', async () => {
     const { add, clock, batches, logger } = setup({ complete: poison('b') })
 
@@ -228,13 +273,16 @@ describe('a batch the store refuses', () => {
       to: 'failed',
       error: 'bad \u0000',
       possibleDuplicate: true,
+      providerMessageId: 'message-1',
+      moveTo: { accountId: 'account-2', provider: 'vendor' },
+      next: sampleNotification({ id: 'notification-2' }),
     })
     await clock.advance(FLUSH_MS)
 
     const last = batches.at(-1)?.[0]
     assert.deepEqual(
-      [last?.to, last?.reason, last?.outcome, last?.code, last?.providerMessageId, last?.next],
-      ['uncertain', 'outcome_unknown', 'unknown', 'result_refused', null, null],
+      [last?.to, last?.reason, last?.outcome, last?.code, last?.providerMessageId, last?.moveTo, last?.next],
+      ['uncertain', 'outcome_unknown', 'unknown', 'result_refused', null, null, null],
     )
     assert.deepEqual([last?.token, last?.attempt, last?.spent, last?.possibleDuplicate], [99, 4, 4, true])
     assert.equal(logger.lines.filter(({ level }) => level === 'error').length, 1)
@@ -275,12 +323,16 @@ describe('a batch the store refuses', () => {
 
 describe('draining', () => {
   it('resolves at once when nothing is left', async () => {
-    const { completer, ids } = setup({ flushMs: 60_000 })
+    const { completer, clock, batches } = setup()
+    let drained = false
 
-    // Time stands still: whatever waited for it would never resolve.
-    await completer.drain(new AbortController().signal)
+    void completer.drain(new AbortController().signal).then(() => {
+      drained = true
+    })
+    await clock.settle()
 
-    assert.deepEqual(ids(), [], 'nothing was written')
+    assert.equal(drained, true)
+    assert.deepEqual(batches, [])
   })
 
   it('does not wait for company', async () => {

@@ -12,17 +12,15 @@ export interface CallTimes {
 export interface CallDeadline {
   /** Aborts at the deadline. */
   signal: AbortSignal
-  /** Of a provider that ignores the signal: it is given up a little later, unless it was forgotten by then. */
-  watch(waiting: Waiting): void
-  /** False where it was given up already: then nobody wants to hear the answer any more. */
-  forget(waiting: Waiting): boolean
+  /** The outcome of a provider call that is given up. */
+  timeout: Outcome
+  /**
+   * What `call` comes to, read by `read`, or by `threw` where it rejects; `late` where it ignores the signal and is given up
+   * a little after the deadline.
+   */
+  within<A, T>(call: Promise<A>, read: (answer: A) => T, threw: (error: unknown) => T, late: T): Promise<T>
   /** The last call has ended. */
   end(): void
-}
-
-/** Something that waits for a provider's answer. `giveUp` is handed the whole, so that one function serves all of a kind. */
-export interface Waiting {
-  giveUp(self: this, timeout: Outcome): void
 }
 
 export function createDeadline(
@@ -33,34 +31,39 @@ export function createDeadline(
 ): CallDeadline {
   const calls = new AbortController()
   const allEnded = new AbortController()
-  const waiting = new Set<Waiting>()
+  /** One for each call under way. */
+  const giveUps = new Set<() => void>()
   let isOver = false
 
   const abort = (): void => calls.abort()
   if (abortCalls.aborted) abort()
   else abortCalls.addEventListener('abort', abort, { once: true })
 
-  function giveUpAll(): void {
-    isOver = true
-    const timeout: Outcome = { kind: 'unknown', code: 'timeout', error: `no answer within ${callTimeoutMs} ms` }
-    for (const each of waiting) if (waiting.delete(each)) each.giveUp(each, timeout)
-  }
-
   void (async () => {
     await clock.sleep(callTimeoutMs, allEnded.signal)
     abort()
     await clock.sleep(callGraceMs, allEnded.signal)
-    giveUpAll()
+    isOver = true
+    for (const giveUp of giveUps) giveUp()
   })()
 
   return {
     signal: calls.signal,
-    watch(each) {
-      waiting.add(each)
-      // It began late: something had to be waited for before its call.
-      if (isOver) giveUpAll()
-    },
-    forget: (each) => waiting.delete(each),
+    timeout: { kind: 'unknown', code: 'timeout', error: `no answer within ${callTimeoutMs} ms` },
+    within: (call, read, threw, late) =>
+      new Promise((resolve) => {
+        const giveUp = (): void => resolve(late)
+        giveUps.add(giveUp)
+        const ended =
+          <A>(by: (answer: A) => typeof late) =>
+          (answer: A): void => {
+            giveUps.delete(giveUp)
+            resolve(by(answer))
+          }
+        call.then(ended(read), ended(threw))
+        // The call began late: something had to be waited for before it.
+        if (isOver) giveUp()
+      }),
     end() {
       allEnded.abort()
       abortCalls.removeEventListener('abort', abort)

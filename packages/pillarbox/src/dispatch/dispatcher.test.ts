@@ -127,6 +127,7 @@ async function setup(
   const attempt: AttemptDeps = {
     registry,
     clock,
+    logger,
     random,
     mayStart: () => lease.mayStart(),
     holdMs: guard.holdMs,
@@ -741,6 +742,32 @@ describe('trouble', () => {
 
     assert.equal(calls.length, 1)
     assert.equal(logger.lines.filter(({ message }) => message === 'claiming failed; trying again').length, 3)
+  })
+
+  it('with the preparation of one call gives its claim back, harms no other, and does not claim it over and over', async (t) => {
+    let claims = 0
+    const { start, account, enqueue, clock, calls, logger, store, ids, view } = await setup(t, {}, (base) => ({
+      claim: (...args) => {
+        claims++
+        return base.dispatch.claim(...args)
+      },
+    }))
+    const lane = await account()
+    // To open what is sealed throws here.
+    const bad = sampleNotification({ id: ids(), idempotencyKey: 'bad', accountId: lane, content: { sealed: 'v1.k.x' } })
+    await store.notifications.insert([bad])
+    const [good = ''] = await enqueue(lane)
+
+    await start()
+    await clock.advance(10_000)
+
+    assert.deepEqual(
+      calls.map(({ notificationId }) => notificationId),
+      [good],
+    )
+    assert.deepEqual([(await view(good)).status, (await view(bad.id)).attemptCount], ['sent', 0])
+    assert.ok(logger.lines.some(({ message }) => message === 'a call could not be begun'))
+    assert.ok(claims < 10_000 / (SETTINGS.pollMaxMs * 0.8) + 20, `claimed ${claims} times`)
   })
 
   it('with a release leaves the claim for the look for orphans', async (t) => {

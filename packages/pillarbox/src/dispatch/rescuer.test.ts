@@ -76,22 +76,18 @@ function setup() {
       registry: () => provider,
       clock,
       random: () => 0.5,
-      mayStart: () => true,
       holdMs: () => 0,
       saw: async () => assert.fail('a dead worker says nothing about a provider'),
       isBreakerOpen: () => false,
       standIn: () => assert.fail('a call in doubt stays where it is'),
       fallBack: async () => null,
       scrub: (text) => text,
-      openContent: () => assert.fail('nothing is sealed here'),
-      listTargets: () => assert.fail('no list is addressed here'),
       suppressions: noSuppressions,
     },
     completer: {
-      add: (completion, written) => {
+      write: async (completion) => {
         completed.push(completion)
         world.inDoubt.delete(completion.notificationId)
-        written(completion)
       },
       backlog: () => 0,
       drain: async () => {},

@@ -1,12 +1,12 @@
 import type { Clock, Logger, Random } from '../model/ports.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountBook } from './account-book.ts'
-import { type AttemptDeps, settleLost } from './attempt.ts'
 import type { Completer } from './completer.ts'
 import type { Custody } from './custody.ts'
 import type { Claim } from './dispatch-store.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import { report } from './report.ts'
+import { type SettleDeps, settleLost } from './settle.ts'
 
 /**
  * Takes over what dead workers held. Each such row gets a new token, which fences the dead worker should it wake up,
@@ -15,7 +15,7 @@ import { report } from './report.ts'
 export interface RescuerDeps {
   store: Pick<Store, 'workers'>
   accounts: AccountBook
-  attempt: AttemptDeps
+  attempt: SettleDeps
   completer: Completer
   custody: Custody
   heartbeat: Heartbeat
@@ -73,7 +73,7 @@ async function settleAll(deps: RescuerDeps, claims: readonly Claim[]): Promise<v
   await Promise.all(
     claims.map(async (claim) => {
       const completion = await settleLost(attempt, claim, accounts.peek(claim.laneId))
-      await new Promise((written) => completer.add(completion, written))
+      await completer.write(completion)
       custody.ended(claim)
       report(logger, claim, completion)
     }),

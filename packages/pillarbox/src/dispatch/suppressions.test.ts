@@ -17,7 +17,7 @@ import { createIdSource } from '../runtime/ids.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
 import { attempt } from './attempt.ts'
 import { createDeadline } from './deadline.ts'
-import type { Claim, Completion } from './dispatch-store.ts'
+import type { Claim } from './dispatch-store.ts'
 import type { ListTargets } from './list-targets.ts'
 import type { SuppressionStore } from './suppression-store.ts'
 import { createSuppressionBook } from './suppressions.ts'
@@ -272,36 +272,34 @@ describe('an attempt at a suppressed address', () => {
       changes: Partial<Claim> = {},
       { settings = {}, list }: { settings?: Record<string, unknown>; list?: ListTargets } = {},
     ) =>
-      new Promise<Completion | null>((resolve) =>
-        attempt(
-          {
-            registry: () => ({
-              name: 'vendor',
-              channels: CHANNELS,
-              capability: () => 'none',
-              send: async (request) => {
-                sent.push(request)
-                return answer
-              },
-            }),
-            clock,
-            random: () => 0.5,
-            mayStart: () => true,
-            holdMs: () => 1_000,
-            saw: async (_account, outcome) => void seen.push(outcome),
-            isBreakerOpen: () => false,
-            standIn: () => assert.fail('no other account is looked for'),
-            fallBack: async (claim) => (claim.fallback.length > 0 ? NEXT : null),
-            scrub: (text) => text.replaceAll('hush', '…'),
-            openContent: () => assert.fail('nothing is sealed here'),
-            listTargets: async () => list ?? assert.fail('no list is addressed'),
-            suppressions: book,
-          },
-          sampleClaim(changes),
-          sampleAccount({ settings }),
-          createDeadline(clock, { callTimeoutMs: 1_000, callGraceMs: 0 }, new AbortController().signal),
-          (_claim, completion) => resolve(completion),
-        ),
+      attempt(
+        {
+          registry: () => ({
+            name: 'vendor',
+            channels: CHANNELS,
+            capability: () => 'none',
+            send: async (request) => {
+              sent.push(request)
+              return answer
+            },
+          }),
+          clock,
+          logger: silent,
+          random: () => 0.5,
+          mayStart: () => true,
+          holdMs: () => 1_000,
+          saw: async (_account, outcome) => void seen.push(outcome),
+          isBreakerOpen: () => false,
+          standIn: () => assert.fail('no other account is looked for'),
+          fallBack: async (claim) => (claim.fallback.length > 0 ? NEXT : null),
+          scrub: (text) => text.replaceAll('hush', '…'),
+          openContent: () => assert.fail('nothing is sealed here'),
+          listTargets: async () => list ?? assert.fail('no list is addressed'),
+          suppressions: book,
+        },
+        sampleClaim(changes),
+        sampleAccount({ settings }),
+        createDeadline(clock, { callTimeoutMs: 1_000, callGraceMs: 0 }, new AbortController().signal),
       )
     return { ...given, run, sent, seen }
   }

@@ -94,6 +94,14 @@ describe('the verdict on a report', () => {
     )
   })
 
+  it('lets the next channel take over from a bounce, unless an earlier call may have arrived', () => {
+    const event: ReceiptEvent = { ...FACTS, kind: 'bounced', failure: GONE }
+    const mayFallBack = (possibleDuplicate: boolean) =>
+      verdictOn(event, view({ possibleDuplicate, fallback: ['sms'] }), 'park').mayFallBack
+
+    assert.deepEqual([mayFallBack(false), mayFallBack(true)], [true, false])
+  })
+
   it('bans only an address that the message went to', () => {
     fc.assert(
       fc.property(events, views, (event, notification) => {

@@ -1,13 +1,19 @@
 import type { Channel } from '../model/channel.ts'
 
-/** A lane that may be claimed from, as the dispatcher sees it before a claim round. */
-export interface Candidate {
+/** A lane that may be claimed from, as the lanes' book has it before a claim round. */
+export interface ClaimableLane {
   laneId: string
   channel: Channel
   /** Calls of this lane under way in this process. */
   inFlight: number
   /** When this process last claimed from it; never: −∞. */
   servedAt: number
+}
+
+/** The calls of one channel that are under way in this process, and the lanes they belong to. */
+export interface BusyChannel {
+  inFlight: number
+  lanes: ReadonlySet<string>
 }
 
 /**
@@ -18,9 +24,9 @@ export interface Candidate {
  * or hanging account delays another by at most one claim round.
  */
 export function shareSlots(
-  candidates: readonly Candidate[],
+  candidates: readonly ClaimableLane[],
   slotsPerChannel: number,
-  busy: ReadonlyMap<Channel, { inFlight: number; lanes: ReadonlySet<string> }>,
+  busy: ReadonlyMap<Channel, BusyChannel>,
   limit: number,
 ): Map<string, number> {
   const shares = new Map<string, number>()
@@ -52,35 +58,4 @@ export function shareSlots(
     }
   }
   return shares
-}
-
-/** Provider calls under way in this process, by lane and by channel. */
-export function createInFlight() {
-  const lanes = new Map<string, number>()
-  const channels = new Map<Channel, { inFlight: number; lanes: Set<string> }>()
-  let total = 0
-  return {
-    add({ laneId, channel }: { laneId: string; channel: Channel }): void {
-      total++
-      lanes.set(laneId, (lanes.get(laneId) ?? 0) + 1)
-      const busy = channels.get(channel) ?? { inFlight: 0, lanes: new Set() }
-      busy.inFlight++
-      busy.lanes.add(laneId)
-      channels.set(channel, busy)
-    },
-    remove({ laneId, channel }: { laneId: string; channel: Channel }): void {
-      total--
-      const left = (lanes.get(laneId) ?? 1) - 1
-      const busy = channels.get(channel)
-      if (busy) busy.inFlight--
-      if (left > 0) lanes.set(laneId, left)
-      else {
-        lanes.delete(laneId)
-        busy?.lanes.delete(laneId)
-      }
-    },
-    ofLane: (laneId: string): number => lanes.get(laneId) ?? 0,
-    byChannel: (): ReadonlyMap<Channel, { inFlight: number; lanes: ReadonlySet<string> }> => channels,
-    total: (): number => total,
-  }
 }

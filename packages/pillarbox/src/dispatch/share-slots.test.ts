@@ -2,24 +2,28 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Channel } from '../model/channel.ts'
-import { type Candidate, createInFlight, shareSlots } from './rotation.ts'
+import { type BusyChannel, type ClaimableLane, shareSlots } from './share-slots.ts'
 
 const NEVER = Number.NEGATIVE_INFINITY
 
 /** Lanes as `name: calls under way`; those listed later were served later. */
-function candidates(lanes: Record<string, number>, channel: Channel = 'sms'): Candidate[] {
+function candidates(lanes: Record<string, number>, channel: Channel = 'sms'): ClaimableLane[] {
   return Object.entries(lanes).map(([laneId, inFlight], i) => ({ laneId, channel, inFlight, servedAt: i }))
 }
 
-/** What the in-flight book says when exactly these lanes are busy. */
-function busyWith(...groups: Candidate[][]) {
-  const inFlight = createInFlight()
-  for (const { laneId, channel, inFlight: calls } of groups.flat())
-    for (let i = 0; i < calls; i++) inFlight.add({ laneId, channel })
-  return inFlight.byChannel()
+/** The channels, when exactly these lanes are busy. */
+function busyWith(...groups: ClaimableLane[][]): ReadonlyMap<Channel, BusyChannel> {
+  const channels = new Map<Channel, { inFlight: number; lanes: Set<string> }>()
+  for (const { laneId, channel, inFlight } of groups.flat()) {
+    if (inFlight === 0) continue
+    const busy = channels.get(channel) ?? { inFlight: 0, lanes: new Set() }
+    busy.inFlight += inFlight
+    channels.set(channel, { ...busy, lanes: busy.lanes.add(laneId) })
+  }
+  return channels
 }
 
-function share(lanes: Candidate[], slots: number, limit = 1_000): Record<string, number> {
+function share(lanes: ClaimableLane[], slots: number, limit = 1_000): Record<string, number> {
   return Object.fromEntries(shareSlots(lanes, slots, busyWith(lanes), limit))
 }
 
@@ -44,7 +48,7 @@ describe('the slots of a channel', () => {
   })
 
   it('go first to lanes that were never served', () => {
-    const newcomer: Candidate = { laneId: 'z', channel: 'sms', inFlight: 0, servedAt: NEVER }
+    const newcomer: ClaimableLane = { laneId: 'z', channel: 'sms', inFlight: 0, servedAt: NEVER }
 
     assert.deepEqual(share([...candidates({ a: 0, b: 0 }), newcomer], 1), { z: 1 })
   })
@@ -77,9 +81,9 @@ describe('the slots of a channel', () => {
 
   it('stay free for a newcomer while several hang that came one after the other (P8)', () => {
     const slots = 64
-    const hanging: Candidate[] = []
+    const hanging: ClaimableLane[] = []
     for (const laneId of ['a', 'b', 'c', 'd', 'e']) {
-      const newcomer: Candidate = { laneId, channel: 'sms', inFlight: 0, servedAt: NEVER }
+      const newcomer: ClaimableLane = { laneId, channel: 'sms', inFlight: 0, servedAt: NEVER }
       hanging.push(newcomer)
       for (let round = 0; round < 10; round++) {
         const shares = shareSlots(hanging, slots, busyWith(hanging), 1_000)
@@ -97,10 +101,10 @@ describe('whoever asks', () => {
       fc.record({ channel, inFlight: fc.nat({ max: 12 }), servedAt: fc.oneof(fc.constant(NEVER), fc.nat({ max: 5 })) }),
       { maxLength: 20 },
     )
-    .map((all) => all.map((lane, i): Candidate => ({ laneId: `lane-${i}`, ...lane })))
+    .map((all) => all.map((lane, i): ClaimableLane => ({ laneId: `lane-${i}`, ...lane })))
   const others = fc
     .array(fc.record({ channel, inFlight: fc.nat({ max: 3 }) }), { maxLength: 5 })
-    .map((all) => all.map((lane, i): Candidate => ({ laneId: `other-${i}`, servedAt: 0, ...lane })))
+    .map((all) => all.map((lane, i): ClaimableLane => ({ laneId: `other-${i}`, servedAt: 0, ...lane })))
   const situation = fc
     .record({ lanes, others, slots: fc.integer({ min: 1, max: 100 }), limit: fc.nat({ max: 120 }) })
     .map((given) => ({ ...given, busy: busyWith(given.lanes, given.others) }))
@@ -113,9 +117,9 @@ describe('whoever asks', () => {
       ),
     )
   }
-  const given = (shares: Map<string, number>, among: readonly Candidate[]): number =>
+  const given = (shares: Map<string, number>, among: readonly ClaimableLane[]): number =>
     among.reduce((sum, { laneId }) => sum + (shares.get(laneId) ?? 0), 0)
-  const onChannel = (all: readonly Candidate[], wanted: Channel) => all.filter((lane) => lane.channel === wanted)
+  const onChannel = (all: readonly ClaimableLane[], wanted: Channel) => all.filter((lane) => lane.channel === wanted)
 
   always('never gets more than the free slots of the channel or the limit', ({ lanes, slots, limit, busy }, shares) => {
     assert.ok(given(shares, lanes) <= limit)
@@ -173,10 +177,10 @@ describe('whoever asks', () => {
         arrivals,
         fc.integer({ min: 1, max: 40 }),
         (slots, rounds, limit) => {
-          const hanging: Candidate[] = []
+          const hanging: ClaimableLane[] = []
           let time = 0
           for (const [i, count] of rounds.slice(0, Math.max(2, Math.floor(slots / 8))).entries()) {
-            const newcomer: Candidate = { laneId: `lane-${i}`, channel: 'sms', inFlight: 0, servedAt: NEVER }
+            const newcomer: ClaimableLane = { laneId: `lane-${i}`, channel: 'sms', inFlight: 0, servedAt: NEVER }
             hanging.push(newcomer)
             for (let round = 0; round < count; round++) {
               const shares = shareSlots(hanging, slots, busyWith(hanging), limit)
@@ -190,67 +194,6 @@ describe('whoever asks', () => {
           }
         },
       ),
-    )
-  })
-})
-
-describe('the calls under way', () => {
-  it('are counted by lane, by channel and in all', () => {
-    const inFlight = createInFlight()
-
-    inFlight.add({ laneId: 'a', channel: 'sms' })
-    inFlight.add({ laneId: 'a', channel: 'sms' })
-    inFlight.add({ laneId: 'b', channel: 'email' })
-
-    assert.deepEqual([inFlight.ofLane('a'), inFlight.ofLane('b'), inFlight.ofLane('c')], [2, 1, 0])
-    assert.equal(inFlight.total(), 3)
-    assert.equal(inFlight.byChannel().get('sms')?.inFlight, 2)
-    assert.deepEqual([...(inFlight.byChannel().get('email')?.lanes ?? [])], ['b'])
-  })
-
-  it('forget a lane when its last call ends', () => {
-    const inFlight = createInFlight()
-    inFlight.add({ laneId: 'a', channel: 'sms' })
-    inFlight.add({ laneId: 'a', channel: 'sms' })
-
-    inFlight.remove({ laneId: 'a', channel: 'sms' })
-    assert.deepEqual([...(inFlight.byChannel().get('sms')?.lanes ?? [])], ['a'])
-    inFlight.remove({ laneId: 'a', channel: 'sms' })
-
-    assert.equal(inFlight.total(), 0)
-    assert.equal(inFlight.ofLane('a'), 0)
-    assert.equal(inFlight.byChannel().get('sms')?.inFlight, 0)
-    assert.equal(inFlight.byChannel().get('sms')?.lanes.size, 0)
-  })
-
-  it('add up, whatever begins and ends', () => {
-    const lane = fc.constantFrom(
-      { laneId: 'a', channel: 'sms' as const },
-      { laneId: 'b', channel: 'sms' as const },
-      { laneId: 'c', channel: 'email' as const },
-    )
-    fc.assert(
-      fc.property(fc.array(fc.record({ lane, ends: fc.boolean() })), (steps) => {
-        const inFlight = createInFlight()
-        const model: string[] = []
-        for (const { lane, ends } of steps) {
-          const at = model.indexOf(lane.laneId)
-          if (ends && at >= 0) {
-            model.splice(at, 1)
-            inFlight.remove(lane)
-          } else {
-            model.push(lane.laneId)
-            inFlight.add(lane)
-          }
-        }
-        assert.equal(inFlight.total(), model.length)
-        for (const laneId of ['a', 'b', 'c'])
-          assert.equal(inFlight.ofLane(laneId), model.filter((one) => one === laneId).length)
-        assert.deepEqual(
-          [...(inFlight.byChannel().get('sms')?.lanes ?? [])].sort(),
-          [...new Set(model)].filter((one) => one !== 'c').sort(),
-        )
-      }),
     )
   })
 })

@@ -1,0 +1,237 @@
+import type { ProviderRegistry } from '../channels/channel.ts'
+import type { Account } from '../model/account.ts'
+import type { Channel } from '../model/channel.ts'
+import type { NewNotification } from '../model/notification.ts'
+import type { Outcome } from '../model/outcome.ts'
+import type { Clock, Random } from '../model/ports.ts'
+import type { Reason } from '../model/reason.ts'
+import { storedRetry } from '../model/retry.ts'
+import { decide, nextChannel, type Question, type Verdict } from './decide.ts'
+import type { Claim, Completion } from './dispatch-store.ts'
+import { capabilityOf, type ProviderCall } from './provider-call.ts'
+import type { SuppressionBook } from './suppressions.ts'
+import { whenStoreAnswers } from './when-store-answers.ts'
+
+export interface SettleDeps {
+  registry: ProviderRegistry
+  clock: Clock
+  random: Random
+  /** How long a throttled call holds its lane. */
+  holdMs(laneId: string, outcome: Outcome): number
+  /** Tells breaker, hold and pause what happened. */
+  saw(account: Account, outcome: Outcome): Promise<void> | undefined
+  /** Whether the account's breaker is open, as far as this process has seen. */
+  isBreakerOpen(laneId: string): boolean
+  /** Another account of the channel that takes over from this one; null where there is none. */
+  standIn(account: Account, wanted: 'ready' | 'any'): Promise<Account | null>
+  /** The notification that takes over on the first channel of `chain` that can reach the recipient; null: none can. */
+  fallBack(claim: Claim, chain: readonly Channel[]): Promise<NewNotification | null>
+  /** Error texts may hold secrets; `secrets` are those of the account in use and of the content. */
+  scrub(text: string, secrets?: Iterable<string>): string
+  /** Where dead addresses are remembered. */
+  suppressions: Pick<SuppressionBook, 'remember'>
+}
+
+/** How a provider call ended. `startedAt` is when it began, on the monotonic clock. */
+interface EndedCall extends ProviderCall {
+  outcome: Outcome
+  startedAt: number
+  durationMs: number
+  /** How long its lane is held because of it. */
+  holdMs: number
+}
+
+/**
+ * What is to be written of a call: tell breaker and hold ─▶ decide ─▶ hand on, to another account or another channel.
+ *
+ * A promise only where something has to be waited for, which is rarely the case: with one promise more for every message the
+ * drain on SQLite (row e2 of bench/README.md) takes 6 % more processor time.
+ */
+export function settle(
+  deps: SettleDeps,
+  call: ProviderCall,
+  answer: Outcome,
+  startedAt: number,
+): Completion | Promise<Completion> {
+  const outcome = scrubbed(deps, call, answer)
+  const durationMs = Math.round(deps.clock.monotonic() - startedAt)
+  // Before the guard hears of the outcome: from then on its next hold is a longer one.
+  const holdMs = deps.holdMs(call.claim.laneId, outcome)
+  const { claim, account, provider, targets = null } = call
+  const ended: EndedCall = { claim, account, provider, targets, outcome, startedAt, durationMs, holdMs }
+  const telling = deps.saw(account, outcome)
+  return telling ? telling.then(() => decideAndHandOn(deps, ended)) : decideAndHandOn(deps, ended)
+}
+
+function decideAndHandOn(deps: SettleDeps, ended: EndedCall): Completion | Promise<Completion> {
+  const verdict = verdictOn(deps, ended)
+  const { outcome, claim } = ended
+  const isDead = outcome.kind === 'permanent' && outcome.isDead
+  const isOver = verdict.standIn === 'none' && !isDead && nextChannel(verdict, claim.fallback) === null
+  return isOver ? completionOf(deps, ended, verdict) : handOn(deps, ended, verdict)
+}
+
+/** Remembers a dead address, and finds the account or the channel that takes over; nobody may. */
+async function handOn(deps: SettleDeps, ended: EndedCall, verdict: Verdict): Promise<Completion> {
+  const { outcome, claim, account } = ended
+  // Before the result is on record: whoever reads the result finds the address suppressed.
+  if (outcome.kind === 'permanent' && outcome.isDead) await deps.suppressions.remember(claim, outcome.error)
+  const { standIn: wanted } = verdict
+  const standIn = wanted === 'none' ? null : await orNobody(deps, () => deps.standIn(account, wanted))
+  if (standIn) return { ...completionOf(deps, ended, verdict), ...movedTo(standIn), reason: null }
+  const next = nextChannel(verdict, claim.fallback) && (await fallBack(deps, claim))
+  return { ...completionOf(deps, ended, verdict), ...(next && continuedBy(next)) }
+}
+
+function completionOf({ clock }: SettleDeps, ended: EndedCall, verdict: Verdict): Completion {
+  const { claim, account, targets, outcome, startedAt, durationMs } = ended
+  const isAccepted = outcome.kind === 'accepted'
+  return {
+    notificationId: claim.notificationId,
+    laneId: claim.laneId,
+    token: claim.token,
+    attempt: claim.attempt,
+    provider: account.provider,
+    outcome: outcome.kind,
+    code: isAccepted ? null : outcome.code,
+    error: isAccepted ? null : outcome.error,
+    providerMessageId: isAccepted ? outcome.providerMessageId : null,
+    resolvedTargets: targets ? [...targets] : null,
+    ageMs: clock.monotonic() - startedAt,
+    durationMs,
+    to: verdict.to,
+    reason: 'reason' in verdict ? verdict.reason : null,
+    delayMs: verdict.to === 'retrying' ? verdict.delayMs : 0,
+    moveTo: null,
+    spent: verdict.spent,
+    possibleDuplicate: verdict.possibleDuplicate,
+    next: null,
+  }
+}
+
+/** A claim whose worker died: whether the call was made is unknown. */
+export async function settleLost(deps: SettleDeps, claim: Claim, account: Account | null): Promise<Completion> {
+  const provider = account && deps.registry(claim.channel, account.provider)
+  const code = 'worker_lost'
+  const error = 'the worker that made this call died before it could report'
+  if (account && provider) {
+    const call = { claim, account, provider }
+    return settle(blameless(deps), call, { kind: 'unknown', code, error }, deps.clock.monotonic())
+  }
+  const reason = 'provider_missing'
+  const stopped = withoutCall(claim, account, { to: 'parked', reason, error: 'the account or its provider is gone' })
+  // The call may have been made all the same: whoever retries it by hand must know.
+  return { ...stopped, outcome: 'unknown', code, possibleDuplicate: true }
+}
+
+/** Why no provider call is made. `released`: the claim goes back as it was, and its row waits. */
+export interface Refusal {
+  to: 'parked' | 'failed' | 'cancelled' | 'released'
+  reason: Reason
+  error: string
+}
+
+/**
+ * What is to be written where no provider call is made; null: the claim goes back as it was. A row of an account that is
+ * suspended or paused moves to the account that stands in. What a suspended account or a suppressed address keeps from
+ * being sent falls back to the next channel of its chain. Neither is done where an earlier call may have arrived.
+ */
+export async function settleUnsent(
+  deps: SettleDeps,
+  claim: Claim,
+  account: Account | null,
+  refusal: Refusal,
+): Promise<Completion | null> {
+  const { reason } = refusal
+  const isOfAccount = reason === 'channel_suspended' || reason === 'auth_failed'
+  const isOfChannel = reason === 'channel_suspended' || reason === 'suppressed'
+  if (account && isOfAccount && !claim.possibleDuplicate) {
+    const standIn = await orNobody(deps, () => deps.standIn(account, 'any'))
+    if (standIn) return { ...withoutCall(claim, account, refusal), ...movedTo(standIn) }
+  }
+  if (refusal.to === 'released') return null
+  const next = isOfChannel && !claim.possibleDuplicate ? await fallBack(deps, claim) : null
+  return { ...withoutCall(claim, account, refusal), ...(next && continuedBy(next)) }
+}
+
+function withoutCall(claim: Claim, account: Account | null, { to, reason, error }: Refusal): Completion {
+  return {
+    notificationId: claim.notificationId,
+    laneId: claim.laneId,
+    token: claim.token,
+    attempt: claim.attempt,
+    provider: account?.provider ?? 'none',
+    outcome: null,
+    code: null,
+    error,
+    providerMessageId: null,
+    resolvedTargets: null,
+    ageMs: 0,
+    durationMs: 0,
+    to: to === 'released' ? 'retrying' : to,
+    reason,
+    delayMs: 0,
+    moveTo: null,
+    spent: claim.spent,
+    possibleDuplicate: claim.possibleDuplicate,
+    next: null,
+  }
+}
+
+/** Due at once, and with all its attempts: the other account has not failed yet. */
+function movedTo({ id, provider }: Account): Pick<Completion, 'to' | 'delayMs' | 'moveTo' | 'spent'> {
+  return { to: 'retrying', delayMs: 0, moveTo: { accountId: id, provider }, spent: 0 }
+}
+
+function continuedBy(next: NewNotification): Pick<Completion, 'to' | 'reason' | 'next'> {
+  return { to: 'failed', reason: `fallback_triggered:${next.channel}`, next }
+}
+
+function verdictOn(deps: SettleDeps, { outcome, claim, account, provider, holdMs }: EndedCall): Verdict {
+  return decide({
+    outcome,
+    ...policyOf(claim, account),
+    capability: capabilityOf(provider, account),
+    spent: claim.spent,
+    possibleDuplicate: claim.possibleDuplicate,
+    freeCalls: claim.attempt - 1 - claim.spent,
+    isBreakerOpen: deps.isBreakerOpen(claim.laneId),
+    random: deps.random(),
+    holdMs,
+  })
+}
+
+/** What the event type says, else what the account says. What makes no sense is clamped like an account's. */
+export function policyOf(
+  { policy }: Claim,
+  account: Account,
+): Pick<Question, 'retry' | 'onUnknown' | 'onUndeliverable'> {
+  const retry = policy?.retry ?? null
+  const onUndeliverable = policy?.onUndeliverable ?? account.settings['onUndeliverable']
+  return {
+    retry: retry === null ? account.retry : storedRetry(retry).policy,
+    onUnknown: account.onUnknown,
+    onUndeliverable: onUndeliverable === 'fail' ? 'fail' : 'park',
+  }
+}
+
+/** Before anybody stores, logs or shows what a provider said. */
+function scrubbed(deps: SettleDeps, { account, secrets }: ProviderCall, outcome: Outcome): Outcome {
+  if (outcome.kind === 'accepted') return outcome
+  const scrub = (text: string): string => deps.scrub(text, [...Object.values(account.secrets), ...(secrets ?? [])])
+  return { ...outcome, code: scrub(outcome.code), error: scrub(outcome.error) }
+}
+
+/** For what was not the provider's doing: breaker and hold hear nothing, and the notification stays with its account. */
+export function blameless<T extends SettleDeps>(deps: T): T {
+  return { ...deps, saw: () => undefined, isBreakerOpen: () => false, standIn: async () => null }
+}
+
+function fallBack(deps: SettleDeps, claim: Claim): Promise<NewNotification | null> {
+  return orNobody(deps, () => deps.fallBack(claim, claim.fallback))
+}
+
+/** Who takes over; nobody where that cannot be found out, or where whoever it is cannot be planned. */
+function orNobody<T>({ clock }: SettleDeps, ask: () => Promise<T | null>): Promise<T | null> {
+  return whenStoreAnswers(clock, ask).catch(() => null)
+}

@@ -1,0 +1,104 @@
+import type { Account, Pace } from '../model/account.ts'
+import type { Clock } from '../model/ports.ts'
+import type { Store } from '../store/store.ts'
+import type { AccountBook } from './account-book.ts'
+import type { CallTimes } from './deadline.ts'
+import type { DueLane, LaneClaim } from './dispatch-store.ts'
+import type { LaneBook } from './lane-book.ts'
+import type { LaneGuard } from './lane-guard.ts'
+
+export interface ShareOutDeps {
+  store: Pick<Store, 'lanes'>
+  accounts: AccountBook
+  guard: LaneGuard
+  clock: Clock
+  settings: CallTimes & { claimRows: number }
+}
+
+/** What one lane gives in this round. */
+export interface LaneShare extends LaneClaim {
+  /**
+   * As it was when the share was made: rows that are claimed only to move or stop have no token for a call, whatever becomes
+   * of their account meanwhile. Null: the account was removed; its rows are claimed all the same, and parked.
+   */
+  account: Account | null
+  /** The bucket that a token was taken from for each call; null where there is none. */
+  pace: Pace | null
+}
+
+/** How much to claim from each lane: fair shares of the free slots, cut down by pause, breaker and pace. */
+export async function shareOut(deps: ShareOutDeps, book: LaneBook): Promise<LaneShare[]> {
+  const ready = book.ready(deps.clock.monotonic())
+  const accounts = await readAccounts(
+    deps,
+    ready.map(({ laneId }) => laneId),
+  )
+  const movable: DueLane[] = []
+  for (const lane of ready) {
+    const account = accounts.get(lane.laneId)
+    if (account?.status !== 'paused' || (await canMove(deps, book, account))) movable.push(lane)
+  }
+  const slots = book.share(movable)
+  const shares: LaneShare[] = []
+  for (const lane of movable) {
+    const limit = slots.get(lane.laneId) ?? 0
+    if (limit === 0) continue
+    const share = await shareOf(deps, book, lane, accounts.get(lane.laneId) ?? null, limit)
+    if (share) shares.push(share)
+  }
+  return takeTokens(deps, book, shares)
+}
+
+/** Accounts that are not active are read afresh, so that no row stops or moves that may be sent again since a moment ago. */
+async function readAccounts({ accounts }: ShareOutDeps, ids: readonly string[]): Promise<ReadonlyMap<string, Account>> {
+  const known = await accounts.get(ids)
+  const halted = ids.filter((id) => (known.get(id)?.status ?? 'active') !== 'active' && !accounts.isLocked(id))
+  if (halted.length === 0) return known
+  for (const id of halted) accounts.outdate(id)
+  return accounts.get(ids)
+}
+
+/** A paused account's rows wait until its credentials are mended, unless another account takes them over. */
+async function canMove({ accounts, guard }: ShareOutDeps, book: LaneBook, account: Account): Promise<boolean> {
+  if (accounts.isLocked(account.id)) return false
+  if (await accounts.standIn(account, 'any')) return true
+  book.isDrained(account.id)
+  await guard.stillPaused(account)
+  return false
+}
+
+/** Null: the lane's breaker is open, and another process probes it or nobody may yet. */
+async function shareOf(
+  { store, guard, settings }: ShareOutDeps,
+  book: LaneBook,
+  { laneId, breaker }: DueLane,
+  account: Account | null,
+  limit: number,
+): Promise<LaneShare | null> {
+  if (account && account.status !== 'active') {
+    // No call is made: its rows move or stop, and neither hold nor breaker nor pace is in their way. The claim reaches past
+    // the rows that cannot move, and as far again, for there may be more of them.
+    const stuck = book.stuckRows(laneId)
+    const reach = limit + stuck + Math.min(stuck, settings.claimRows)
+    return { laneId, limit: reach, probe: true, account, pace: null }
+  }
+  const pace = account?.pace ?? null
+  if (breaker === 'closed') return { laneId, limit, probe: false, account, pace }
+  book.isDrained(laneId)
+  if (!(await store.lanes.probe(laneId, settings.callTimeoutMs + settings.callGraceMs))) return null
+  guard.probing(laneId)
+  return { laneId, limit: 1, probe: true, account, pace }
+}
+
+/** Takes a token for each row of a paced lane. The lane waits where its bucket has fewer. */
+async function takeTokens({ store, clock }: ShareOutDeps, book: LaneBook, shares: LaneShare[]): Promise<LaneShare[]> {
+  const requests = shares.flatMap(({ laneId, limit, pace }) => (pace ? [{ laneId, want: limit, pace }] : []))
+  if (requests.length === 0) return shares
+  const grants = new Map((await store.lanes.take(requests)).map((grant) => [grant.laneId, grant]))
+  return shares.flatMap((share) => {
+    const grant = grants.get(share.laneId)
+    if (!grant) return [share]
+    if (grant.granted < share.limit) book.paceUntil(share.laneId, clock.monotonic() + grant.waitMs)
+    return grant.granted > 0 ? [{ ...share, limit: grant.granted }] : []
+  })
+}
