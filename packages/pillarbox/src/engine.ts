@@ -79,36 +79,48 @@ export interface EngineSettings extends DispatchSettings {
 }
 
 export function createEngine(deps: EngineDeps): Engine {
-  const { store, renderer, clock, random, ids, logger, settings } = deps
+  const { store, registry, renderer, openSecrets, payloadSeal: sealing, resolve = null, settings } = deps
+  const { clock, random, ids, logger } = deps
+  const ports = { clock, random, ids, logger }
+  const { configMaxAgeMs: maxAgeMs, pollMaxMs, workerTtlMs: ttlMs } = settings
   const hub = createHub(clock, store.wake)
-  const contexts = createContextBook(store, clock, settings.configMaxAgeMs)
-  const resolve = deps.resolve ?? null
-  const sealing = deps.payloadSeal
+
+  // Planning: events become notifications.
+  const contexts = createContextBook(store, clock, maxAgeMs)
   const events = createEventBook({ store, contexts, sealing, resolve, clock })
+  const chains = { store, events, renderer, sealing, clock, ids }
+  const planner = createPlanner({
+    store,
+    contexts,
+    renderer,
+    sealing,
+    resolve,
+    hub,
+    ...ports,
+    settings: { batchRows: settings.planRows, pollMaxMs },
+  })
+
+  // Dispatch: notifications become provider calls.
   const accounts = createAccountBook({
     accounts: store.accounts,
     lanes: store.lanes,
-    registry: deps.registry,
-    openSecrets: deps.openSecrets,
-    clock,
-    logger,
-    maxAgeMs: settings.configMaxAgeMs,
+    registry,
+    openSecrets,
+    ...ports,
+    maxAgeMs,
   })
   const heartbeat = createHeartbeat({
     store,
-    clock,
-    ids,
-    logger,
+    ...ports,
     self: { host: settings.host, pid: settings.pid, version: settings.version, channels: settings.channels },
-    ttlMs: settings.workerTtlMs,
+    ttlMs,
     callMs: callBudgetMs(settings),
     inFlight: () => dispatcher.inFlight(),
   })
   const completer = createCompleter({
     dispatch: store.dispatch,
     workerId: heartbeat.id,
-    clock,
-    logger,
+    ...ports,
     flushMs: settings.flushMs,
     flushRows: settings.flushRows,
     flushers: settings.flushers,
@@ -118,12 +130,9 @@ export function createEngine(deps: EngineDeps): Engine {
   })
   const custody = createCustody({ store, heartbeat, clock, logger })
   const guard = createLaneGuard({ store, clock, logger, pausedHoldMs: settings.pausedHoldMs })
-  const chains = { store, events, renderer, sealing, clock, ids }
   const attempt: AttemptDeps = {
-    registry: deps.registry,
-    clock,
-    logger,
-    random,
+    registry,
+    ...ports,
     mayStart: heartbeat.mayStart,
     holdMs: guard.holdMs,
     saw: guard.saw,
@@ -131,100 +140,91 @@ export function createEngine(deps: EngineDeps): Engine {
     standIn: accounts.standIn,
     fallBack: (claim, chain) => nextInChain(chains, claim, chain),
     scrub: deps.scrub,
-    openContent: deps.payloadSeal.openContent,
+    openContent: sealing.openContent,
     listTargets: (tenantId, list, channel) => listTargets(store.lists, tenantId, list, channel),
-    suppressions: createSuppressionBook({
-      suppressions: store.suppressions,
-      clock,
-      ids,
-      logger,
-      maxAgeMs: settings.configMaxAgeMs,
-    }),
+    suppressions: createSuppressionBook({ suppressions: store.suppressions, ...ports, maxAgeMs }),
   }
-  const dispatcher = createDispatcher({
-    store,
-    accounts,
-    attempt,
-    completer,
-    custody,
-    heartbeat,
-    guard,
-    hub,
-    clock,
-    random,
-    logger,
-    settings,
-  })
+  const calling = { store, accounts, attempt, completer, custody, heartbeat, ...ports }
+  const dispatcher = createDispatcher({ ...calling, guard, hub, settings })
 
-  const planner = createPlanner({
-    store,
-    contexts,
-    renderer,
-    sealing,
-    resolve,
-    hub,
-    clock,
-    random,
-    ids,
-    logger,
-    settings: { batchRows: settings.planRows, pollMaxMs: settings.pollMaxMs },
-  })
-
+  // Receipts: what vendors call back with.
   const receipts = createReceiptApplier({
     store,
     sources: deps.receiptSources,
     accounts,
     fallBack: ({ tenantId, id, fallback }) => nextInChain(chains, { tenantId, notificationId: id }, fallback),
     hub,
-    clock,
-    random,
-    ids,
-    logger,
-    settings: { pollMaxMs: settings.pollMaxMs, leaseMs: 4 * settings.workerTtlMs },
+    ...ports,
+    settings: { pollMaxMs, leaseMs: 4 * ttlMs },
   })
 
   const stopping = new AbortController()
   const abortCalls = new AbortController()
-  const left = new AbortController()
+  const leaving = new AbortController()
   let loops: Promise<void>[] = []
   let beating: Promise<void> = Promise.resolve()
   let started: Promise<void> = Promise.resolve()
 
   async function start(): Promise<void> {
+    await register()
+    const { signal } = stopping
+    const scrubbing = { store, ...ports, everyMs: settings.scrubEveryMs }
+    beating = heartbeat.run(leaving.signal)
+    loops = [
+      planner.run(signal),
+      dispatcher.run(signal, abortCalls.signal),
+      receipts.run(signal),
+      runRescuer({ ...calling, ttlMs, everyMs: settings.rescueEveryMs }, signal),
+      runScrubber(scrubbing, signal),
+      runOwedReceipts(scrubbing, signal),
+    ]
+  }
+
+  /** Waits for a store that is not there yet, asking ever less often. */
+  async function register(): Promise<void> {
     for (let pauseMs = 100; !stopping.signal.aborted; pauseMs = Math.min(5_000, pauseMs * 2)) {
       try {
-        await heartbeat.register()
-        break
+        return await heartbeat.register()
       } catch (error) {
         logger.warn({ error: String(error) }, 'the store cannot be reached; trying again')
         await clock.sleep(pauseMs, stopping.signal)
       }
     }
-    const { signal } = stopping
-    beating = heartbeat.run(left.signal)
-    loops = [
-      planner.run(signal),
-      dispatcher.run(signal, abortCalls.signal),
-      receipts.run(signal),
-      runRescuer(
-        {
-          store,
-          accounts,
-          attempt,
-          completer,
-          custody,
-          heartbeat,
-          clock,
-          random,
-          logger,
-          ttlMs: settings.workerTtlMs,
-          everyMs: settings.rescueEveryMs,
-        },
-        signal,
-      ),
-      runScrubber({ store, clock, random, logger, everyMs: settings.scrubEveryMs }, signal),
-      runOwedReceipts({ store, clock, random, logger, everyMs: settings.scrubEveryMs }, signal),
-    ]
+  }
+
+  async function stop(): Promise<void> {
+    stopping.abort()
+    const allEnded = new AbortController()
+    const graceOver = new AbortController()
+    const grace = runGrace(allEnded.signal, graceOver)
+    // A registration under way is waited for, so that it is not left behind.
+    await Promise.race([started.then(() => Promise.all(loops)), aborted(graceOver.signal)])
+    await completer.drain(graceOver.signal)
+    allEnded.abort()
+    await grace
+    hub.close()
+    await signOff()
+  }
+
+  /** Calls may end by themselves, then are told to end, and then get as long as a call that ignores its deadline. */
+  async function runGrace(allEnded: AbortSignal, over: AbortController): Promise<void> {
+    await clock.sleep(settings.shutdownGraceMs, allEnded)
+    abortCalls.abort()
+    await clock.sleep(settings.callGraceMs, allEnded)
+    over.abort()
+  }
+
+  /** A store that no longer answers must not keep the process from ending. */
+  async function signOff(): Promise<void> {
+    leaving.abort()
+    const signedOff = new AbortController()
+    const removal = beating
+      .then(heartbeat.remove)
+      .catch((error: unknown) =>
+        logger.warn({ error: String(error) }, 'could not sign off; another worker will notice'),
+      )
+      .then(() => signedOff.abort())
+    await Promise.race([removal, clock.sleep(settings.callGraceMs, signedOff.signal)])
   }
 
   return {
@@ -233,36 +233,12 @@ export function createEngine(deps: EngineDeps): Engine {
       started = start()
       return started
     },
-    async stop() {
-      stopping.abort()
-      const graceOver = new AbortController()
-      const ended = new AbortController()
-      const grace = clock.sleep(settings.shutdownGraceMs, ended.signal).then(() => {
-        abortCalls.abort()
-        // Calls told to end get as long as a call that ignores its deadline.
-        return clock.sleep(settings.callGraceMs, ended.signal).then(() => graceOver.abort())
-      })
-      const over = new Promise<void>((resolve) =>
-        graceOver.signal.addEventListener('abort', () => resolve(), { once: true }),
-      )
-      // A registration under way is waited for, so that it is not left behind.
-      await Promise.race([started.then(() => Promise.all(loops)), over])
-      await completer.drain(graceOver.signal)
-      ended.abort()
-      left.abort()
-      await grace
-      hub.close()
-      const signedOff = new AbortController()
-      const signOff = beating
-        .then(heartbeat.remove)
-        .catch((error: unknown) =>
-          logger.warn({ error: String(error) }, 'could not sign off; another worker will notice'),
-        )
-        .then(() => signedOff.abort())
-      // A store that no longer answers must not keep the process from ending.
-      await Promise.race([signOff, clock.sleep(settings.callGraceMs, signedOff.signal)])
-    },
+    stop,
   }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
 /** What one call needs of the lease: its deadline, the grace after it, and the flush of its result. */

@@ -5,6 +5,7 @@ import { knowsDevicesOf } from '../model/account-choice.ts'
 import type { Channel } from '../model/channel.ts'
 import type { Clock, Logger } from '../model/ports.ts'
 import { storedRetry } from '../model/retry.ts'
+import { createTimedCache } from '../runtime/timed-cache.ts'
 import type { AccountStore } from '../tenant/account-store.ts'
 import type { LaneStore } from './lane-store.ts'
 
@@ -29,8 +30,8 @@ export interface AccountBook {
   standIn(account: Account, wanted: 'ready' | 'any'): Promise<Account | null>
 }
 
-/** One account of a channel, as a stand-in. */
-interface Candidate {
+/** An account of a channel that may stand in for another. */
+interface StandInCandidate {
   account: Account
   isReady: boolean
 }
@@ -45,87 +46,84 @@ export function createAccountBook(deps: {
   maxAgeMs: number
 }): AccountBook {
   const { accounts, lanes, registry, clock, logger, maxAgeMs } = deps
-  const known = new Map<string, { account: Account | null; isLocked: boolean; readAt: number }>()
-  const channels = new Map<string, { candidates: Promise<Candidate[]>; readAt: number }>()
+  const secretsOf = createSecretOpener(deps.openSecrets, logger, 'its notifications wait')
   const warned = new Set<string>()
 
-  async function load(id: string): Promise<void> {
-    const readAt = clock.monotonic()
-    const stored = await accounts.find(null, id)
-    const secrets = stored && secretsOf(stored)
-    const account = stored && openAccount(stored, secrets)
-    known.set(id, { account, isLocked: stored?.status === 'active' && secrets === null, readAt })
-    if (account?.retryWarning) tellOnce('warn', id, account.retryWarning)
-  }
-
-  function secretsOf(stored: StoredAccount): Record<string, string> | null {
-    try {
-      return deps.openSecrets(stored)
-    } catch (error) {
-      tellOnce('error', stored.id, `its secrets cannot be opened, so its notifications wait: ${String(error)}`)
-      return null
-    }
-  }
-
-  function tellOnce(level: 'warn' | 'error', accountId: string, message: string): void {
-    if (warned.has(accountId)) return
-    warned.add(accountId)
-    logger[level]({ accountId }, message)
-  }
+  const known = createTimedCache({
+    clock,
+    maxAgeMs,
+    async read(id) {
+      const stored = await accounts.find(null, id)
+      const secrets = stored && secretsOf(stored)
+      const account = stored && openAccount(stored, secrets)
+      if (account?.retryWarning && !warned.has(id)) {
+        warned.add(id)
+        logger.warn({ accountId: id }, account.retryWarning)
+      }
+      return { account, isLocked: stored?.status === 'active' && secrets === null }
+    },
+  })
 
   /** All accounts of a channel in their order. Many ask at once when one of them fails: they share one reading. */
-  function candidatesOf(tenantId: string, channel: Channel): Promise<Candidate[]> {
-    const place = `${channel} ${tenantId}`
-    const last = channels.get(place)
-    if (last && clock.monotonic() - last.readAt < maxAgeMs) return last.candidates
-    const candidates = readCandidates(tenantId, channel)
-    const entry = { candidates, readAt: clock.monotonic() }
-    channels.set(place, entry)
-    candidates.catch(() => channels.get(place) === entry && channels.delete(place))
-    return candidates
-  }
-
-  async function readCandidates(tenantId: string, channel: Channel): Promise<Candidate[]> {
-    const [stored, states] = await Promise.all([accounts.list(tenantId, channel), lanes.list(tenantId)])
-    const away = states.filter(({ breaker, heldForMs }) => breaker !== 'closed' || heldForMs > 0)
-    return stored.map((each) => ({
-      account: openAccount(each, secretsOf(each)),
-      isReady: away.every(({ laneId }) => laneId !== each.id),
-    }))
-  }
-
-  const isStale = (id: string): boolean =>
-    clock.monotonic() - (known.get(id)?.readAt ?? Number.NEGATIVE_INFINITY) >= maxAgeMs
+  const candidates = createTimedCache({
+    clock,
+    maxAgeMs,
+    async read(place): Promise<StandInCandidate[]> {
+      const [tenantId, channel] = JSON.parse(place) as [string, Channel]
+      const [stored, states] = await Promise.all([accounts.list(tenantId, channel), lanes.list(tenantId)])
+      const away = states.filter(({ breaker, heldForMs }) => breaker !== 'closed' || heldForMs > 0)
+      return stored.map((each) => ({
+        account: openAccount(each, secretsOf(each)),
+        isReady: away.every(({ laneId }) => laneId !== each.id),
+      }))
+    },
+  })
 
   return {
     async get(ids) {
-      const stale = ids.filter(isStale)
-      if (stale.length) await Promise.all(stale.map(load))
+      const stale = ids.filter((id) => known.peek(id) === undefined)
+      if (stale.length > 0) await Promise.all(stale.map((id) => known.get(id)))
       const found = new Map<string, Account>()
       for (const id of ids) {
-        const account = known.get(id)?.account
+        const account = known.last(id)?.account
         if (account) found.set(id, account)
       }
       return found
     },
-    peek: (id) => known.get(id)?.account ?? null,
-    outdate(id) {
-      const entry = known.get(id)
-      if (entry) entry.readAt = Number.NEGATIVE_INFINITY
-    },
-    isLocked: (id) => known.get(id)?.isLocked ?? false,
+    peek: (id) => known.last(id)?.account ?? null,
+    outdate: (id) => known.outdate(id),
+    isLocked: (id) => known.last(id)?.isLocked ?? false,
     async standIn({ id, tenantId, channel, provider }, wanted) {
-      if (known.get(id)?.isLocked) return null
-      const candidates = await candidatesOf(tenantId, channel)
-      const place = candidates.findIndex(({ account }) => account.id === id)
+      if (known.last(id)?.isLocked) return null
+      const all = await candidates.get(JSON.stringify([tenantId, channel]))
+      const place = all.findIndex(({ account }) => account.id === id)
       if (place < 0) return null
-      const behind = candidates
+      const behind = all
         .slice(place + 1)
         .filter(({ account }) => account.status === 'active' && knowsDevicesOf(account, provider))
         .filter(({ account }) => registry(channel, account.provider) !== null)
       const best = behind.find(({ isReady }) => isReady) ?? (wanted === 'any' ? behind[0] : undefined)
       return best?.account ?? null
     },
+  }
+}
+
+/** Opens secrets, or answers null: the log says once of each account that it cannot be opened, and what follows. */
+export function createSecretOpener(
+  openSecrets: OpenSecrets,
+  logger: Logger,
+  consequence: string,
+): (stored: StoredAccount) => Record<string, string> | null {
+  const told = new Set<string>()
+  return (stored) => {
+    try {
+      return openSecrets(stored)
+    } catch (error) {
+      const fields = { accountId: stored.id, error: String(error) }
+      if (!told.has(stored.id)) logger.error(fields, `the secrets of an account cannot be opened: ${consequence}`)
+      told.add(stored.id)
+      return null
+    }
   }
 }
 

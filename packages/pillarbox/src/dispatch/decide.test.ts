@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Capability } from '../channels/channel.ts'
 import type { Outcome } from '../model/outcome.ts'
 import { maxAttempts, type RetryPolicy } from '../model/retry.ts'
-import { decide, nextChannel, type Question, type Verdict } from './decide.ts'
+import { type CallQuestion, type CallVerdict, decide, nextChannel } from './decide.ts'
 
 const OUTCOMES = {
   accepted: { kind: 'accepted', providerMessageId: 'm1' },
@@ -56,7 +56,7 @@ const TABLE = `
   unknown         none        hold       *          *        *       | uncertain  outcome_unknown     1      same     -         none
 `
 
-const USUAL: Omit<Question, 'outcome'> = {
+const USUAL: Omit<CallQuestion, 'outcome'> = {
   retry: THREE_TRIES,
   onUnknown: 'resend',
   onUndeliverable: 'park',
@@ -108,7 +108,7 @@ describe('the table of decisions', () => {
             }
 })
 
-function cells(verdict: Verdict, spentBefore: number): Record<string, string> {
+function cells(verdict: CallVerdict, spentBefore: number): Record<string, string> {
   return {
     to: verdict.to,
     reason: 'reason' in verdict ? verdict.reason : '-',
@@ -120,7 +120,7 @@ function cells(verdict: Verdict, spentBefore: number): Record<string, string> {
 }
 
 describe('the delay before the next attempt', () => {
-  const ask = (outcome: Outcome, changes: Partial<Question> = {}): number => {
+  const ask = (outcome: Outcome, changes: Partial<CallQuestion> = {}): number => {
     const verdict = decide({ ...USUAL, outcome, ...changes })
     assert.equal(verdict.to, 'retrying')
     return 'delayMs' in verdict ? verdict.delayMs : Number.NaN
@@ -200,7 +200,7 @@ describe('whatever is asked', () => {
     ...Object.values(OUTCOMES).map((one) => fc.constant<Outcome>(one)),
     fc.nat().map((retryAfterMs): Outcome => ({ ...OUTCOMES.transient, retryAfterMs })),
   )
-  const question: fc.Arbitrary<Question> = fc.record({
+  const question: fc.Arbitrary<CallQuestion> = fc.record({
     outcome,
     retry: policy,
     onUnknown: fc.constantFrom(...ON_UNKNOWN),
@@ -213,7 +213,7 @@ describe('whatever is asked', () => {
     random: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
     holdMs: fc.nat(),
   })
-  const always = (name: string, holds: (question: Question, verdict: Verdict) => boolean): void => {
+  const always = (name: string, holds: (question: CallQuestion, verdict: CallVerdict) => boolean): void => {
     it(name, () => fc.assert(fc.property(question, (asked) => holds(asked, decide(asked)))))
   }
 
@@ -272,8 +272,8 @@ describe('whatever is asked', () => {
     const failing = fc.constantFrom<Outcome>(OUTCOMES.transient, OUTCOMES.unknown)
     fc.assert(
       fc.property(question, fc.infiniteStream(failing), (asked, outcomes) => {
-        const spent: Verdict['to'][] = []
-        let verdict: Verdict = {
+        const spent: CallVerdict['to'][] = []
+        let verdict: CallVerdict = {
           to: 'retrying',
           delayMs: 0,
           mayFallBack: false,
@@ -295,7 +295,7 @@ describe('whatever is asked', () => {
 })
 
 describe('an address that is no good', () => {
-  const ask = (outcome: Outcome, onUndeliverable: 'fail' | 'park', possibleDuplicate = false): Verdict =>
+  const ask = (outcome: Outcome, onUndeliverable: 'fail' | 'park', possibleDuplicate = false): CallVerdict =>
     decide({ ...USUAL, outcome, onUndeliverable, possibleDuplicate })
 
   it('closes its notification where the policy is to leave it at that, and may still fall back', () => {
@@ -313,7 +313,7 @@ describe('an address that is no good', () => {
 })
 
 describe('the channel that takes over', () => {
-  const parked = (mayFallBack: boolean): Verdict => ({
+  const parked = (mayFallBack: boolean): CallVerdict => ({
     to: 'parked',
     reason: 'invalid_recipient',
     mayFallBack,

@@ -6,7 +6,7 @@ import type { Reason } from '../model/reason.ts'
 import { type RetryPolicy, retryDelay } from '../model/retry.ts'
 
 /** What an outcome does to its notification. Pure: the same question always has the same answer. */
-export type Verdict = {
+export type CallVerdict = {
   /** Attempts that counted against the retry policy, this one included if it did. */
   spent: number
   possibleDuplicate: boolean
@@ -28,7 +28,7 @@ export type Verdict = {
  */
 type StandIn = 'none' | 'ready' | 'any'
 
-export interface Question {
+export interface CallQuestion {
   outcome: Outcome
   /** The account's, or the notification's own where its event type has one. */
   retry: RetryPolicy
@@ -64,7 +64,7 @@ export function askedMs(retryAfterMs: number | undefined): number | null {
  * that can be asked is asked before the next call; otherwise the account's policy sends again, flagged, or holds for an
  * operator or a receipt.
  */
-export function decide(question: Question): Verdict {
+export function decide(question: CallQuestion): CallVerdict {
   const { outcome, spent, possibleDuplicate } = question
   switch (outcome.kind) {
     case 'accepted':
@@ -104,10 +104,10 @@ export function decide(question: Question): Verdict {
 
 /** `refusal`: what a call that is known to have been refused said; empty where the outcome is unknown. */
 function again(
-  question: Question,
+  question: CallQuestion,
   possibleDuplicate: boolean,
   refusal: { retryAfterMs?: number; isDeferred?: boolean },
-): Verdict {
+): CallVerdict {
   const spent = question.spent + 1
   const delayMs = retryDelay(question.retry, spent, question.random, refusal.retryAfterMs)
   // Unflagged, it has arrived nowhere yet: whoever takes over tells the recipient for the first time.
@@ -122,11 +122,11 @@ function again(
 }
 
 /** How long one recipient's notification waits that came too soon after others. */
-function patienceMs({ freeCalls }: Question, retryAfterMs: number | undefined): number {
+function patienceMs({ freeCalls }: CallQuestion, retryAfterMs: number | undefined): number {
   return askedMs(retryAfterMs) ?? Math.min(LONGEST_PATIENCE_MS, FIRST_PATIENCE_MS * 2 ** freeCalls)
 }
 
 /** The channel that takes over, if the verdict allows one and the chain has one. */
-export function nextChannel(verdict: Verdict, chain: readonly Channel[]): Channel | null {
+export function nextChannel(verdict: CallVerdict, chain: readonly Channel[]): Channel | null {
   return 'mayFallBack' in verdict && verdict.mayFallBack ? (chain[0] ?? null) : null
 }

@@ -34,7 +34,7 @@ export interface LaneGuard {
 const FIRST_HOLD_MS = 1_000
 const LONGEST_HOLD_MS = 60_000
 
-interface Seen {
+interface LaneHealth {
   failures: number
   /** The last hold of our own choosing; 0 when all has been well since. */
   holdMs: number
@@ -50,21 +50,21 @@ export function createLaneGuard(deps: {
   pausedHoldMs: number
 }): LaneGuard {
   const { store, clock, logger, pausedHoldMs } = deps
-  const seen = new Map<string, Seen>()
-  const of = (laneId: string): Seen => {
+  const seen = new Map<string, LaneHealth>()
+  const of = (laneId: string): LaneHealth => {
     const state = seen.get(laneId) ?? { failures: 0, holdMs: 0, heldUntil: 0, open: false }
     seen.set(laneId, state)
     return state
   }
 
   /** Calls that are throttled together share one hold; the next one doubles. */
-  function ownHoldMs({ holdMs, heldUntil }: Seen): number {
+  function ownHoldMs({ holdMs, heldUntil }: LaneHealth): number {
     if (holdMs === 0) return FIRST_HOLD_MS
     return clock.monotonic() < heldUntil ? holdMs : Math.min(LONGEST_HOLD_MS, holdMs * 2)
   }
 
   /** The provider answered sensibly: it is up. */
-  async function answered(account: Account, state: Seen): Promise<void> {
+  async function answered(account: Account, state: LaneHealth): Promise<void> {
     state.failures = 0
     state.holdMs = 0
     if (!state.open) return

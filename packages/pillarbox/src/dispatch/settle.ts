@@ -6,7 +6,7 @@ import type { Outcome } from '../model/outcome.ts'
 import type { Clock, Random } from '../model/ports.ts'
 import type { Reason } from '../model/reason.ts'
 import { storedRetry } from '../model/retry.ts'
-import { decide, nextChannel, type Question, type Verdict } from './decide.ts'
+import { type CallQuestion, type CallVerdict, decide, nextChannel } from './decide.ts'
 import type { Claim, Completion } from './dispatch-store.ts'
 import { capabilityOf, type ProviderCall } from './provider-call.ts'
 import type { SuppressionBook } from './suppressions.ts'
@@ -72,7 +72,7 @@ function decideAndHandOn(deps: SettleDeps, ended: EndedCall): Completion | Promi
 }
 
 /** Remembers a dead address, and finds the account or the channel that takes over; nobody may. */
-async function handOn(deps: SettleDeps, ended: EndedCall, verdict: Verdict): Promise<Completion> {
+async function handOn(deps: SettleDeps, ended: EndedCall, verdict: CallVerdict): Promise<Completion> {
   const { outcome, claim, account } = ended
   // Before the result is on record: whoever reads the result finds the address suppressed.
   if (outcome.kind === 'permanent' && outcome.isDead) await deps.suppressions.remember(claim, outcome.error)
@@ -83,7 +83,7 @@ async function handOn(deps: SettleDeps, ended: EndedCall, verdict: Verdict): Pro
   return { ...completionOf(deps, ended, verdict), ...(next && continuedBy(next)) }
 }
 
-function completionOf({ clock }: SettleDeps, ended: EndedCall, verdict: Verdict): Completion {
+function completionOf({ clock }: SettleDeps, ended: EndedCall, verdict: CallVerdict): Completion {
   const { claim, account, targets, outcome, startedAt, durationMs } = ended
   const isAccepted = outcome.kind === 'accepted'
   return {
@@ -187,7 +187,7 @@ function continuedBy(next: NewNotification): Pick<Completion, 'to' | 'reason' | 
   return { to: 'failed', reason: `fallback_triggered:${next.channel}`, next }
 }
 
-function verdictOn(deps: SettleDeps, { outcome, claim, account, provider, holdMs }: EndedCall): Verdict {
+function verdictOn(deps: SettleDeps, { outcome, claim, account, provider, holdMs }: EndedCall): CallVerdict {
   return decide({
     outcome,
     ...policyOf(claim, account),
@@ -205,7 +205,7 @@ function verdictOn(deps: SettleDeps, { outcome, claim, account, provider, holdMs
 export function policyOf(
   { policy }: Claim,
   account: Account,
-): Pick<Question, 'retry' | 'onUnknown' | 'onUndeliverable'> {
+): Pick<CallQuestion, 'retry' | 'onUnknown' | 'onUndeliverable'> {
   const retry = policy?.retry ?? null
   const onUndeliverable = policy?.onUndeliverable ?? account.settings['onUndeliverable']
   return {

@@ -31,7 +31,7 @@ export interface SuppressionBook {
 }
 
 /** What is known of one channel of a tenant. */
-interface Page {
+interface ChannelBans {
   tenantId: string
   channel: Channel
   hasAny: boolean
@@ -51,9 +51,9 @@ export function createSuppressionBook(deps: {
   maxAgeMs: number
 }): SuppressionBook {
   const { suppressions, clock, ids, logger, maxAgeMs } = deps
-  const pages = new Map<string, Page>()
+  const pages = new Map<string, ChannelBans>()
 
-  function pageOf(tenantId: string, channel: Channel): Page {
+  function pageOf(tenantId: string, channel: Channel): ChannelBans {
     const key = `${channel} ${tenantId}`
     const known = pages.get(key)
     if (known) return known
@@ -70,7 +70,7 @@ export function createSuppressionBook(deps: {
     return fresh
   }
 
-  async function read(page: Page): Promise<void> {
+  async function read(page: ChannelBans): Promise<void> {
     const { readAt, added } = page
     const startedAt = clock.monotonic()
     try {
@@ -102,7 +102,7 @@ export function createSuppressionBook(deps: {
     return page.question.answer
   }
 
-  function ask(page: Page): NonNullable<Page['question']> {
+  function ask(page: ChannelBans): NonNullable<ChannelBans['question']> {
     const addresses = new Set<string>()
     const put = async (): Promise<Map<string, Suppression>> => {
       // Whoever asks in the same turn still gets in.

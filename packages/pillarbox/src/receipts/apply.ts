@@ -8,7 +8,7 @@ import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
 import type { Store } from '../store/store.ts'
 import type { ReceiptEvent, ReceiptSource } from './receipt-source.ts'
-import { type Verdict, verdictOn } from './verdict.ts'
+import { type ReceiptVerdict, verdictOn } from './verdict.ts'
 
 /**
  * The receipt loop: kept callbacks become receipts of their notifications.
@@ -81,7 +81,7 @@ export function createReceiptApplier(deps: ReceiptApplierDeps): ReceiptApplier {
 }
 
 /** What became of the reports of one callback. */
-interface Tally {
+interface ReportTally {
   matched: number
   moved: number
   /** Not ours, or not yet: our own commit may still be under way. */
@@ -100,7 +100,7 @@ async function applyCallback(deps: ReceiptApplierDeps, callback: StoredCallback)
   const parsed = source?.parse({ rawBody, headers, receivedAt }) ?? { events: [], unreadable: 0 }
   const events = parsed.events.slice(0, MOST_REPORTS)
   const unreadable = parsed.unreadable + parsed.events.length - events.length
-  const tally: Tally = { matched: 0, moved: 0, missing: source ? 0 : 1, waiting: 0 }
+  const tally: ReportTally = { matched: 0, moved: 0, missing: source ? 0 : 1, waiting: 0 }
   for (const event of events) await applyReport(deps, callback, event, tally)
   const reports = events.length
   const moved = Math.min(reports, tally.moved + (callback.result?.moved ?? 0))
@@ -116,7 +116,7 @@ function outlook(
   { clock }: ReceiptApplierDeps,
   { receivedAt, attemptCount }: StoredCallback,
   reports: number,
-  { matched, missing, waiting }: Tally,
+  { matched, missing, waiting }: ReportTally,
 ): Pick<CallbackResult, 'status' | 'delayMs'> {
   const mayStillCome = missing > 0 && clock.now() - receivedAt < GIVE_UP_MS
   if (waiting === 0 && !mayStillCome)
@@ -129,7 +129,7 @@ async function applyReport(
   deps: ReceiptApplierDeps,
   callback: StoredCallback,
   event: ReceiptEvent,
-  tally: Tally,
+  tally: ReportTally,
 ): Promise<void> {
   const { store, accounts, logger } = deps
   const { provider, providerMessageId, notificationId } = event
@@ -167,7 +167,7 @@ async function applyReport(
 function isNews(
   answer: 'moved' | 'kept' | 'repeated' | 'waiting',
   { result, attemptCount }: StoredCallback,
-  { receipt }: Verdict,
+  { receipt }: ReceiptVerdict,
 ): boolean {
   if (answer === 'repeated') return result === null && attemptCount > 1
   // A message that failed after it was delivered says little about the address.
@@ -177,7 +177,7 @@ function isNews(
 async function suppress(
   { store, ids }: ReceiptApplierDeps,
   { tenantId, channel, id: notificationId }: NotificationView,
-  dead: NonNullable<Verdict['dead']>,
+  dead: NonNullable<ReceiptVerdict['dead']>,
 ): Promise<void> {
   await store.suppressions.insert({ id: ids(), tenantId, channel, ...dead, notificationId, createdBy: 'system' })
 }

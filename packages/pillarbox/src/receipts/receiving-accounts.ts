@@ -1,6 +1,6 @@
 import { TENANT_ID } from '@pillarbox/client/contract'
-import { type OpenSecrets, openAccount } from '../dispatch/account-book.ts'
-import type { Account, StoredAccount } from '../model/account.ts'
+import { createSecretOpener, type OpenSecrets, openAccount } from '../dispatch/account-book.ts'
+import type { Account } from '../model/account.ts'
 import type { Clock, Logger } from '../model/ports.ts'
 import type { AccountStore } from '../tenant/account-store.ts'
 import type { TenantStore } from '../tenant/tenant-store.ts'
@@ -23,7 +23,7 @@ export interface Receivers {
   accounts: readonly Account[]
 }
 
-interface Entry {
+interface ReceiversEntry {
   found: Promise<Receivers>
   /** Once it was read. */
   read: Receivers | null
@@ -46,19 +46,19 @@ export function createReceivingAccounts(deps: {
   const providersOfTenants = new Set(
     [...deps.sources.values()].flatMap(({ isShared, providers }) => (isShared ? [] : providers)),
   )
-  const known = new Map<string, Entry>()
+  const known = new Map<string, ReceiversEntry>()
   /** Tenants that are not there. Apart, so that whoever makes names up pushes no real one out. */
-  const strangers = new Map<string, Entry>()
-  const warned = new Set<string>()
+  const strangers = new Map<string, ReceiversEntry>()
+  const secretsOf = createSecretOpener(deps.openSecrets, logger, 'no callback is believed')
 
-  function entryOf(key: string): Entry | undefined {
+  function entryOf(key: string): ReceiversEntry | undefined {
     return known.get(key) ?? strangers.get(key)
   }
 
   /** Callbacks that come together share one read; a failed read is not remembered. */
   function load(key: string, read: () => Promise<Receivers>): Promise<Receivers> {
     const found = read()
-    const entry: Entry = { found, read: known.get(key)?.read ?? null, readAt: clock.monotonic() }
+    const entry: ReceiversEntry = { found, read: known.get(key)?.read ?? null, readAt: clock.monotonic() }
     strangers.delete(key)
     put(known, key, entry, MOST_ENTRIES)
     found.then(
@@ -84,21 +84,6 @@ export function createReceivingAccounts(deps: {
   async function ofEverybody(providers: readonly string[]): Promise<Receivers> {
     const stored = await store.accounts.listOfProviders(providers)
     return { isTenantKnown: true, accounts: stored.map((account) => openAccount(account, {})) }
-  }
-
-  /** One whose secrets cannot be opened believes nobody, and harms no other. */
-  function secretsOf(account: StoredAccount): Record<string, string> | null {
-    try {
-      return deps.openSecrets(account)
-    } catch (error) {
-      if (!warned.has(account.id))
-        logger.error(
-          { accountId: account.id, error: String(error) },
-          'its secrets cannot be opened: no callback is believed',
-        )
-      warned.add(account.id)
-      return null
-    }
   }
 
   return {
@@ -136,7 +121,7 @@ function ofSource({ providers }: ReceiptSource, { isTenantKnown, accounts }: Rec
 }
 
 /** As the youngest; the oldest make room. */
-function put(entries: Map<string, Entry>, key: string, entry: Entry, most: number): void {
+function put(entries: Map<string, ReceiversEntry>, key: string, entry: ReceiversEntry, most: number): void {
   entries.delete(key)
   entries.set(key, entry)
   for (const oldest of entries.keys()) {

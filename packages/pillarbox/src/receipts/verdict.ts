@@ -8,7 +8,7 @@ import type { Failure, ReceiptEvent } from './receipt-source.ts'
 import type { NewReceipt } from './receipt-store.ts'
 
 /** What a report asks for. Pure: the same question always has the same answer. */
-export interface Verdict {
+export interface ReceiptVerdict {
   receipt: Omit<NewReceipt, 'next'>
   /** Whether the next channel of the chain may take over, should the receipt move the notification. */
   mayFallBack: boolean
@@ -17,7 +17,7 @@ export interface Verdict {
 }
 
 /** `onUndeliverable`: what the account says; the event type's word goes before. */
-export function verdictOn(event: ReceiptEvent, view: NotificationView, onUndeliverable: unknown): Verdict {
+export function verdictOn(event: ReceiptEvent, view: NotificationView, onUndeliverable: unknown): ReceiptVerdict {
   const isOfOne = isOneOfSeveral(event, view)
   const failure = 'failure' in event ? event.failure : null
   return {
@@ -72,7 +72,7 @@ function hasNext({ possibleDuplicate, fallback, fallbackTo }: NotificationView):
   return !possibleDuplicate && fallback.length > 0 && fallbackTo === null
 }
 
-function deadAddress(event: ReceiptEvent, view: NotificationView): Verdict['dead'] {
+function deadAddress(event: ReceiptEvent, view: NotificationView): ReceiptVerdict['dead'] {
   const cause = causeOf(event)
   const address = cause && addressMeant(event, view)
   if (!cause || !address) return null
