@@ -9,22 +9,10 @@ export function report(logger: Logger, claim: Claim, completion: Completion): vo
   if (completion.to === 'sent') return
   const { to, outcome, code, reason, error, attempt, provider } = completion
   const { tenantId, notificationId, correlationId, channel, laneId: accountId } = claim
+  const ids = { tenantId, notificationId, correlationId, channel, accountId }
   const level = to === 'retrying' ? 'debug' : to === 'parked' || to === 'uncertain' ? 'warn' : 'info'
   logger[level](
-    {
-      tenantId,
-      notificationId,
-      correlationId,
-      channel,
-      accountId,
-      provider,
-      attempt,
-      outcome,
-      code,
-      reason,
-      error,
-      to,
-    },
+    { ...ids, provider, attempt, outcome, code, reason, error, to },
     outcome === 'unknown' ? 'it is not known whether a notification was sent' : 'a notification was not sent',
   )
 }

@@ -34,7 +34,7 @@ export async function runRescuer(deps: RescuerDeps, stop: AbortSignal): Promise<
   while (!stop.aborted) {
     let rescued = 0
     try {
-      await recoverOrphans(deps)
+      await settleAll(deps, await deps.custody.recover())
       rescued = await rescue(deps)
     } catch (error) {
       deps.logger.warn({ error: String(error) }, 'looking for dead workers failed; trying again')
@@ -53,10 +53,6 @@ export async function rescue(deps: RescuerDeps): Promise<number> {
   if (claims.length > 0) deps.logger.warn({ rows: claims.length }, 'took over the claims of dead workers')
   await settleAll(deps, claims)
   return claims.length
-}
-
-async function recoverOrphans(deps: RescuerDeps): Promise<void> {
-  await settleAll(deps, await deps.custody.recover())
 }
 
 async function settleAll(deps: RescuerDeps, claims: readonly Claim[]): Promise<void> {

@@ -85,28 +85,21 @@ async function handOn(deps: SettleDeps, ended: EndedCall, verdict: CallVerdict):
 
 function completionOf({ clock }: SettleDeps, ended: EndedCall, verdict: CallVerdict): Completion {
   const { claim, account, targets, outcome, startedAt, durationMs } = ended
-  const isAccepted = outcome.kind === 'accepted'
-  return {
-    notificationId: claim.notificationId,
-    laneId: claim.laneId,
-    token: claim.token,
-    attempt: claim.attempt,
-    provider: account.provider,
-    outcome: outcome.kind,
-    code: isAccepted ? null : outcome.code,
-    error: isAccepted ? null : outcome.error,
-    providerMessageId: isAccepted ? outcome.providerMessageId : null,
-    resolvedTargets: targets ? [...targets] : null,
-    ageMs: clock.monotonic() - startedAt,
-    durationMs,
+  const completion = withoutCall(claim, account, {
     to: verdict.to,
     reason: 'reason' in verdict ? verdict.reason : null,
-    delayMs: verdict.to === 'retrying' ? verdict.delayMs : 0,
-    moveTo: null,
-    spent: verdict.spent,
-    possibleDuplicate: verdict.possibleDuplicate,
-    next: null,
-  }
+    error: outcome.kind === 'accepted' ? null : outcome.error,
+  })
+  completion.outcome = outcome.kind
+  if (outcome.kind === 'accepted') completion.providerMessageId = outcome.providerMessageId
+  else completion.code = outcome.code
+  if (targets) completion.resolvedTargets = [...targets]
+  if (verdict.to === 'retrying') completion.delayMs = verdict.delayMs
+  completion.ageMs = clock.monotonic() - startedAt
+  completion.durationMs = durationMs
+  completion.spent = verdict.spent
+  completion.possibleDuplicate = verdict.possibleDuplicate
+  return completion
 }
 
 /** A claim whose worker died: whether the call was made is unknown. */
@@ -147,14 +140,20 @@ export async function settleUnsent(
   const isOfChannel = reason === 'channel_suspended' || reason === 'suppressed'
   if (account && isOfAccount && !claim.possibleDuplicate) {
     const standIn = await orNobody(deps, () => deps.standIn(account, 'any'))
-    if (standIn) return { ...withoutCall(claim, account, refusal), ...movedTo(standIn) }
+    if (standIn) return { ...withoutCall(claim, account, { ...refusal, to: 'retrying' }), ...movedTo(standIn) }
   }
   if (refusal.to === 'released') return null
+  const { to, error } = refusal
   const next = isOfChannel && !claim.possibleDuplicate ? await fallBack(deps, claim) : null
-  return { ...withoutCall(claim, account, refusal), ...(next && continuedBy(next)) }
+  return { ...withoutCall(claim, account, { to, reason, error }), ...(next && continuedBy(next)) }
 }
 
-function withoutCall(claim: Claim, account: Account | null, { to, reason, error }: Refusal): Completion {
+/** The result of a claim that no call was made for. */
+function withoutCall(
+  claim: Claim,
+  account: Account | null,
+  { to, reason, error }: Pick<Completion, 'to' | 'reason' | 'error'>,
+): Completion {
   return {
     notificationId: claim.notificationId,
     laneId: claim.laneId,
@@ -168,7 +167,7 @@ function withoutCall(claim: Claim, account: Account | null, { to, reason, error 
     resolvedTargets: null,
     ageMs: 0,
     durationMs: 0,
-    to: to === 'released' ? 'retrying' : to,
+    to,
     reason,
     delayMs: 0,
     moveTo: null,

@@ -3,6 +3,7 @@ import type { Channel } from '../model/channel.ts'
 import type { Clock, IdSource, Logger } from '../model/ports.ts'
 import { addressOf } from '../model/recipient.ts'
 import type { Suppression } from '../model/suppression.ts'
+import { createTimedCache } from '../runtime/timed-cache.ts'
 import type { Claim } from './dispatch-store.ts'
 import type { SuppressionStore } from './suppression-store.ts'
 import { whenStoreAnswers } from './when-store-answers.ts'
@@ -30,17 +31,10 @@ export interface SuppressionBook {
   remember(claim: Pick<Claim, 'tenantId' | 'channel' | 'to' | 'notificationId'>, error: string): Promise<void>
 }
 
-/** What is known of one channel of a tenant. */
-interface ChannelBans {
-  tenantId: string
-  channel: Channel
-  hasAny: boolean
-  readAt: number
-  reading: Promise<void> | null
-  /** How often a suppression was added here: a reading that began before one must not deny it. */
-  added: number
-  /** What this turn asks about, and the answer it will get. */
-  question: { addresses: Set<string>; answer: Promise<Map<string, Suppression>> } | null
+/** What is asked in this turn about one channel of a tenant, and the answer it will get: suppressions by address. */
+interface BanQuestion {
+  addresses: Set<string>
+  answer: Promise<ReadonlyMap<string, Suppression>>
 }
 
 export function createSuppressionBook(deps: {
@@ -51,79 +45,46 @@ export function createSuppressionBook(deps: {
   maxAgeMs: number
 }): SuppressionBook {
   const { suppressions, clock, ids, logger, maxAgeMs } = deps
-  const pages = new Map<string, ChannelBans>()
-
-  function pageOf(tenantId: string, channel: Channel): ChannelBans {
-    const key = `${channel} ${tenantId}`
-    const known = pages.get(key)
-    if (known) return known
-    const fresh = {
-      tenantId,
-      channel,
-      hasAny: false,
-      readAt: Number.NEGATIVE_INFINITY,
-      reading: null,
-      added: 0,
-      question: null,
-    }
-    pages.set(key, fresh)
-    return fresh
-  }
-
-  async function read(page: ChannelBans): Promise<void> {
-    const { readAt, added } = page
-    const startedAt = clock.monotonic()
-    try {
-      const hasAny = await suppressions.any(page.tenantId, page.channel)
-      page.hasAny = hasAny || page.added > added
-      page.readAt = startedAt
-    } catch (error) {
-      // What was true a moment ago is good enough until the store is back.
-      if (readAt === Number.NEGATIVE_INFINITY) throw error
-    } finally {
-      page.reading = null
-    }
-  }
+  /** Whether the tenant has any suppression on the channel. */
+  const hasAny = createTimedCache({ clock, maxAgeMs, read: (key) => suppressions.any(...placeOf(key)) })
+  const questions = new Map<string, BanQuestion>()
 
   /** Those of `addresses` that are suppressed, by their identity. */
-  async function among(
-    tenantId: string,
-    channel: Channel,
-    addresses: readonly string[],
-  ): Promise<ReadonlyMap<string, Suppression>> {
-    const page = pageOf(tenantId, channel)
-    if (clock.monotonic() - page.readAt >= maxAgeMs) {
-      page.reading ??= read(page)
-      await page.reading
-    }
-    if (!page.hasAny) return new Map()
-    page.question ??= ask(page)
-    for (const address of addresses) page.question.addresses.add(address)
-    return page.question.answer
+  async function among(key: string, addresses: readonly string[]): Promise<ReadonlyMap<string, Suppression>> {
+    const isAny = await hasAny.get(key).catch((error: unknown) => {
+      // What was true a moment ago is good enough until the store is back.
+      const last = hasAny.last(key)
+      if (last === undefined) throw error
+      return last
+    })
+    // A first suppression may have been remembered while the look was under way.
+    if (!isAny && !hasAny.last(key)) return new Map()
+    const question = questions.get(key) ?? ask(key)
+    for (const address of addresses) question.addresses.add(address)
+    return question.answer
   }
 
-  function ask(page: ChannelBans): NonNullable<ChannelBans['question']> {
+  function ask(key: string): BanQuestion {
     const addresses = new Set<string>()
-    const put = async (): Promise<Map<string, Suppression>> => {
+    const put = async (): Promise<ReadonlyMap<string, Suppression>> => {
       // Whoever asks in the same turn still gets in.
       await Promise.resolve()
-      page.question = null
-      const found = await suppressions.among(page.tenantId, page.channel, [...addresses])
+      questions.delete(key)
+      const found = await suppressions.among(...placeOf(key), [...addresses])
       return new Map(found.map((suppression) => [suppression.address, suppression]))
     }
-    return { addresses, answer: put() }
+    const question = { addresses, answer: put() }
+    questions.set(key, question)
+    return question
   }
 
   return {
-    hasNone(tenantId, channel) {
-      const { hasAny, readAt } = pageOf(tenantId, channel)
-      return !hasAny && clock.monotonic() - readAt < maxAgeMs
-    },
+    hasNone: (tenantId, channel) => hasAny.peek(keyOf(tenantId, channel)) === false,
     async sift({ tenantId, channel, to }, targets) {
       const address = addressOf(channel, to)
       const asked = targets ?? (address === null ? [] : [address])
       if (asked.length === 0) return { targets: null }
-      const banned = await among(tenantId, channel, asked)
+      const banned = await among(keyOf(tenantId, channel), asked)
       if (banned.size === 0) return { targets: targets && [...targets] }
       const banOf = (each: string) => banned.get(addressIdentity(channel, each))
       const left = asked.filter((each) => !banOf(each))
@@ -141,11 +102,20 @@ export function createSuppressionBook(deps: {
         logger.error({ notificationId, error: String(failure) }, 'a dead address could not be remembered')
         return
       }
-      const page = pageOf(tenantId, channel)
-      page.added += 1
-      page.hasAny = true
+      // A look that began before must not deny it.
+      hasAny.outdate(keyOf(tenantId, channel))
+      hasAny.set(keyOf(tenantId, channel), true)
     },
   }
+}
+
+function keyOf(tenantId: string, channel: Channel): string {
+  return `${channel} ${tenantId}`
+}
+
+function placeOf(key: string): [tenantId: string, channel: Channel] {
+  const [channel, ...tenantId] = key.split(' ')
+  return [tenantId.join(' '), channel as Channel]
 }
 
 /** Without the address: whoever may read this may not be one to see it whole. */
