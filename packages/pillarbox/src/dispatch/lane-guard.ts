@@ -34,11 +34,15 @@ export interface LaneGuard {
 const FIRST_HOLD_MS = 1_000
 const LONGEST_HOLD_MS = 60_000
 
+/** What this process has seen of one lane. Changed by `react` and `probing` alone. */
 interface LaneHealth {
+  /** In a row; 0 once the provider has answered sensibly, or the breaker has opened. */
   failures: number
   /** The last hold of our own choosing; 0 when all has been well since. */
   holdMs: number
+  /** When that hold ends, on the monotonic clock. */
   heldUntil: number
+  /** This process opened the breaker or probes it, and has not closed it. */
   open: boolean
 }
 
@@ -51,7 +55,7 @@ export function createLaneGuard(deps: {
 }): LaneGuard {
   const { store, clock, logger, pausedHoldMs } = deps
   const seen = new Map<string, LaneHealth>()
-  const of = (laneId: string): LaneHealth => {
+  const healthOf = (laneId: string): LaneHealth => {
     const state = seen.get(laneId) ?? { failures: 0, holdMs: 0, heldUntil: 0, open: false }
     seen.set(laneId, state)
     return state
@@ -81,7 +85,7 @@ export function createLaneGuard(deps: {
   }
 
   async function react(account: Account, outcome: Outcome): Promise<void> {
-    const state = of(account.id)
+    const state = healthOf(account.id)
     switch (outcome.kind) {
       case 'accepted':
       case 'permanent':
@@ -132,10 +136,10 @@ export function createLaneGuard(deps: {
   return {
     holdMs: (laneId, outcome) =>
       outcome.kind === 'throttled' && outcome.scope !== 'recipient'
-        ? (askedMs(outcome.retryAfterMs) ?? ownHoldMs(of(laneId)))
+        ? (askedMs(outcome.retryAfterMs) ?? ownHoldMs(healthOf(laneId)))
         : 0,
     probing(laneId) {
-      of(laneId).open = true
+      healthOf(laneId).open = true
     },
     isOpen: (laneId) => seen.get(laneId)?.open ?? false,
     saw(account, outcome) {

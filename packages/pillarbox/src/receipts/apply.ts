@@ -105,14 +105,15 @@ async function applyCallback(deps: ReceiptApplierDeps, callback: StoredCallback)
   const reports = events.length
   const moved = Math.min(reports, tally.moved + (callback.result?.moved ?? 0))
   const counts = { reports, matched: tally.matched, moved, unreadable }
-  const end = outlook(deps, callback, reports, tally)
+  const end = statusAfter(deps, callback, reports, tally)
   await store.receipts.settle(id, { ...counts, ...end })
   const foreign = end.status === 'unmatched' ? reports - tally.matched : 0
   if (foreign > 0)
     await store.receipts.countRefused([{ source: name, tenantId: callback.tenantId, why: 'foreign', count: foreign }])
 }
 
-function outlook(
+/** A callback stays pending while a report of it waits for its notification, or may still find one. */
+function statusAfter(
   { clock }: ReceiptApplierDeps,
   { receivedAt, attemptCount }: StoredCallback,
   reports: number,
@@ -152,7 +153,11 @@ async function applyReport(
       const lane = next?.accountId ?? null
       if (lane !== null) deps.hub.nudge('dispatch', [lane])
     }
-    if (verdict.dead && isNews(answer, callback, verdict)) await suppress(deps, view, verdict.dead)
+    if (verdict.dead && isNews(answer, callback, verdict)) {
+      const { tenantId, channel, id } = view
+      const ban = { id: deps.ids(), tenantId, channel, ...verdict.dead, notificationId: id, createdBy: 'system' }
+      await store.suppressions.insert(ban)
+    }
   } catch (error) {
     if (isPillarboxError(error, 'store_unavailable')) throw error
     logger.error({ callbackId: callback.id, provider, error: errorText(error) }, 'a receipt could not be applied')
@@ -172,14 +177,6 @@ function isNews(
   if (answer === 'repeated') return result === null && attemptCount > 1
   // A message that failed after it was delivered says little about the address.
   return answer === 'moved' || (answer === 'kept' && (receipt.kind !== 'failed' || receipt.recipient !== null))
-}
-
-async function suppress(
-  { store, ids }: ReceiptApplierDeps,
-  { tenantId, channel, id: notificationId }: NotificationView,
-  dead: NonNullable<ReceiptVerdict['dead']>,
-): Promise<void> {
-  await store.suppressions.insert({ id: ids(), tenantId, channel, ...dead, notificationId, createdBy: 'system' })
 }
 
 /** A notification that cannot be planned takes over from nobody. */
