@@ -34,13 +34,19 @@ interface Unwritten {
   completion: Completion
   /** When the call began, on the monotonic clock: its age counts on while the result waits to be written. */
   startedAt: number
+}
+
+/** Results that are written together, at most `flushRows`, and the promise that all who wait for them share. */
+interface ResultBatch {
+  rows: Unwritten[]
+  isWritten: Promise<void>
   written: () => void
 }
 
 /**
  * The state, and who changes it:
  *
- *   queue      results that no flush has taken yet, oldest first: `write` adds, `flush` takes
+ *   queue      results that no flush has taken yet, oldest first, only the last batch not full: `write` adds, `flush` takes
  *   flushing   flushes under way, at most `flushers`
  *   unwritten  the queue, and what is in a flush
  *   gathering  set while results wait for company; only where the queue is not empty and a flush is free. `drain` ends it early
@@ -48,7 +54,7 @@ interface Unwritten {
  */
 export function createCompleter(deps: CompleterDeps): Completer {
   const { dispatch, clock, logger } = deps
-  let queue: Unwritten[] = []
+  const queue: ResultBatch[] = []
   let flushing = 0
   let unwritten = 0
   let gathering: AbortController | null = null
@@ -56,41 +62,50 @@ export function createCompleter(deps: CompleterDeps): Completer {
 
   /** Full batches go at once, what is left over after `flushMs`. */
   function pump(): void {
-    while (flushing < deps.flushers && queue.length >= deps.flushRows) void flush()
+    while (flushing < deps.flushers && (queue[0]?.rows.length ?? 0) >= deps.flushRows) void flush()
     if (queue.length > 0 && flushing < deps.flushers && !gathering) void gather()
+  }
+
+  function openBatch(): ResultBatch {
+    const last = queue.at(-1)
+    if (last && last.rows.length < deps.flushRows) return last
+    const { promise: isWritten, resolve: written } = Promise.withResolvers<void>()
+    const batch = { rows: [], isWritten, written }
+    queue.push(batch)
+    return batch
   }
 
   async function gather(): Promise<void> {
     gathering = new AbortController()
     await clock.sleep(deps.flushMs, gathering.signal)
     gathering = null
-    if (queue.length > 0 && flushing < deps.flushers) void flush()
+    if (flushing < deps.flushers) void flush()
   }
 
   async function flush(): Promise<void> {
+    const batch = queue.shift()
+    if (!batch) return
     flushing++
-    const batch = queue.slice(0, deps.flushRows)
-    queue = queue.slice(deps.flushRows)
-    await writeBatch(batch)
+    await writeRows(batch.rows)
     flushing--
-    unwritten -= batch.length
-    for (const { written } of batch) written()
+    unwritten -= batch.rows.length
+    batch.written()
     pump()
     if (unwritten === 0) for (const resolve of idle.splice(0)) resolve()
   }
 
-  async function writeBatch(batch: readonly Unwritten[]): Promise<void> {
+  async function writeRows(rows: readonly Unwritten[]): Promise<void> {
     try {
       const answer = await whenStoreAnswers(
         clock,
-        () => dispatch.complete(deps.workerId(), batch.map(aged)),
-        (error) => logger.warn({ results: batch.length, error: String(error) }, 'results cannot be written yet'),
+        () => dispatch.complete(deps.workerId(), rows.map(aged)),
+        (error) => logger.warn({ results: rows.length, error: String(error) }, 'results cannot be written yet'),
       )
       if (answer.fenced.length) deps.onFenced(answer.fenced)
       if (answer.lanes.length) deps.onDue(answer.lanes)
     } catch (error) {
-      const [first] = batch
-      if (batch.length > 1) for (const each of batch) await writeBatch([each])
+      const [first] = rows
+      if (rows.length > 1) for (const each of rows) await writeRows([each])
       else if (first) await writeRefused(first, error)
     }
   }
@@ -103,16 +118,17 @@ export function createCompleter(deps: CompleterDeps): Completer {
   /** The store refuses a result for its content. Not even a bare result is tried twice. */
   async function writeRefused({ completion, ...rest }: Unwritten, error: unknown): Promise<void> {
     logger.error({ notificationId: completion.notificationId, error: String(error) }, 'a result was refused')
-    if (completion.code !== REFUSED) await writeBatch([{ completion: bare(completion), ...rest }])
+    if (completion.code !== REFUSED) await writeRows([{ completion: bare(completion), ...rest }])
   }
 
   return {
-    write: (completion) =>
-      new Promise((written) => {
-        unwritten++
-        queue.push({ completion, startedAt: clock.monotonic() - completion.ageMs, written })
-        pump()
-      }),
+    write(completion) {
+      const batch = openBatch()
+      batch.rows.push({ completion, startedAt: clock.monotonic() - completion.ageMs })
+      unwritten++
+      pump()
+      return batch.isWritten
+    },
     backlog: () => unwritten,
     async drain(giveUp) {
       if (unwritten === 0 || giveUp.aborted) return
