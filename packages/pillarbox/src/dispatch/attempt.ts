@@ -3,11 +3,11 @@ import type { Account } from '../model/account.ts'
 import type { Logger } from '../model/ports.ts'
 import type { CallDeadline } from './deadline.ts'
 import type { Claim, Completion } from './dispatch-store.ts'
-import { findRecipients, findSender, isToItsAddress, openContent, type PrepareDeps } from './prepare-call.ts'
+import { findRecipients, findSender, isToItsAddress, openContent, type PrepareCallDeps } from './prepare-call.ts'
 import { askAboutEarlierCall, callProvider, type ProviderCall, requestOf } from './provider-call.ts'
 import { blameless, settle, settleUnsent } from './settle.ts'
 
-export interface AttemptDeps extends PrepareDeps {
+export interface AttemptDeps extends PrepareCallDeps {
   /** May a provider call begin now (heartbeat)? Asked immediately before the first byte. */
   mayStart(): boolean
   logger: Logger

@@ -9,7 +9,7 @@ import type { ListTargets } from './list-targets.ts'
 import { policyOf, type Refusal, type SettleDeps } from './settle.ts'
 import type { SuppressionBook } from './suppressions.ts'
 
-export interface PrepareDeps extends SettleDeps {
+export interface PrepareCallDeps extends SettleDeps {
   /** Opens content that holds secrets, for this call only. */
   openContent: PayloadSeal['openContent']
   /** Whom a recipient list stands for now. */
@@ -20,7 +20,7 @@ export interface PrepareDeps extends SettleDeps {
 
 /** The account that sends, and its provider; or why the claim must not be sent. */
 export function findSender(
-  { registry }: PrepareDeps,
+  { registry }: PrepareCallDeps,
   { expiresAt, claimedAt, channel }: Claim,
   account: Account | null,
 ): { account: Account; provider: Provider } | Refusal {
@@ -42,7 +42,7 @@ export function findSender(
 
 /** The words to send. Sealed under a key that this process has not got, they wait, parked, for a process that has it. */
 export function openContent(
-  deps: PrepareDeps,
+  deps: PrepareCallDeps,
   { content, tenantId, notificationId }: Claim,
 ): { content: Content; secrets: readonly string[] } | Refusal {
   if (!content) return { to: 'parked', reason: 'content_scrubbed', error: 'its content held secrets and was removed' }
@@ -54,13 +54,13 @@ export function openContent(
 const NO_SECRETS: readonly string[] = []
 
 /** Whether nobody has to be asked whom a notification goes to, which is nearly always so. */
-export function isToItsAddress({ suppressions }: PrepareDeps, { to, tenantId, channel }: Claim): boolean {
+export function isToItsAddress({ suppressions }: PrepareCallDeps, { to, tenantId, channel }: Claim): boolean {
   return to.list === undefined && suppressions.hasNone(tenantId, channel)
 }
 
 /** Resolves its recipient list, if it is addressed to one, and leaves out who is suppressed. */
 export async function findRecipients(
-  deps: PrepareDeps,
+  deps: PrepareCallDeps,
   claim: Claim,
   account: Account,
 ): Promise<{ targets: string[] | null } | Refusal | { outcome: Outcome }> {
