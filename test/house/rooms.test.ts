@@ -24,17 +24,12 @@ const KNOWN_REPEATED_TYPES: Readonly<Record<string, number>> = {
   Acted: 2,
   Answer: 2,
   Batch: 2,
-  Call: 2,
-  Candidate: 2,
   ClaimRow: 2,
-  Entry: 3,
-  Page: 2,
+  Entry: 2,
   Parts: 3,
   Row: 3,
   Source: 4,
   Taken: 2,
-  Tally: 2,
-  Verdict: 2,
   WordsDeps: 2,
 }
 
