@@ -1,81 +1,11 @@
 import type { Claim, ClaimAnswer, ClaimRequest } from '../../dispatch/dispatch-store.ts'
-import type { Channel } from '../../model/channel.ts'
-import type { Content, NotificationPolicy, SealedContent } from '../../model/notification.ts'
-import type { Address } from '../../model/recipient.ts'
+import { CLAIM_COLUMNS, CLAIM_FIELDS, type ClaimRow, claimOf } from '../shared/claims.ts'
 import { plainArray } from './arrays.ts'
 import type { LowWater } from './low-water.ts'
 import type { Run } from './session.ts'
 
-/** What `claimsOf` reads of the dispatch row `d` and the ledger row `n`, behind the time. */
-export const CLAIM_COLUMNS = `
-  d.token, d.notification_id, d.lane_id, d.attempt, d.spent, d.possible_duplicate, n.tenant_id, n.channel, n.recipient,
-  n.content, n.event_type, n.entity_type, n.entity_id, n.locale, n.correlation_id, n.fallback,
-  extract(epoch from n.expires_at)::float8 * 1000, n.policy`
-
-/** The statement's time in milliseconds, which behind others in a transaction is later than that. */
-export const NOW_MS = 'extract(epoch from statement_timestamp())::float8 * 1000'
-
-/** As many nulls as there are `CLAIM_COLUMNS`. */
-const NO_CLAIM = Array.from({ length: 18 }, () => 'null').join(', ')
-
-/** As many as there are behind the lane. */
-const NO_MORE = Array.from({ length: 15 }, () => 'null').join(', ')
-
-/** A row of the time, if it is not that of the row before, and `CLAIM_COLUMNS`. */
-export type ClaimRow = [
-  nowMs: number | null,
-  token: number,
-  notificationId: string | null,
-  laneId: string,
-  attempt: number,
-  spent: number,
-  possibleDuplicate: boolean,
-  tenantId: string,
-  channel: Channel,
-  to: string,
-  content: string,
-  eventType: string | null,
-  entityType: string | null,
-  entityId: string | null,
-  locale: string | null,
-  correlationId: string | null,
-  fallback: string | null,
-  expiresAt: number | null,
-  policy: string | null,
-]
-
-/** Claims of rows; one without a notification only tells the time. */
-export function claimsOf(rows: readonly ClaimRow[]): Claim[] {
-  const claims: Claim[] = []
-  let claimedAt = 0
-  for (const row of rows) {
-    if (row[0] !== null) claimedAt = Math.trunc(row[0])
-    const notificationId = row[2]
-    if (notificationId === null) continue
-    const [entityType, entityId, expiresAt] = [row[12], row[13], row[17]]
-    claims.push({
-      notificationId,
-      laneId: row[3],
-      token: row[1],
-      attempt: row[4],
-      spent: row[5],
-      possibleDuplicate: row[6],
-      tenantId: row[7],
-      channel: row[8],
-      to: JSON.parse(row[9]) as Address,
-      content: JSON.parse(row[10]) as Content | SealedContent,
-      policy: row[18] === null ? null : (JSON.parse(row[18]) as NotificationPolicy),
-      eventType: row[11],
-      entity: entityType === null || entityId === null ? null : { type: entityType, id: entityId },
-      locale: row[14],
-      correlationId: row[15],
-      fallback: row[16] === null ? [] : (JSON.parse(row[16]) as Channel[]),
-      expiresAt: expiresAt === null ? null : Math.trunc(expiresAt),
-      claimedAt,
-    })
-  }
-  return claims
-}
+const NO_CLAIM = CLAIM_FIELDS.map((field) => `null as ${field}`).join(', ')
+const ONLY_LANE = CLAIM_FIELDS.map((field) => (field === 'lane_id' ? field : 'null')).join(', ')
 
 /**
  * `me` is locked so that a rescuer, which deletes the worker's row before it looks for the worker's claims, either
@@ -111,16 +41,22 @@ const CLAIM = `
     where d.ctid = due.place
     returning ${CLAIM_COLUMNS}
   )
-  select ${NOW_MS}, ${NO_CLAIM} from me
+  select extract(epoch from statement_timestamp())::float8 * 1000 as now_ms, null::float8 as oldest_ms, ${NO_CLAIM} from me
   union all
-  select null, claimed.* from claimed
+  select null, null, claimed.* from claimed
   union all
-  select extract(epoch from min(visible_at))::float8 * 1000, null, null, lane_id, ${NO_MORE} from due group by lane_id`
+  select null, extract(epoch from min(visible_at))::float8 * 1000, ${ONLY_LANE} from due group by lane_id`
+
+/** The worker's row, a claim, or a lane with its oldest row. */
+type AnsweredRow =
+  | { notification_id: null; lane_id: null; now_ms: number }
+  | { notification_id: null; lane_id: string; oldest_ms: number }
+  | ClaimRow
 
 /** Claims due rows of each lane; see the contract. */
 export async function claim(run: Run, lowWater: LowWater, request: ClaimRequest): Promise<ClaimAnswer> {
   const { workerId, lanes } = request
-  const rows = await run<ClaimRow>({
+  const rows = await run<AnsweredRow>({
     name: 'claim',
     text: CLAIM,
     values: [
@@ -130,19 +66,15 @@ export async function claim(run: Run, lowWater: LowWater, request: ClaimRequest)
       plainArray(lanes.map((lane) => lane.probe === true)),
       plainArray(lanes.map((lane) => lowWater.since(lane.laneId))),
     ],
-    rowMode: 'array',
   })
   if (rows.length === 0) return { fenced: true }
-  while (isMark(rows.at(-1))) {
-    const [oldestMs, , , laneId] = rows.pop() as ClaimRow
-    lowWater.saw(laneId, oldestMs ?? 0)
-  }
-  return { fenced: false, claims: claimsOf(rows) }
-}
-
-/** Tells a lane's oldest row: it has a lane and no notification. */
-function isMark(row: ClaimRow | undefined): boolean {
-  return row !== undefined && row[2] === null && (row[3] as string | null) !== null
+  const claims: Claim[] = []
+  let claimedAt = 0
+  for (const row of rows)
+    if (row.notification_id !== null) claims.push(claimOf(row, claimedAt))
+    else if (row.lane_id === null) claimedAt = Math.trunc(row.now_ms)
+    else lowWater.saw(row.lane_id, row.oldest_ms)
+  return { fenced: false, claims }
 }
 
 /** `visible_at` was never changed by the claim, so the row is back in its old place. One in doubt may have been sent. */
@@ -169,30 +101,4 @@ export async function release(
       plainArray(sorted.map((each) => each.token)),
     ],
   })
-}
-
-const ORPHANS = `
-  with me as materialized (
-    select id from pillarbox.workers where id = $1 for key share
-  ), lost as materialized (
-    select d.notification_id, d.in_doubt from me cross join pillarbox.dispatch d
-    where d.worker_id = $1 and d.token is not null and d.token <> all ($2::bigint[])
-    order by d.notification_id
-    for no key update of d
-  ), returned as (
-    update pillarbox.dispatch d
-    set token = null, worker_id = null, claimed_at = null, attempt = d.attempt - 1
-    from lost where d.notification_id = lost.notification_id and not lost.in_doubt
-  )
-  update pillarbox.dispatch d
-  set token = nextval('pillarbox.claim_tokens'), claimed_at = now()
-  from lost join pillarbox.notifications n on n.id = lost.notification_id
-  where d.notification_id = lost.notification_id and lost.in_doubt
-  returning ${NOW_MS}, ${CLAIM_COLUMNS}`
-
-/** Finds what this worker holds without knowing it; see the contract. */
-export async function orphans(run: Run, workerId: string, held: readonly number[]): Promise<Claim[]> {
-  // No index knows the worker: reading the table once beats walking an index over all of it.
-  await run({ text: 'set local enable_seqscan = on' })
-  return claimsOf(await run<ClaimRow>({ text: ORPHANS, values: [workerId, plainArray(held)], rowMode: 'array' }))
 }

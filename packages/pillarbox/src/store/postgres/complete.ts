@@ -1,7 +1,5 @@
 import type { Completion } from '../../dispatch/dispatch-store.ts'
-import type { NewNotification } from '../../model/notification.ts'
-import { moveReason } from '../shared/audit.ts'
-import { isSent } from '../shared/completions.ts'
+import { type CompletionChanges, completionChanges, isSent, lateChanges } from '../shared/transitions.ts'
 import { jsonArray, plainArray, textArray, wholeArray } from './arrays.ts'
 import { insertNotifications } from './notifications.ts'
 import type { Run, Session } from './session.ts'
@@ -17,46 +15,36 @@ export async function complete(session: Session, workerId: string, given: readon
   if (given.length === 0) return { fenced: [], lanes: [] }
   // Rows are locked in the order given: the same order everywhere, so that no two statements wait for each other.
   const sorted = given.toSorted((a, b) => (a.notificationId < b.notificationId ? -1 : 1))
-  if (sorted.every((each) => each.next === null && each.moveTo === null)) {
-    const { fenced, lanes } = await writeResults(session.run, workerId, sorted)
-    return { fenced, lanes }
+  if (sorted.every(isSent)) {
+    const query = { name: 'complete_sent', text: SENT, values: [workerId, ...sentColumns(sorted)] }
+    return { fenced: await writeLate(session.run, workerId, sorted, await session.run<Stale>(query)), lanes: [] }
   }
-  return session.transaction(async (run) => {
-    const { fenced, lanes, stale } = await writeResults(run, workerId, sorted)
-    await writeMoves(run, sorted, stale)
-    const more = await writeFallbacks(run, sorted, stale)
-    return { fenced, lanes: [...new Set([...lanes, ...more])] }
-  })
+  const all = sorted.map(completionChanges)
+  const isOneStatement = all.every(({ next, moveTo }) => next === null && moveTo === null)
+  return isOneStatement
+    ? writeChanges(session.run, workerId, all)
+    : session.transaction((run) => writeChanges(run, workerId, all))
 }
 
-/** `stale`: those that found their token gone, fenced or merely repeated. */
-async function writeResults(
-  run: Run,
-  workerId: string,
-  given: readonly Completion[],
-): Promise<Completed & { stale: ReadonlySet<Completion> }> {
-  const isShort = given.every(isSent)
-  const rows = await run<ResultRow>(
-    isShort
-      ? { name: 'complete_sent', text: SENT, values: [workerId, ...sentColumns(given)], rowMode: 'array' }
-      : { name: 'complete', text: COMPLETE, values: [workerId, ...columns(given)], rowMode: 'array' },
-  )
-  const unmet = new Set<string>()
-  for (const [id, token, laneId] of rows) if (laneId === null) unmet.add(`${id} ${token}`)
-  const late =
-    unmet.size === 0 ? [] : given.filter(({ notificationId, token }) => unmet.has(`${notificationId} ${token}`))
-  const stale = new Set(late)
-  const lanes = new Set<string>()
-  for (const [id, , laneId] of rows) {
-    if (laneId === null) continue
-    const written = given.find((each) => each.notificationId === id && !stale.has(each))
-    lanes.add(written?.moveTo?.accountId ?? laneId)
-  }
-  return { fenced: late.length === 0 ? [] : await writeLate(run, workerId, late), lanes: [...lanes], stale }
+async function writeChanges(run: Run, workerId: string, all: readonly CompletionChanges[]): Promise<Completed> {
+  const stale = await run<Stale>({ name: 'complete', text: COMPLETE, values: [workerId, ...columns(all)] })
+  const fenced = await writeLate(run, workerId, all, stale)
+  const written = stale.length === 0 ? all : all.filter((each) => !isStale(stale, each))
+  await writeMoves(run, written)
+  const lanes = new Set(written.flatMap(({ dueLane }) => dueLane ?? []))
+  for (const lane of await writeFallbacks(run, written)) lanes.add(lane)
+  return { fenced, lanes: [...lanes] }
 }
 
-/** A result whose token is no longer the row's, or one that is due again, and the lane it was on. */
-type ResultRow = [id: string, token: number, laneId: null] | [id: string, token: null, laneId: string]
+/** A result that found its token gone: the claim was taken over, or an earlier try of the same call has written it. */
+interface Stale {
+  id: string
+  token: number
+}
+
+function isStale(stale: readonly Stale[], { notificationId, token }: Completion): boolean {
+  return stale.some((each) => each.id === notificationId && each.token === token)
+}
 
 /** Accepted messages: most of all results, so they get the fewest parameters and plan nodes. */
 const SENT = `
@@ -74,14 +62,14 @@ const SENT = `
       now() - age_ms * interval '1 millisecond', token, $1::uuid, provider, provider_message_id
     from ended
   )
-  select id, token, null::uuid from given where (id, token) not in (select id, token from ended)`
+  select id, token from given where (id, token) not in (select id, token from ended)`
 
-const GIVEN = `id, token, attempt, possible_duplicate, age_ms, duration_ms, provider, provider_message_id, outcome, code,
-  error, to_status, reason, delay_ms, spent, resolved_targets`
-
-const ALL_GIVEN = `
+const GIVEN = `
   select * from unnest($2::uuid[], $3::bigint[], $4::int[], $5::boolean[], $6::int[], $7::int[], $8::text[], $9::text[],
-    $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::int[], $16::int[], $17::json[]) as g (${GIVEN})`
+    $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::int[], $16::int[], $17::json[], $18::text[],
+    $19::text[])
+    as g (id, token, attempt, possible_duplicate, age_ms, duration_ms, provider, provider_message_id, outcome, code, error,
+      to_status, reason, wait_ms, spent, resolved_targets, settled_as, audited_as)`
 
 const ATTEMPT = `notification_id, number, late, outcome, to_status, possible_duplicate, duration_ms, started_at, token,
   worker_id, provider, provider_message_id, code, error, reason, resolved_targets`
@@ -93,20 +81,20 @@ function attemptOf(late: boolean): string {
     resolved_targets`
 }
 
-/** Every kind of result. `over` leaves the work table; `again` waits for its next attempt. */
+/** Applies `CompletionChanges`. `over` leaves the work table; `again` waits for its next attempt. */
 const COMPLETE = `
-  with given as materialized (${ALL_GIVEN}), over as (
+  with given as materialized (${GIVEN}), over as (
     delete from pillarbox.dispatch d using given
-    where d.notification_id = given.id and d.token = given.token and given.to_status <> 'retrying'
-    returning given.*, d.lane_id
+    where d.notification_id = given.id and d.token = given.token and given.wait_ms is null
+    returning given.*
   ), again as (
     update pillarbox.dispatch d
     set token = null, worker_id = null, claimed_at = null, in_doubt = false,
-      visible_at = now() + given.delay_ms * interval '1 millisecond', spent = given.spent,
+      visible_at = now() + given.wait_ms * interval '1 millisecond', spent = given.spent,
       possible_duplicate = given.possible_duplicate, last_error = given.error
     from given
-    where d.notification_id = given.id and d.token = given.token and given.to_status = 'retrying'
-    returning given.*, d.lane_id
+    where d.notification_id = given.id and d.token = given.token and given.wait_ms is not null
+    returning given.*
   ), ended as materialized (
     select * from over union all select * from again
   ), logged as (
@@ -115,21 +103,17 @@ const COMPLETE = `
   ), settled as (
     insert into pillarbox.settled
       (notification_id, tenant_id, status, reason, last_error, spent, attempt, possible_duplicate)
-    select over.id, n.tenant_id, over.to_status, over.reason, over.error, over.spent, over.attempt, over.possible_duplicate
-    from over join pillarbox.notifications n on n.id = over.id
-    where over.to_status <> 'sent'
+    select ended.id, n.tenant_id, ended.settled_as, ended.reason, ended.error, ended.spent, ended.attempt,
+      ended.possible_duplicate
+    from ended join pillarbox.notifications n on n.id = ended.id
+    where ended.settled_as is not null
   ), audited as (
     insert into pillarbox.audit (tenant_id, actor, action, notification_id, attempt, from_status, to_status, reason)
-    select n.tenant_id, 'system',
-      case ended.to_status when 'sent' then 'send' when 'retrying' then 'retry' when 'parked' then 'park'
-        when 'uncertain' then 'hold' when 'failed' then 'fail' else 'cancel' end,
-      ended.id, ended.attempt, 'sending', ended.to_status, ended.reason
+    select n.tenant_id, 'system', ended.audited_as, ended.id, ended.attempt, 'sending', ended.to_status, ended.reason
     from ended join pillarbox.notifications n on n.id = ended.id
-    where ended.outcome is null
+    where ended.audited_as is not null
   )
-  select id, token, null::uuid as lane_id from given where (id, token) not in (select id, token from ended)
-  union all
-  select id, null, lane_id from again where delay_ms = 0`
+  select id, token from given where (id, token) not in (select id, token from ended)`
 
 /**
  * Results that found their token gone. Those that an earlier try of the same call has written are no news: their
@@ -137,7 +121,7 @@ const COMPLETE = `
  * it waited for has committed, and the first statement's snapshot does not.
  */
 const LATE = `
-  with given as materialized (${ALL_GIVEN}), fenced as materialized (
+  with given as materialized (${GIVEN}), fenced as materialized (
     select * from given
     where not exists (
       select from pillarbox.attempts a
@@ -150,7 +134,15 @@ const LATE = `
   )
   select id from fenced`
 
-async function writeLate(run: Run, workerId: string, late: readonly Completion[]): Promise<string[]> {
+/** Answers which notifications were no longer the worker's. */
+async function writeLate(
+  run: Run,
+  workerId: string,
+  given: readonly Completion[],
+  stale: readonly Stale[],
+): Promise<string[]> {
+  if (stale.length === 0) return []
+  const late = given.filter((each) => isStale(stale, each)).map(lateChanges)
   const rows = await run<{ id: string }>({ name: 'complete_late', text: LATE, values: [workerId, ...columns(late)] })
   return rows.map(({ id }) => id)
 }
@@ -168,17 +160,19 @@ function sentColumns(given: readonly Completion[]): string[] {
   ]
 }
 
-function columns(given: readonly Completion[]): string[] {
+function columns(all: readonly CompletionChanges[]): string[] {
   return [
-    ...sentColumns(given),
-    plainArray(given.map((each) => each.outcome)),
-    textArray(given.map((each) => each.code)),
-    textArray(given.map((each) => each.error)),
-    plainArray(given.map((each) => each.to)),
-    textArray(given.map((each) => each.reason)),
-    wholeArray(given.map((each) => each.delayMs)),
-    wholeArray(given.map((each) => each.spent)),
-    jsonArray(given.map((each) => each.resolvedTargets)),
+    ...sentColumns(all),
+    plainArray(all.map((each) => each.outcome)),
+    textArray(all.map((each) => each.code)),
+    textArray(all.map((each) => each.error)),
+    plainArray(all.map((each) => each.to)),
+    textArray(all.map((each) => each.reason)),
+    plainArray(all.map((each) => each.waitMs)),
+    wholeArray(all.map((each) => each.spent)),
+    jsonArray(all.map((each) => each.resolvedTargets)),
+    plainArray(all.map((each) => each.settledAs)),
+    plainArray(all.map((each) => each.auditedAs)),
   ]
 }
 
@@ -199,10 +193,8 @@ const MOVE = `
   select tenant_id, 'system', 'move', id, attempt, reason from noted`
 
 /** From now on another account's, in the ledger too. */
-async function writeMoves(run: Run, given: readonly Completion[], stale: ReadonlySet<Completion>): Promise<void> {
-  const moves = given.flatMap((each) =>
-    each.moveTo && each.to === 'retrying' && !stale.has(each) ? [{ ...each, moveTo: each.moveTo }] : [],
-  )
+async function writeMoves(run: Run, written: readonly CompletionChanges[]): Promise<void> {
+  const moves = written.filter(({ moveTo }) => moveTo !== null)
   if (moves.length === 0) return
   await run({
     name: 'move',
@@ -210,9 +202,9 @@ async function writeMoves(run: Run, given: readonly Completion[], stale: Readonl
     values: [
       plainArray(moves.map((each) => each.notificationId)),
       plainArray(moves.map((each) => each.attempt)),
-      plainArray(moves.map((each) => each.moveTo.accountId)),
-      textArray(moves.map((each) => each.moveTo.provider)),
-      textArray(moves.map((each) => moveReason(each.laneId, each.moveTo.accountId))),
+      plainArray(moves.map(({ moveTo }) => moveTo?.accountId ?? null)),
+      textArray(moves.map(({ moveTo }) => moveTo?.provider ?? null)),
+      textArray(moves.map((each) => each.moveReason)),
     ],
   })
 }
@@ -223,23 +215,17 @@ const LINK = `
   where n.id = given.id`
 
 /** The notifications that take over from those that failed; answers the lanes that got work. */
-async function writeFallbacks(
-  run: Run,
-  given: readonly Completion[],
-  stale: ReadonlySet<Completion>,
-): Promise<string[]> {
-  const pairs = given.flatMap((each): { id: string; next: NewNotification }[] =>
-    each.next === null || stale.has(each) ? [] : [{ id: each.notificationId, next: each.next }],
-  )
-  if (pairs.length === 0) return []
+async function writeFallbacks(run: Run, written: readonly CompletionChanges[]): Promise<string[]> {
+  const failed = written.filter(({ next }) => next !== null)
+  if (failed.length === 0) return []
   const { answers, lanes } = await insertNotifications(
     run,
-    pairs.map(({ next }) => next),
+    failed.flatMap(({ next }) => next ?? []),
   )
   await run({
     name: 'link_fallback',
     text: LINK,
-    values: [plainArray(pairs.map(({ id }) => id)), plainArray(answers.map(({ id }) => id))],
+    values: [plainArray(failed.map((each) => each.notificationId)), plainArray(answers.map(({ id }) => id))],
   })
   return lanes
 }

@@ -1,11 +1,12 @@
 import type { DispatchStore, DueLane } from '../../dispatch/dispatch-store.ts'
-import type { BreakerState } from '../../dispatch/lane-store.ts'
 import type { Channel } from '../../model/channel.ts'
-import { IS_RETRYING } from '../shared/notification-view.ts'
-import { plainArray, storable } from './arrays.ts'
-import { claim, orphans, release } from './claim.ts'
+import { orphans } from '../shared/claims.ts'
+import { stopLane } from '../shared/settle.ts'
+import { plainArray } from './arrays.ts'
+import { claim, release } from './claim.ts'
 import { complete } from './complete.ts'
 import type { LowWater } from './low-water.ts'
+import { scriptRunner } from './scripts.ts'
 import type { Run, Session } from './session.ts'
 
 /** Which connection does what; see `open.ts`. */
@@ -17,18 +18,19 @@ export interface DispatchSessions {
 }
 
 export function openDispatch({ claims, completions, admin }: DispatchSessions, lowWater: LowWater): DispatchStore {
+  const { dialect, write } = scriptRunner(admin)
+  // In turn with the claims, so that none of them is still on its way when this looks.
+  const inTurn = scriptRunner(claims)
   return {
     dueLanes: (channels, limit) => dueLanes(claims.run, lowWater, channels, limit),
     claim: (workerId, lanes) => claim(claims.run, lowWater, { workerId, lanes }),
     complete: (workerId, given) => complete(completions, workerId, given),
     release: (workerId, given) => release(completions.run, workerId, given),
-    // In turn with the claims, so that none of them is still on its way when this looks.
-    orphans: (workerId, held) => claims.transaction((run) => orphans(run, workerId, held)),
-    stopLane: (laneId, reason, error, actor, limit) => stopLane(admin.run, { laneId, reason, error, actor, limit }),
+    orphans: (workerId, held) => inTurn.write(() => orphans(dialect, workerId, held)),
+    stopLane: (laneId, reason, error, actor, limit) =>
+      write(() => stopLane(dialect, { laneId, reason, error, actor, limit })),
   }
 }
-
-// ── due lanes ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
  * A skip scan: one index descent per lane that has rows at all, however many rows it has. `for each lane the first row
@@ -66,52 +68,9 @@ async function dueLanes(
   limit: number,
 ): Promise<DueLane[]> {
   const { laneIds, since } = lowWater.marks()
-  return run<{ laneId: string; channel: Channel; breaker: BreakerState }>({
+  return run<DueLane>({
     name: 'due_lanes',
     text: DUE_LANES,
     values: [channels === null ? null : plainArray(channels), limit, plainArray(laneIds), plainArray(since)],
   })
-}
-
-// ── stop ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** What is claimed is left to its worker: it looks at the account before it sends. */
-const STOP_LANE = `
-  with waiting as materialized (
-    select d.notification_id from pillarbox.dispatch d
-    where d.lane_id = $1 and d.token is null
-    order by d.visible_at, d.notification_id limit $5
-    for update skip locked
-  ), stopped as (
-    delete from pillarbox.dispatch d using waiting join pillarbox.notifications n on n.id = waiting.notification_id
-    where d.notification_id = waiting.notification_id
-    returning d.notification_id, n.tenant_id, d.spent, d.attempt, d.possible_duplicate, ${IS_RETRYING} as is_retrying
-  ), settled as (
-    insert into pillarbox.settled
-      (notification_id, tenant_id, status, reason, last_error, spent, attempt, possible_duplicate)
-    select notification_id, tenant_id, 'parked', $2, $3, spent, attempt, possible_duplicate from stopped
-  ), audited as (
-    insert into pillarbox.audit (tenant_id, actor, action, notification_id, attempt, from_status, to_status, reason)
-    select tenant_id, $4, 'park', notification_id, attempt, case when is_retrying then 'retrying' else 'queued' end,
-      'parked', $2
-    from stopped
-  )
-  select count(*) as stopped from stopped`
-
-async function stopLane(
-  run: Run,
-  {
-    laneId,
-    reason,
-    error,
-    actor,
-    limit,
-  }: { laneId: string; reason: string; error: string; actor: string; limit: number },
-): Promise<number> {
-  const [row] = await run<{ stopped: number }>({
-    name: 'stop_lane',
-    text: STOP_LANE,
-    values: [laneId, reason, storable(error), actor, limit],
-  })
-  return row?.stopped ?? 0
 }

@@ -16,11 +16,11 @@ import { sharedSealed } from '../shared/sealed.ts'
 import { sharedSuppressions } from '../shared/suppressions.ts'
 import { sharedTemplates } from '../shared/templates.ts'
 import { sharedTenants } from '../shared/tenants.ts'
+import { sharedWorkers } from '../shared/workers.ts'
 import type { Store } from '../store.ts'
 import { openDispatch } from './dispatch.ts'
 import { openEventInsert } from './events.ts'
 import { openInboxPut } from './inbox.ts'
-import { openLanes } from './lanes.ts'
 import { createLowWater } from './low-water.ts'
 import { migrate, schemaVersions } from './migrate.ts'
 import { openNotificationInsert } from './notifications.ts'
@@ -29,7 +29,6 @@ import { receiptParts } from './receipts.ts'
 import { scriptRunner } from './scripts.ts'
 import { openSession, openSessions, type SessionOptions } from './session.ts'
 import { openWake } from './wake.ts'
-import { openWorkers } from './workers.ts'
 
 export interface PostgresOptions {
   /** `postgres://…`, as the driver `pg` takes it. */
@@ -102,6 +101,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const wake = openWake(session('wake'))
   const lowWater = createLowWater(options.clock)
   const scripts = scriptRunner(admin)
+  const controlScripts = scriptRunner(control, { prepares: true })
   const planningScripts = scriptRunner(people, { prepares: true })
   const now = async (): Promise<number> => {
     const [row] = await admin.run<{ ms: number }>({ text: 'select extract(epoch from now())::float8 * 1000 as ms' })
@@ -127,8 +127,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     receipts: sharedReceipts(scripts, receiptParts(applying)),
     suppressions: sharedSuppressions(scripts, { dispatching: scriptRunner(claims) }),
     inbox: { ...sharedInbox(scripts), ...openInboxPut(inbox) },
-    lanes: { ...sharedLanes(scripts), ...openLanes(control) },
-    workers: openWorkers({ beats, control }),
+    lanes: sharedLanes(controlScripts),
+    workers: sharedWorkers(controlScripts, scriptRunner(beats, { prepares: true })),
     tenants: sharedTenants(scripts),
     keys: sharedKeys(scripts),
     accounts: sharedAccounts(scripts),

@@ -1,4 +1,12 @@
-import type { ColumnType, Dialect, Script, ScriptRunner, Value } from '../shared/script.ts'
+import {
+  boundStatement,
+  type Dialect,
+  type Row,
+  rows,
+  type Script,
+  type ScriptRunner,
+  type Value,
+} from '../shared/script.ts'
 import { plainArray, storable, textArray } from './arrays.ts'
 import type { Query, Run, Session } from './session.ts'
 
@@ -8,22 +16,30 @@ export const dialect: Dialect = {
   instant: (parameter) => `to_timestamp(${parameter}::double precision / 1000.0)`,
   plus: (instant, ms) => `(${instant} + (${ms})::double precision * interval '1 millisecond')`,
   table: (alias, columns, rows, add) => {
-    const names = Object.keys(columns) as (keyof typeof columns)[]
-    const arrays = names.map((name) => {
-      const type: ColumnType = columns[name]
+    const arrays = Object.entries(columns).map(([name, type]) => {
       const values = rows.map((row) => row[name])
-      const isPlain = type === 'uuid' || type === 'bigint'
-      return `${add(isPlain ? plainArray(values) : textArray(values.map(textOrNull)))}::${type}[]`
+      const isQuoted = type === 'text' || type === 'json'
+      return `${add(isQuoted ? textArray(values.map(textOrNull)) : plainArray(values as Value[]))}::${type}[]`
     })
-    return `unnest(${arrays.join(', ')}) as ${alias} (${names.join(', ')})`
+    return `unnest(${arrays.join(', ')}) as ${alias} (${Object.keys(columns).join(', ')})`
   },
+  *newTokens(count) {
+    const taken = yield* rows(
+      `select nextval('pillarbox.claim_tokens') as token from generate_series(1, cast(:count as int))`,
+      { count },
+    )
+    return taken.map(({ token }) => Number(token))
+  },
+  keyShare: (alias) => `for key share of ${alias}`,
   share: (alias) => `for share of ${alias}`,
   lock: (alias) => `for no key update of ${alias}`,
   skipLocked: (alias) => `for no key update of ${alias} skip locked`,
+  deleteSkipLocked: (alias) => `for update of ${alias} skip locked`,
 }
 
-function textOrNull(value: Value): string | null {
-  return value === null ? null : String(value)
+function textOrNull(value: unknown): string | null {
+  if (value === null || value === undefined) return null
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 export interface PostgresScripts extends ScriptRunner {
@@ -49,23 +65,23 @@ export function scriptRunner(session: Session, { prepares = false } = {}): Postg
     follow: following,
     read: (script) => following(session.run, script()),
     write: (script) => session.transaction((run) => following(run, script())),
+    change: (text, values) => following(session.run, rows(text, values)),
   }
 }
 
 async function follow<T>(run: Run, script: Script<T>): Promise<T> {
   let step = script.next()
   while (step.done !== true) {
-    const { text, values } = step.value
-    const bound = values.map((value) => (typeof value === 'string' ? storable(value) : value))
-    let rows: Record<string, unknown>[]
+    let found: Row[]
     try {
-      rows = await run({ text, values: bound })
+      const { text, values } = boundStatement(dialect, step.value)
+      found = await run({ text, values: values.map((value) => (typeof value === 'string' ? storable(value) : value)) })
     } catch (error) {
       // Into the script, so that it ends as a function that threw would.
       step = script.throw(error)
       continue
     }
-    step = script.next(rows)
+    step = script.next(found)
   }
   return step.value
 }

@@ -1,4 +1,4 @@
-import type { Dialect, Script } from './script.ts'
+import { type Dialect, givenRows, rows, type Script } from './script.ts'
 
 /** One row of the audit table; what is left out is null. */
 export interface AuditRow {
@@ -22,22 +22,39 @@ export function moveReason(from: string, to: string): string {
   return `account:${from} → account:${to}`
 }
 
-/** Writes the audit row of a transition, in the transaction of the script that makes it. */
-export function* writeAudit(dialect: Dialect, row: AuditRow): Script<void> {
-  yield {
-    text: `insert into pillarbox.audit
-      (tenant_id, at, actor, action, notification_id, subject, attempt, from_status, to_status, reason)
-      values ($1, ${dialect.now}, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    values: [
-      row.tenantId,
-      row.actor,
-      row.action,
-      row.notificationId ?? null,
-      row.subject ?? null,
-      row.attempt ?? null,
-      row.from ?? null,
-      row.to ?? null,
-      row.reason ?? null,
-    ],
-  }
+const COLUMNS = {
+  place: 'bigint',
+  tenant_id: 'text',
+  actor: 'text',
+  action: 'text',
+  notification_id: 'uuid',
+  subject: 'text',
+  attempt: 'bigint',
+  from_status: 'text',
+  to_status: 'text',
+  reason: 'text',
+} as const
+
+/** Writes the audit rows of transitions, in their order and in the transaction of the script that makes them. */
+export function* writeAudit(dialect: Dialect, ...audits: AuditRow[]): Script<void> {
+  if (audits.length === 0) return
+  const given = audits.map((audit, place) => ({
+    place,
+    tenant_id: audit.tenantId,
+    actor: audit.actor,
+    action: audit.action,
+    notification_id: audit.notificationId ?? null,
+    subject: audit.subject ?? null,
+    attempt: audit.attempt ?? null,
+    from_status: audit.from ?? null,
+    to_status: audit.to ?? null,
+    reason: audit.reason ?? null,
+  }))
+  yield* rows(
+    `insert into pillarbox.audit
+        (tenant_id, at, actor, action, notification_id, subject, attempt, from_status, to_status, reason)
+      select g.tenant_id, ${dialect.now}, g.actor, g.action, g.notification_id, g.subject, g.attempt, g.from_status,
+        g.to_status, g.reason from :g order by g.place`,
+    { g: givenRows(COLUMNS, given) },
+  )
 }

@@ -2,6 +2,7 @@ import type { AttemptView, AuditView } from '../../model/notification.ts'
 import type { OutcomeKind } from '../../model/outcome.ts'
 import { booleanOf, numberOrNull, textOrNull, uuidOrNull } from './fields.ts'
 import { instantOf, type Row, rows, type Script } from './script.ts'
+import { RESULT_VERBS } from './transitions.ts'
 
 export function* listAttempts(notificationId: string): Script<AttemptView[]> {
   return (yield* attemptRows(notificationId)).map((found) => ({
@@ -48,19 +49,10 @@ function* attemptRows(notificationId: string): Script<Row[]> {
   )
 }
 
-const VERBS: Record<string, string> = {
-  sent: 'send',
-  retrying: 'retry',
-  parked: 'park',
-  uncertain: 'hold',
-  failed: 'fail',
-  cancelled: 'cancel',
-}
-
 function attemptAudit(notificationId: string, found: Row): AuditView[] {
   const durationMs = Number(found['duration_ms'])
   const at = instantOf(found['started_at']) + durationMs
-  const to = String(found['to_status'])
+  const to = String(found['to_status']) as keyof typeof RESULT_VERBS
   const common = { at, actor: 'system', notificationId, attempt: Number(found['number']), durationMs }
   // A late result is on record as a call that was made; it moved nothing.
   if (booleanOf(found['late'])) return [{ ...common, action: 'attempt', from: null, to: null, reason: 'late' }]
@@ -68,7 +60,7 @@ function attemptAudit(notificationId: string, found: Row): AuditView[] {
     { ...common, action: 'attempt', from: null, to: null, reason: null },
     {
       ...common,
-      action: VERBS[to] ?? to,
+      action: RESULT_VERBS[to] ?? to,
       from: 'sending',
       to,
       reason: textOrNull(found['reason']),

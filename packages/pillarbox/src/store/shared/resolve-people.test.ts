@@ -28,7 +28,7 @@ async function setup() {
   const statements: string[] = []
   let meanwhile: (() => Promise<unknown>)[] = []
   const watched: ScriptRunner = {
-    dialect: runner.dialect,
+    ...runner,
     read: (script) => runner.read(() => onRecord(script(), statements)),
     write: async (script) => {
       await meanwhile.shift()?.()

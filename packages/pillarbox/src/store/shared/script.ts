@@ -3,12 +3,13 @@
  * their rows. PostgreSQL runs a script on one connection, awaiting each statement; SQLite runs it synchronously inside
  * its group commit. A script therefore never awaits anything but its own statements.
  *
- * Statements are written in the SQL both engines know: `$1` parameters, `pillarbox.<table>` names, `returning`,
- * `on conflict`. What differs comes from the dialect.
+ * Statements are written in the SQL both engines know: `pillarbox.<table>` names, `returning`, `on conflict`. Values
+ * have names: `:tenantId` stands for the value of that name. What else differs comes from the dialect.
  */
 export interface Statement {
   text: string
-  values: readonly Value[]
+  /** By name; or by place, for a text with `$1`. Values that the text does not name are not bound. */
+  values: readonly Value[] | object
 }
 
 /** What may be bound. Instants are bound with `dialect.instant`, JSON is bound as its text. */
@@ -22,44 +23,101 @@ export interface Dialect {
   readonly engine: 'postgres' | 'sqlite'
   /** The store's time as an expression comparable with instant columns. */
   readonly now: string
-  /** Milliseconds since 1970, bound as parameter `$n`, as an instant of this engine. */
-  instant(parameter: string): string
+  /** Milliseconds since 1970, an expression, as an instant of this engine. */
+  instant(ms: string): string
   /** An instant moved by a number of milliseconds, both expressions. */
   plus(instant: string, ms: string): string
-  /**
-   * Any number of rows handed to a statement, as a table to be named behind `from`. Only a few parameters, which `add`
-   * gets, whatever the number of rows; so the statement's text is always the same.
-   */
-  table<Column extends string>(
+  /** How `GivenRows` stand behind `from`. Few parameters, which `add` gets, whatever the number of rows. */
+  table(
     alias: string,
-    columns: Readonly<Record<Column, ColumnType>>,
-    rows: readonly Readonly<Record<Column, Value>>[],
+    columns: Readonly<Record<string, ColumnType>>,
+    rows: readonly Readonly<Record<string, unknown>>[],
     add: (value: Value) => string,
   ): string
+  /** So many claim tokens that nobody has had before. */
+  newTokens(count: number): Script<number[]>
+  /** Behind a select: its rows of `alias` are not deleted until the transaction ends. */
+  keyShare(alias: string): string
   /** Behind a select: its rows of `alias` stay as they were read until the transaction ends. */
   share(alias: string): string
   /** The same, and whoever else wants to lock them waits. */
   lock(alias: string): string
   /** The same, without those that somebody else has locked. */
   skipLocked(alias: string): string
+  /** Before rows are deleted: the same, also without those that somebody else has locked by `keyShare`. */
+  deleteSkipLocked(alias: string): string
 }
 
-export type ColumnType = 'text' | 'uuid' | 'json' | 'bigint'
+export type ColumnType = 'text' | 'uuid' | 'json' | 'bigint' | 'boolean' | 'float8'
 
 /** How a store runs scripts: a read on any connection, a write in one transaction that is committed when it resolves. */
 export interface ScriptRunner {
   readonly dialect: Dialect
   read<T>(script: () => Script<T>): Promise<T>
   write<T>(script: () => Script<T>): Promise<T>
+  /** A write of one statement: it needs no transaction around it. */
+  change(text: string, values: object): Promise<Row[]>
+}
+
+const GIVEN_ROWS = Symbol('given rows')
+const GIVEN_LIST = Symbol('given list')
+
+/**
+ * Any number of rows handed to a statement under a name: `from :g` makes them a table called `g`. The statement's text is
+ * the same however many rows there are. Objects in a row are bound as JSON.
+ */
+export function givenRows<Column extends string>(
+  columns: Readonly<Record<Column, ColumnType>>,
+  rowsOfColumns: readonly Readonly<Record<Column, unknown>>[],
+): object {
+  return { [GIVEN_ROWS]: true, columns, rows: rowsOfColumns }
+}
+
+/** Rows with nothing but an id. */
+export function givenIds(ids: readonly string[]): object {
+  return givenRows(
+    { id: 'uuid' },
+    ids.map((id) => ({ id })),
+  )
+}
+
+/** A few values behind `in`: `in (:names)`. */
+export function givenList(values: readonly Value[]): object {
+  return { [GIVEN_LIST]: true, values }
+}
+
+/** A statement as an engine's driver takes it: `$1` and so on in the text, the values in that order. */
+export function boundStatement(dialect: Dialect, { text, values }: Statement): { text: string; values: Value[] } {
+  if (Array.isArray(values)) return { text, values: values as Value[] }
+  const bound: Value[] = []
+  const places = new Map<string, string>()
+  const add = (value: Value): string => `$${bound.push(value)}`
+  const placed = text.replaceAll(/(?<![:\w]):([a-z]\w*)/gi, (_, name: string) => {
+    const known = places.get(name)
+    if (known !== undefined) return known
+    const place = placeOf(dialect, name, (values as Record<string, unknown>)[name], add)
+    places.set(name, place)
+    return place
+  })
+  return { text: placed, values: bound }
+}
+
+function placeOf(dialect: Dialect, name: string, value: unknown, add: (value: Value) => string): string {
+  if (value === undefined) throw new Error(`A statement names :${name}, which has no value`)
+  if (typeof value !== 'object' || value === null) return add(value as Value)
+  if (GIVEN_LIST in value) return (value as unknown as { values: Value[] }).values.map(add).join(', ')
+  if (!(GIVEN_ROWS in value)) return add(JSON.stringify(value))
+  const { columns, rows: given } = value as unknown as { columns: Record<string, ColumnType>; rows: Row[] }
+  return dialect.table(name, columns, given, add)
 }
 
 /** One statement's rows. */
-export function* rows(text: string, values: readonly Value[] = []): Script<Row[]> {
+export function* rows(text: string, values: Statement['values'] = []): Script<Row[]> {
   return yield { text, values }
 }
 
 /** The single row of a statement, or null. */
-export function* row(text: string, values: readonly Value[] = []): Script<Row | null> {
+export function* row(text: string, values: Statement['values'] = []): Script<Row | null> {
   const found = yield { text, values }
   return found[0] ?? null
 }

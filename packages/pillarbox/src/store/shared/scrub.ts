@@ -1,7 +1,6 @@
 import type { NotificationStore } from '../../plan/notification-store.ts'
 import { booleanOf } from './fields.ts'
-import { parameters } from './parameters.ts'
-import { type Dialect, type Row, rows, type Script, type ScriptRunner } from './script.ts'
+import { type Dialect, givenIds, givenRows, type Row, rows, type Script, type ScriptRunner } from './script.ts'
 
 /** Looked at for each row that may be changed: what is not final yet costs a look every time round. */
 const WINDOW = 10
@@ -33,7 +32,7 @@ export function scrubber({ dialect, read, write }: ScriptRunner): NotificationSt
     if (most <= 0) return scrubbed
     const payloads = await read(() => sealedPayloads(payload, most))
     payload = payloads.next ?? NO_PAYLOAD
-    return payloads.final.length > 0 ? scrubbed + (await write(() => scrubPayloads(dialect, payloads.final))) : scrubbed
+    return payloads.final.length > 0 ? scrubbed + (await write(() => scrubPayloads(payloads.final))) : scrubbed
   }
 }
 
@@ -53,10 +52,10 @@ const WORK_ROWS = `left join pillarbox.dispatch d on d.notification_id = n.id
 function* sealedContents(after: string, limit: number): Script<Look<string>> {
   const found = yield* rows(
     `select c.notification_id as id, ${IS_FINAL} as is_final
-      from (select notification_id from pillarbox.sealed_contents where notification_id > $1
-        order by notification_id limit $2) c
+      from (select notification_id from pillarbox.sealed_contents where notification_id > :after
+        order by notification_id limit :most) c
       left join pillarbox.notifications n on n.id = c.notification_id ${WORK_ROWS} order by c.notification_id`,
-    [after, limit * WINDOW],
+    { after, most: limit * WINDOW },
   )
   return look(found, limit, (row) => String(row['id']))
 }
@@ -72,29 +71,23 @@ function look<Key>(found: readonly Row[], limit: number, keyOf: (row: Row) => Ke
  * its notification scrubbed.
  */
 function* scrubContents(dialect: Dialect, ids: readonly string[]): Script<number> {
-  const given = parameters()
-  const sealed = dialect.table(
-    'given',
-    { id: 'uuid' },
-    ids.map((id) => ({ id })),
-    given.add,
-  )
+  const values = { g: givenIds(ids) }
   yield* rows(
-    `select n.id from ${sealed} join pillarbox.notifications n on n.id = given.id order by n.id ${dialect.lock('n')}`,
-    given.values,
+    `select n.id from :g join pillarbox.notifications n on n.id = g.id order by n.id ${dialect.lock('n')}`,
+    values,
   )
   const scrubbed = yield* rows(
     `update pillarbox.notifications set content = null, is_scrubbed = true
-      where id in (select n.id from ${sealed} join pillarbox.notifications n on n.id = given.id ${WORK_ROWS}
-        where ${IS_FINAL}) returning id`,
-    given.values,
+      where id in (select n.id from :g join pillarbox.notifications n on n.id = g.id ${WORK_ROWS} where ${IS_FINAL})
+      returning id`,
+    values,
   )
   // A notification that is gone needs no note either.
   yield* rows(
-    `delete from pillarbox.sealed_contents where notification_id in (select given.id from ${sealed})
-      and notification_id not in (select n.id from ${sealed} join pillarbox.notifications n on n.id = given.id
+    `delete from pillarbox.sealed_contents where notification_id in (select g.id from :g)
+      and notification_id not in (select n.id from :g join pillarbox.notifications n on n.id = g.id
         where not n.is_scrubbed)`,
-    given.values,
+    values,
   )
   return scrubbed.length
 }
@@ -110,51 +103,41 @@ const IS_OVER = `e.status = 'published'
 function* sealedPayloads({ tenantId, eventId }: EventKey, limit: number): Script<Look<EventKey>> {
   const found = yield* rows(
     `select p.tenant_id, p.event_id, (e.id is null or (${IS_OVER})) as is_final
-      from (select tenant_id, event_id from pillarbox.sealed_payloads where (tenant_id, event_id) > ($1, $2)
-        order by tenant_id, event_id limit $3) p
+      from (select tenant_id, event_id from pillarbox.sealed_payloads where (tenant_id, event_id) > (:tenantId, :eventId)
+        order by tenant_id, event_id limit :most) p
       left join pillarbox.events e on e.tenant_id = p.tenant_id and e.id = p.event_id order by p.tenant_id, p.event_id`,
-    [tenantId, eventId, limit * WINDOW],
+    { tenantId, eventId, most: limit * WINDOW },
   )
   return look(found, limit, (row) => ({ tenantId: String(row['tenant_id']), eventId: String(row['event_id']) }))
 }
 
-interface EventRow {
-  tenant_id: string
-  id: string
-}
+const EVENT_KEY = { tenant_id: 'text', id: 'text' } as const
 
-function* scrubPayloads(dialect: Dialect, events: readonly EventKey[]): Script<number> {
-  const over = parameters()
-  const keys = events.map(({ tenantId, eventId }): EventRow => ({ tenant_id: tenantId, id: eventId }))
-  const sealed = dialect.table('given', { tenant_id: 'text', id: 'text' }, keys, over.add)
+function* scrubPayloads(events: readonly EventKey[]): Script<number> {
+  const keys = events.map(({ tenantId, eventId }) => ({ tenant_id: tenantId, id: eventId }))
   const found = yield* rows(
-    `select e.tenant_id, e.id, e.payload from ${sealed}
-      join pillarbox.events e on e.tenant_id = given.tenant_id and e.id = given.id`,
-    over.values,
+    `select e.tenant_id, e.id, e.payload from :g
+      join pillarbox.events e on e.tenant_id = g.tenant_id and e.id = g.id`,
+    { g: givenRows(EVENT_KEY, keys) },
   )
   // What cannot be written again keeps its note: it is still there.
   const kept = new Set<string>()
-  const changed: (EventRow & { payload: string })[] = []
+  const changed: { tenant_id: string; id: string; payload: string }[] = []
   for (const row of found) {
-    const key: EventRow = { tenant_id: String(row['tenant_id']), id: String(row['id']) }
+    const key = { tenant_id: String(row['tenant_id']), id: String(row['id']) }
     const payload = String(row['payload'])
     const text = scrubbedText(payload)
     if (text === null) kept.add(JSON.stringify(key))
     else if (text !== payload) changed.push({ ...key, payload: text })
   }
-  const written = parameters()
-  const scrubbed = dialect.table('given', { tenant_id: 'text', id: 'text', payload: 'json' }, changed, written.add)
   yield* rows(
-    `update pillarbox.events as e set payload = given.payload from ${scrubbed}
-      where e.tenant_id = given.tenant_id and e.id = given.id`,
-    written.values,
+    `update pillarbox.events as e set payload = g.payload from :g where e.tenant_id = g.tenant_id and e.id = g.id`,
+    { g: givenRows({ ...EVENT_KEY, payload: 'json' }, changed) },
   )
-  const done = parameters()
   const noted = keys.filter((key) => !kept.has(JSON.stringify(key)))
-  const gone = dialect.table('given', { tenant_id: 'text', id: 'text' }, noted, done.add)
   yield* rows(
-    `delete from pillarbox.sealed_payloads where (tenant_id, event_id) in (select given.tenant_id, given.id from ${gone})`,
-    done.values,
+    'delete from pillarbox.sealed_payloads where (tenant_id, event_id) in (select g.tenant_id, g.id from :g)',
+    { g: givenRows(EVENT_KEY, noted) },
   )
   return changed.length
 }

@@ -1,7 +1,8 @@
 import type { Ending } from '../shared/endings.ts'
+import { stopWaiting, WAITING_COLUMNS } from '../shared/settle.ts'
 import { insertAudit } from './audit.ts'
 import type { Connection } from './connection.ts'
-import { stopWaiting, WAITING_COLUMNS } from './dispatch.ts'
+import { dialect, runScript } from './scripts.ts'
 
 const STANDING = `select s.id, s.status from pillarbox.schedules s
   join pillarbox.events e on e.tenant_id = s.tenant_id and e.id = s.event_id
@@ -23,22 +24,23 @@ const REMEMBER = `insert into pillarbox.cancellations (tenant_id, entity_type, e
   on conflict (tenant_id, entity_type, entity_id, event_type) do update set at = max(at, excluded.at)`
 
 /** Puts an end to what stands for an entity because of earlier events; see `Ending`. */
-export function cancel(connection: Connection, now: number, ending: Ending): void {
+export function cancel(connection: Connection, ending: Ending): void {
   const { tenantId, entity, eventType, reason, error, at } = ending
-  for (const { id, status } of connection.prepare(STANDING).all(tenantId, entity.type, entity.id, eventType, at)) {
-    connection.prepare(CANCEL).run(String(id), error)
-    insertAudit(connection, {
-      tenantId,
-      actor: 'system',
-      action: 'cancel',
-      subject: `schedule:${String(id)}`,
-      from: String(status),
-      to: 'cancelled',
-      reason,
-    })
-  }
+  const key = [tenantId, entity.type, entity.id, eventType, at] as const
+  const standing = connection.prepare(STANDING).all(...key)
+  for (const { id } of standing) connection.prepare(CANCEL).run(String(id), error)
+  const audits = standing.map(({ id, status }) => ({
+    tenantId,
+    actor: 'system',
+    action: 'cancel',
+    subject: `schedule:${String(id)}`,
+    from: String(status),
+    to: 'cancelled',
+    reason,
+  }))
+  insertAudit(connection, ...audits)
   if (reason === 'replaced') return
-  const waiting = connection.prepare(WAITING).all(tenantId, entity.type, entity.id, eventType, at)
-  stopWaiting(connection, now, waiting, { to: 'cancelled', action: 'cancel', reason, error, actor: 'system' })
-  connection.prepare(REMEMBER).run(tenantId, entity.type, entity.id, eventType, at)
+  const stop = { to: 'cancelled', action: 'cancel', reason, error, actor: 'system' } as const
+  runScript(connection, stopWaiting(dialect, connection.prepare(WAITING).all(...key), stop))
+  connection.prepare(REMEMBER).run(...key)
 }

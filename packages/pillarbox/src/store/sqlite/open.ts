@@ -17,11 +17,11 @@ import { sharedSealed } from '../shared/sealed.ts'
 import { sharedSuppressions } from '../shared/suppressions.ts'
 import { sharedTemplates } from '../shared/templates.ts'
 import { sharedTenants } from '../shared/tenants.ts'
+import { sharedWorkers } from '../shared/workers.ts'
 import type { Store } from '../store.ts'
 import { applySettings, type Connection, openConnection } from './connection.ts'
-import { sqliteDispatch } from './dispatch.ts'
+import { openDispatch } from './dispatch.ts'
 import { sqliteEvents } from './events.ts'
-import { sqliteLanes } from './lanes.ts'
 import { sqliteSchema } from './migrate.ts'
 import { sqliteNotifications } from './notifications.ts'
 import { sqlitePlan } from './plan.ts'
@@ -29,7 +29,6 @@ import { receiptParts } from './receipts.ts'
 import { dialect, scriptRunner } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 import { sqliteWake } from './wake.ts'
-import { sqliteWorkers } from './workers.ts'
 import { openWriter, type Writer } from './writer.ts'
 
 export interface SqliteOptions {
@@ -100,12 +99,12 @@ function compose({ connection, reader, writer, clock, watch, open }: Parts): Sto
     events: { ...sharedEvents(run), ...sqliteEvents(connections) },
     plan: { ...sharedPlan(run), ...sqlitePlan(connections) },
     notifications: { ...sharedNotifications(run), ...sqliteNotifications(connections) },
-    dispatch: sqliteDispatch(connections),
+    dispatch: openDispatch(connections),
     receipts: sharedReceipts(run, receiptParts(connections)),
     suppressions: sharedSuppressions(run, { dispatching: run }),
     inbox: sharedInbox(run),
-    lanes: { ...sharedLanes(run), ...sqliteLanes(connections) },
-    workers: sqliteWorkers(connections),
+    lanes: sharedLanes(run),
+    workers: sharedWorkers(run, run),
     tenants: sharedTenants(run),
     keys: sharedKeys(run),
     accounts: sharedAccounts(run),

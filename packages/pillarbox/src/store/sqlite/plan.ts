@@ -144,7 +144,7 @@ function decideEvent(deciding: Deciding, { found, due: event }: Taken<StoredEven
     auditStop(deciding, tenantId, `event:${id}`, 'pending', plan)
     return true
   }
-  for (const ending of endingsOf(event, plan)) cancel(connection, now, ending)
+  for (const ending of endingsOf(event, plan)) cancel(connection, ending)
   insertSchedule(deciding, event, plan)
   if (plan.kind === 'cancelled') auditStop(deciding, tenantId, `schedule:${plan.scheduleId}`, null, plan)
   if (plan.kind === 'notifications') insertPlanned(deciding, plan.notifications)

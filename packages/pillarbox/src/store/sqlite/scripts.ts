@@ -1,5 +1,5 @@
 import type { Clock } from '../../model/ports.ts'
-import type { Dialect, Row, Script, ScriptRunner } from '../shared/script.ts'
+import { boundStatement, type Dialect, type Row, row, rows, type Script, type ScriptRunner } from '../shared/script.ts'
 import type { Connection } from './connection.ts'
 import { untilFree } from './until-free.ts'
 import type { Writer } from './writer.ts'
@@ -10,15 +10,27 @@ export const dialect: Dialect = {
   instant: (parameter) => parameter,
   plus: (instant, ms) => `(${instant} + ${ms})`,
   table: (alias, columns, rows, add) => {
-    const names = Object.keys(columns) as (keyof typeof columns)[]
-    const given = add(JSON.stringify(rows.map((row) => names.map((name) => row[name]))))
+    const names = Object.keys(columns)
+    const given = add(JSON.stringify(rows.map((row) => names.map((name) => scalar(row[name])))))
     const fields = names.map((name, i) => `value ->> ${i} as ${name}`)
     return `(select ${fields.join(', ')} from json_each(${given})) as ${alias}`
   },
+  *newTokens(count) {
+    const taken = yield* row('update pillarbox.claim_tokens set value = value + :count returning value', { count })
+    const last = Number(taken?.['value'])
+    return Array.from({ length: count }, (_, i) => last - count + 1 + i)
+  },
   // Nobody else writes while a transaction of this engine runs.
+  keyShare: () => '',
   share: () => '',
   lock: () => '',
   skipLocked: () => '',
+  deleteSkipLocked: () => '',
+}
+
+/** An object is text in SQLite too. */
+function scalar(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
 }
 
 /** Runs shared scripts: reads at once, writes in the group commit. */
@@ -27,6 +39,7 @@ export function scriptRunner({ reader, connection, writer, clock }: Connections)
     dialect,
     read: (script) => untilFree(clock, () => runScript(reader, script())),
     write: (script) => writer.write(() => runScript(connection, script())),
+    change: (text, values) => writer.write(() => runScript(connection, rows(text, values))),
   }
 }
 
@@ -44,7 +57,8 @@ export function runScript<T>(connection: Connection, script: Script<T>): T {
   while (!step.done) {
     let found: Row[]
     try {
-      found = connection.all(step.value.text, step.value.values)
+      const { text, values } = boundStatement(dialect, step.value)
+      found = connection.all(text, values)
     } catch (error) {
       step = script.throw(error)
       continue

@@ -1,0 +1,153 @@
+import type { Completion } from '../../dispatch/dispatch-store.ts'
+import { ACTIONS, type Action, type NotificationStatus, type SettledStatus } from '../../model/notification.ts'
+import { type AuditRow, moveReason } from './audit.ts'
+
+/**
+ * What a worker's result, a stop or an operator's act does to the rows of a notification, as data. Both engines apply
+ * these changes and decide nothing themselves. What a receipt does is in `receipt-changes.ts`.
+ */
+
+/** A row of `settled`: where a notification came to rest. */
+export interface SettledRow {
+  notificationId: string
+  tenantId: string
+  status: SettledStatus
+  reason: string | null
+  lastError: string | null
+  spent: number
+  attempt: number
+  possibleDuplicate: boolean
+}
+
+/** The verb of a worker's transition out of `sending`, by where it leads. */
+export const RESULT_VERBS = {
+  sent: 'send',
+  retrying: 'retry',
+  parked: 'park',
+  uncertain: 'hold',
+  failed: 'fail',
+  cancelled: 'cancel',
+} as const satisfies Record<Completion['to'], string>
+
+/** What a result does, as long as its token is still that of the dispatch row. */
+export interface CompletionChanges extends Completion {
+  /** How long the dispatch row waits for its next attempt; null: the row goes. */
+  waitMs: number | null
+  /** The status of the row that is written to `settled`; null: none is. */
+  settledAs: SettledStatus | null
+  /** The verb of the audit row that is written; null: none is, because the attempt's own row tells the transition. */
+  auditedAs: string | null
+  /** Why the audit says that the notification moved to the account `moveTo`; null: it does not move. */
+  moveReason: string | null
+  /** The lane that has due work by this; null: none. */
+  dueLane: string | null
+}
+
+export function completionChanges(completion: Completion): CompletionChanges {
+  const { to, outcome, laneId } = completion
+  const isOver = to !== 'retrying'
+  const moveTo = isOver ? null : completion.moveTo
+  const waitMs = isOver ? null : wholeMs(completion.delayMs)
+  return {
+    ...completion,
+    ageMs: wholeMs(completion.ageMs),
+    durationMs: wholeMs(completion.durationMs),
+    moveTo,
+    waitMs,
+    settledAs: to === 'sent' || to === 'retrying' ? null : to,
+    auditedAs: outcome === null ? RESULT_VERBS[to] : null,
+    moveReason: moveTo && moveReason(laneId, moveTo.accountId),
+    dueLane: waitMs === 0 ? (moveTo?.accountId ?? laneId) : null,
+  }
+}
+
+/**
+ * What a result does whose token is no longer that of the dispatch row: its attempt is kept as a late one. The attempt is
+ * never flagged as a possible duplicate, because it changes nothing about the notification.
+ */
+export function lateChanges(completion: Completion): CompletionChanges {
+  return { ...completionChanges(completion), possibleDuplicate: false }
+}
+
+/** Accepted, and nothing else to say: the dispatch row goes and the attempt is recorded. Most results are like this. */
+export function isSent({ to, outcome, code, error, reason, resolvedTargets }: Completion): boolean {
+  const isAccepted = to === 'sent' && outcome === 'accepted'
+  return isAccepted && code === null && error === null && reason === null && resolvedTargets === null
+}
+
+const MAX_INT4 = 2_147_483_647
+
+/** Milliseconds as both engines store them. */
+export function wholeMs(ms: number): number {
+  return Math.min(MAX_INT4, Math.max(0, Math.round(ms)))
+}
+
+/** A notification that waits for a worker, as it was when its dispatch row was locked. */
+export interface WaitingNotification {
+  notificationId: string
+  tenantId: string
+  from: 'queued' | 'retrying'
+  attempt: number
+  spent: number
+  possibleDuplicate: boolean
+}
+
+/** Why waiting notifications are stopped: their account was suspended, or a later event cancelled them. */
+export interface Stop {
+  to: 'parked' | 'cancelled'
+  action: 'park' | 'cancel'
+  reason: string
+  error: string
+  actor: string
+}
+
+/** The dispatch row goes; these are written. */
+export function stopChanges(waiting: WaitingNotification, stop: Stop): { settled: SettledRow; audit: AuditRow } {
+  const { from, ...rest } = waiting
+  const { notificationId, tenantId, attempt } = rest
+  const { to, action, reason, error, actor } = stop
+  return {
+    settled: { ...rest, status: to, reason, lastError: error },
+    audit: { tenantId, actor, action, notificationId, attempt, from, to, reason },
+  }
+}
+
+/** A notification as it was when an operator's act locked the row of `dispatch` or `settled` that it rests in. */
+export interface RestingNotification {
+  notificationId: string
+  tenantId: string
+  from: NotificationStatus
+  attempt: number
+  spent: number
+  possibleDuplicate: boolean
+  lastError: string | null
+}
+
+export interface ActChanges {
+  /** The row in `settled` from now on, in place of the one that the notification rested in; null: none. */
+  settled: SettledRow | null
+  /** The new dispatch row; null: none. */
+  queued: { possibleDuplicate: boolean; attempt: number } | null
+  audit: AuditRow
+}
+
+const ACT_REASONS = {
+  retry: null,
+  discard: 'discarded_by_operator',
+  cancel: 'cancelled_by_operator',
+  park: 'parked_by_operator',
+} as const satisfies Record<Action, string | null>
+
+/** What an operator's act does; null: the act does not move a notification that rests there. */
+export function actChanges(action: Action, actor: string, resting: RestingNotification): ActChanges | null {
+  const { from, ...rest } = resting
+  const { notificationId, tenantId, attempt } = rest
+  const { to, from: movable } = ACTIONS[action]
+  if (!(movable as readonly NotificationStatus[]).includes(from)) return null
+  const reason = ACT_REASONS[action]
+  const audit: AuditRow = { tenantId, actor, action, notificationId, attempt, from, to, reason }
+  // The call in doubt of an uncertain notification may have arrived: if it is sent again, that may be a second time.
+  const possibleDuplicate = rest.possibleDuplicate || (from === 'uncertain' && action !== 'discard')
+  if (to === 'queued') return { settled: null, queued: { possibleDuplicate, attempt }, audit }
+  return { settled: { ...rest, status: to, reason, possibleDuplicate }, queued: null, audit }
+}

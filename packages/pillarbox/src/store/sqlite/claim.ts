@@ -1,0 +1,61 @@
+import type { Claim, ClaimAnswer, ClaimRequest } from '../../dispatch/dispatch-store.ts'
+import { CLAIM_COLUMNS, type ClaimRow, claimOf } from '../shared/claims.ts'
+import type { Connection } from './connection.ts'
+
+const WORKER = 'select 1 from pillarbox.workers where id = $1'
+const LANE = 'select breaker, hold_until from pillarbox.lanes where account_id = $1'
+const NEW_TOKENS = 'update pillarbox.claim_tokens set value = value + $1 returning value'
+
+/** The order is the claim index's; the cross join keeps the planner from starting with the ledger. */
+const DUE = `select ${CLAIM_COLUMNS} from pillarbox.dispatch d cross join pillarbox.notifications n
+  where d.lane_id = $1 and d.visible_at <= $2 and d.token is null and n.id = d.notification_id
+  order by d.visible_at, d.notification_id limit $3`
+
+const CLAIM = `update pillarbox.dispatch set token = $2, worker_id = $3, claimed_at = $4, attempt = attempt + 1
+  where notification_id = $1`
+
+/** Claims due rows of each lane; see the contract. */
+export function claim(connection: Connection, now: number, { workerId, lanes }: ClaimRequest): ClaimAnswer {
+  if (connection.prepare(WORKER).get(workerId) === undefined) return { fenced: true }
+  const claims: Claim[] = []
+  const due = connection.prepare(DUE)
+  const update = connection.prepare(CLAIM)
+  for (const { laneId, limit, probe } of lanes) {
+    if (limit <= 0 || (!probe && !isOpen(connection, laneId, now))) continue
+    const found = due.all(laneId, now, limit) as unknown as ClaimRow[]
+    if (found.length === 0) continue
+    let token = firstToken(connection, found.length)
+    for (const row of found) {
+      update.run(row.notification_id, token, workerId, now)
+      row.attempt += 1
+      row.token = token++
+      claims.push(claimOf(row, now))
+    }
+  }
+  return { fenced: false, claims }
+}
+
+function isOpen(connection: Connection, laneId: string, now: number): boolean {
+  const lane = connection.prepare(LANE).get(laneId)
+  if (!lane) return true
+  return lane['breaker'] === 'closed' && (lane['hold_until'] === null || Number(lane['hold_until']) <= now)
+}
+
+/** The first of `count` tokens in a row that nobody had before. */
+function firstToken(connection: Connection, count: number): number {
+  return Number(connection.prepare(NEW_TOKENS).get(count)?.['value']) - count + 1
+}
+
+/** Never one in doubt: its call may have been made, so it is only settled, by this worker or by the next rescuer. */
+const RELEASE = `update pillarbox.dispatch set token = null, worker_id = null, claimed_at = null, attempt = attempt - 1
+  where notification_id = $1 and token = $2 and worker_id = $3 and in_doubt = 0`
+
+/** Gives unsent claims back; see the contract. */
+export function release(
+  connection: Connection,
+  workerId: string,
+  claims: readonly { notificationId: string; token: number }[],
+): void {
+  const update = connection.prepare(RELEASE)
+  for (const { notificationId, token } of claims) update.run(notificationId, token, workerId)
+}

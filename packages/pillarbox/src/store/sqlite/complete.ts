@@ -1,0 +1,145 @@
+import type { Completion } from '../../dispatch/dispatch-store.ts'
+import { jsonText } from '../shared/fields.ts'
+import { writeSettled } from '../shared/settle.ts'
+import { type CompletionChanges, completionChanges, isSent, lateChanges, wholeMs } from '../shared/transitions.ts'
+import { insertAudit } from './audit.ts'
+import type { Connection } from './connection.ts'
+import { insertNotification } from './notifications.ts'
+import { dialect, runScript } from './scripts.ts'
+
+/** A row that is no longer this claim's has another token, and stays as it is. */
+const END = 'delete from pillarbox.dispatch where notification_id = $1 and token = $2'
+const WAIT = `update pillarbox.dispatch set token = null, worker_id = null, claimed_at = null, in_doubt = 0, visible_at = $3,
+  spent = $4, possible_duplicate = $5, last_error = $6, lane_id = coalesce($7, lane_id)
+  where notification_id = $1 and token = $2`
+
+/** Writes results; see the contract. */
+export function complete(
+  connection: Connection,
+  now: number,
+  workerId: string,
+  completions: readonly Completion[],
+): { fenced: string[]; lanes: string[] } {
+  const fenced: string[] = []
+  const lanes = new Set<string>()
+  for (const completion of completions) {
+    const { notificationId, token } = completion
+    if (isSent(completion)) {
+      if (connection.prepare(END).run(notificationId, token).changes === 1)
+        insertSentAttempt(connection, now, workerId, completion)
+      else if (writeLate(connection, now, workerId, completion)) fenced.push(notificationId)
+      continue
+    }
+    const changes = completionChanges(completion)
+    if (leaveSending(connection, now, changes)) {
+      insertAttempt(connection, now, workerId, changes, 'timely')
+      for (const lane of applyChanges(connection, now, changes)) lanes.add(lane)
+    } else if (writeLate(connection, now, workerId, completion)) fenced.push(notificationId)
+  }
+  return { fenced, lanes: [...lanes] }
+}
+
+/** Compares the token; false: the row is no longer this claim's, and nothing was changed. */
+function leaveSending(connection: Connection, now: number, changes: CompletionChanges): boolean {
+  const { notificationId, token, waitMs, spent, possibleDuplicate, error, moveTo } = changes
+  const left =
+    waitMs === null
+      ? connection.prepare(END).run(notificationId, token)
+      : connection
+          .prepare(WAIT)
+          .run(notificationId, token, now + waitMs, spent, Number(possibleDuplicate), error, moveTo?.accountId ?? null)
+  return left.changes === 1
+}
+
+const WRITTEN =
+  'select 1 from pillarbox.attempts where notification_id = $1 and number = $2 and late = 0 and token = $3'
+
+/** False: a repeat of a result that was committed before, its answer lost. The same claim's attempt is there already. */
+function writeLate(connection: Connection, now: number, workerId: string, completion: Completion): boolean {
+  const { notificationId, attempt, token } = completion
+  if (connection.prepare(WRITTEN).get(notificationId, attempt, token) !== undefined) return false
+  insertAttempt(connection, now, workerId, lateChanges(completion), 'late')
+  return true
+}
+
+/** An accepted message of which there is nothing else to say: most of all attempts, so they bind the fewest values. */
+const SENT_ATTEMPT = `insert into pillarbox.attempts (notification_id, number, possible_duplicate, duration_ms, started_at,
+  token, worker_id, provider, provider_message_id, late, outcome, to_status)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 'accepted', 'sent')`
+
+function insertSentAttempt(connection: Connection, now: number, workerId: string, c: Completion): void {
+  const [duplicate, startedAt] = [Number(c.possibleDuplicate), now - wholeMs(c.ageMs)]
+  const { notificationId, attempt, token, provider, providerMessageId } = c
+  connection
+    .prepare(SENT_ATTEMPT)
+    .run(
+      notificationId,
+      attempt,
+      duplicate,
+      wholeMs(c.durationMs),
+      startedAt,
+      token,
+      workerId,
+      provider,
+      providerMessageId,
+    )
+}
+
+const ATTEMPT = `insert into pillarbox.attempts (notification_id, number, late, outcome, to_status, possible_duplicate,
+    duration_ms, started_at, token, worker_id, provider, provider_message_id, code, error, reason, resolved_targets)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
+
+function insertAttempt(
+  connection: Connection,
+  now: number,
+  workerId: string,
+  c: CompletionChanges,
+  when: 'timely' | 'late',
+): void {
+  if (c.outcome === null) return
+  // One late attempt is enough.
+  connection
+    .prepare(when === 'late' ? `${ATTEMPT} on conflict do nothing` : ATTEMPT)
+    .run(
+      c.notificationId,
+      c.attempt,
+      Number(when === 'late'),
+      c.outcome,
+      c.to,
+      Number(c.possibleDuplicate),
+      c.durationMs,
+      now - c.ageMs,
+      c.token,
+      workerId,
+      c.provider,
+      c.providerMessageId,
+      c.code,
+      c.error,
+      c.reason,
+      jsonText(c.resolvedTargets),
+    )
+}
+
+const TENANT = 'select tenant_id from pillarbox.notifications where id = $1'
+const CHANGE_ACCOUNT = 'update pillarbox.notifications set account_id = $2, provider = $3 where id = $1'
+const LINK_FALLBACK = 'update pillarbox.notifications set fallback_to = $2 where id = $1'
+
+/** What a result changes beside the dispatch row and the attempt; answers the lanes that got work. */
+function applyChanges(connection: Connection, now: number, changes: CompletionChanges): string[] {
+  const { notificationId, attempt, spent, possibleDuplicate, reason, moveTo, next, dueLane } = changes
+  const tenantId = String(connection.prepare(TENANT).get(notificationId)?.['tenant_id'])
+  const { settledAs: status, auditedAs: action, error: lastError, to } = changes
+  const rest = { notificationId, tenantId, attempt, reason }
+  if (status !== null)
+    runScript(connection, writeSettled(dialect, [{ ...rest, status, lastError, spent, possibleDuplicate }]))
+  if (action !== null) insertAudit(connection, { ...rest, actor: 'system', action, from: 'sending', to })
+  if (moveTo) {
+    connection.prepare(CHANGE_ACCOUNT).run(notificationId, moveTo.accountId, moveTo.provider)
+    insertAudit(connection, { ...rest, actor: 'system', action: 'move', reason: changes.moveReason })
+  }
+  const lanes = dueLane === null ? [] : [dueLane]
+  if (next === null) return lanes
+  const taker = insertNotification(connection, next, now)
+  connection.prepare(LINK_FALLBACK).run(notificationId, taker.id)
+  return taker.lane === null ? lanes : [...lanes, taker.lane]
+}
