@@ -1,15 +1,15 @@
 import type { NewNotification } from '../../model/notification.ts'
-import { addressOf } from '../../model/recipient.ts'
 import type { NotificationStore } from '../../plan/notification-store.ts'
 import { isSealed } from '../shared/fields.ts'
-import { jsonArray, plainArray, storable, textArray } from './arrays.ts'
+import { NEW_NOTIFICATION } from '../shared/new-rows.ts'
+import { columnArrays, givenColumns, plainArray, storable, textArray } from './arrays.ts'
 import { grouped } from './group.ts'
 import type { Run, Session } from './session.ts'
 
 type Answer = { id: string; duplicate: boolean }
 
 /** Writing new notifications. Concurrent calls share a commit; one that is refused spoils no other. */
-export function openNotificationInsert(intake: Session): Pick<NotificationStore, 'insert'> {
+export function openNotifications(intake: Session): Pick<NotificationStore, 'insert'> {
   return {
     insert: grouped(
       async (given: readonly NewNotification[]) => (await insertNotifications(intake.run, given)).answers,
@@ -23,6 +23,13 @@ export interface Inserted {
   lanes: string[]
 }
 
+const LEDGER = givenColumns(NEW_NOTIFICATION)
+const LEDGER_VALUES = Object.keys(NEW_NOTIFICATION).length
+
+/** The parameter that stands so many places behind those of the ledger. */
+const behind = (place: number): string => `$${LEDGER_VALUES + place}`
+const PARKED_IDS = `${behind(1)}::uuid[]`
+
 /**
  * Common table expressions that write notifications: the ledger, for each a work row or, if it is born parked, where it
  * rests, and which of them are to be scrubbed one day. `ledger` has what was written; repeats of a key are not. The work
@@ -33,44 +40,30 @@ export interface Inserted {
  */
 export const WRITE_NOTIFICATIONS = `
   ledger as (
-    insert into pillarbox.notifications (id, tenant_id, idempotency_key, channel, account_id, provider, recipient, address,
-      content, event_id, event_type, schedule_id, entity_type, entity_id, template_id, template_version, locale,
-      correlation_id, execution_id, parent_execution_id, site, triggered_by, fallback, fallback_of, warnings, contact_id,
-      conversation_id, policy, due_at, expires_at)
-    select id, tenant_id, idempotency_key, channel, account_id, provider, recipient, address, content, event_id,
-      event_type, schedule_id, entity_type, entity_id, template_id, template_version, locale, correlation_id,
-      execution_id, parent_execution_id, site, triggered_by, fallback, fallback_of, warnings, contact_id,
-      conversation_id, policy, to_timestamp(due_ms / 1000), to_timestamp(expires_ms / 1000)
-    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::text[], $7::json[], $8::text[],
-      $9::json[], $10::text[], $11::text[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::int[], $17::text[],
-      $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::json[], $24::uuid[], $25::json[],
-      $26::uuid[], $27::uuid[], $28::json[], $29::float8[], $30::float8[])
-      as given (id, tenant_id, idempotency_key, channel, account_id, provider, recipient, address, content, event_id,
-        event_type, schedule_id, entity_type, entity_id, template_id, template_version, locale, correlation_id,
-        execution_id, parent_execution_id, site, triggered_by, fallback, fallback_of, warnings, contact_id,
-        conversation_id, policy, due_ms, expires_ms)
+    insert into pillarbox.notifications (${LEDGER.names})
+    select ${LEDGER.selected} from unnest(${LEDGER.arrays}) as given (${LEDGER.names})
     on conflict (tenant_id, idempotency_key) do nothing
     returning id, account_id, due_at
   ), queued as (
     insert into pillarbox.dispatch (notification_id, lane_id, visible_at)
     select id, account_id, greatest(now(), due_at) from ledger
-    where (id in (select unnest($31::uuid[]))) is not true
+    where (id in (select unnest(${PARKED_IDS}))) is not true
     order by account_id, greatest(now(), due_at), id
     returning lane_id, visible_at
   ), parked as (
     insert into pillarbox.settled (notification_id, tenant_id, status, reason, last_error)
     select id, tenant_id, 'parked', reason, error
-    from unnest($31::uuid[], $32::text[], $33::text[], $34::text[]) as given (id, tenant_id, reason, error)
+    from unnest(${PARKED_IDS}, ${behind(2)}::text[], ${behind(3)}::text[], ${behind(4)}::text[]) as given (id, tenant_id, reason, error)
     where (id in (select id from ledger)) is true
   ), sealed as (
     insert into pillarbox.sealed_contents (notification_id, tenant_id, event_id)
     select id, tenant_id, event_id
-    from unnest($35::uuid[], $36::text[], $37::text[]) as given (id, tenant_id, event_id)
+    from unnest(${behind(5)}::uuid[], ${behind(6)}::text[], ${behind(7)}::text[]) as given (id, tenant_id, event_id)
     where (id in (select id from ledger)) is true
   )`
 
 /** How many parameters `WRITE_NOTIFICATIONS` has. */
-export const NOTIFICATION_VALUES = 37
+export const NOTIFICATION_VALUES = LEDGER_VALUES + 7
 
 const INSERT = `with ${WRITE_NOTIFICATIONS} select id, coalesce(due_at <= now(), true) as due from ledger`
 
@@ -119,9 +112,8 @@ export async function insertNotifications(run: Run, given: readonly NewNotificat
 }
 
 /**
- * The parameters of `WRITE_NOTIFICATIONS`, one array per column; columns that are null throughout stay empty, which
- * `unnest` fills up. In the order of their keys: two writers of the same keys then wait for each other instead of
- * deadlocking.
+ * The parameters of `WRITE_NOTIFICATIONS`, one array per column. In the order of their keys: two writers of the same keys
+ * then wait for each other instead of deadlocking.
  */
 export function notificationValues(notifications: readonly NewNotification[]): string[] {
   const given = notifications
@@ -131,36 +123,7 @@ export function notificationValues(notifications: readonly NewNotification[]): s
   const parked = given.filter((each) => each.parked !== null)
   const sealed = given.filter((each) => isSealed(each.content))
   return [
-    plainArray(given.map((each) => each.id)),
-    textArray(given.map((each) => each.tenantId)),
-    textArray(given.map((each) => each.idempotencyKey)),
-    plainArray(given.map((each) => each.channel)),
-    plainArray(given.map((each) => each.accountId)),
-    textArray(given.map((each) => each.provider)),
-    jsonArray(given.map((each) => each.to)),
-    textArray(given.map((each) => addressOf(each.channel, each.to))),
-    jsonArray(given.map((each) => each.content)),
-    textArray(given.map((each) => each.eventId)),
-    textArray(given.map((each) => each.eventType)),
-    plainArray(given.map((each) => each.scheduleId)),
-    textArray(given.map((each) => each.entity?.type ?? null)),
-    textArray(given.map((each) => each.entity?.id ?? null)),
-    textArray(given.map((each) => each.templateId)),
-    plainArray(given.map((each) => each.templateVersion)),
-    textArray(given.map((each) => each.locale)),
-    textArray(sparse(given.map((each) => each.correlationId))),
-    textArray(sparse(given.map((each) => each.executionId))),
-    textArray(sparse(given.map((each) => each.parentExecutionId))),
-    textArray(sparse(given.map((each) => each.site))),
-    textArray(given.map((each) => each.triggeredBy)),
-    jsonArray(sparse(given.map((each) => (each.fallback.length > 0 ? each.fallback : null)))),
-    plainArray(sparse(given.map((each) => each.fallbackOf))),
-    jsonArray(sparse(given.map((each) => (each.warnings.length > 0 ? each.warnings : null)))),
-    plainArray(sparse(given.map((each) => each.contactId))),
-    plainArray(sparse(given.map((each) => each.conversationId))),
-    jsonArray(sparse(given.map((each) => each.policy))),
-    plainArray(sparse(given.map((each) => each.dueAt))),
-    plainArray(sparse(given.map((each) => each.expiresAt))),
+    ...columnArrays(NEW_NOTIFICATION, given),
     plainArray(parked.map((each) => each.id)),
     textArray(parked.map((each) => each.tenantId)),
     textArray(parked.map((each) => each.parked?.reason ?? null)),
@@ -169,11 +132,6 @@ export function notificationValues(notifications: readonly NewNotification[]): s
     textArray(sealed.map((each) => each.tenantId)),
     textArray(sealed.map((each) => each.eventId)),
   ]
-}
-
-/** Nothing, if there is nothing but null. */
-function sparse<T>(values: T[]): T[] {
-  return values.every((value) => value === null) ? [] : values
 }
 
 async function findExisting(run: Run, given: readonly NewNotification[]): Promise<Map<string, string>> {

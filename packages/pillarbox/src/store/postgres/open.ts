@@ -1,29 +1,17 @@
 import type { Clock, Logger } from '../../model/ports.ts'
-import { sharedAccounts } from '../shared/accounts.ts'
-import { sharedCatalogue } from '../shared/catalogue.ts'
 import { sharedEvents } from '../shared/events.ts'
 import { sharedInbox } from '../shared/inbox.ts'
-import { sharedInstance } from '../shared/instance.ts'
-import { sharedKeys } from '../shared/keys.ts'
-import { sharedLanes } from '../shared/lanes.ts'
-import { sharedLists } from '../shared/lists.ts'
 import { sharedNotifications } from '../shared/notifications.ts'
-import { sharedPeople } from '../shared/people.ts'
+import { sharedParts } from '../shared/parts.ts'
 import { sharedPlan } from '../shared/plan.ts'
 import { sharedReceipts } from '../shared/receipts.ts'
-import { sharedSchedules } from '../shared/schedules.ts'
-import { sharedSealed } from '../shared/sealed.ts'
-import { sharedSuppressions } from '../shared/suppressions.ts'
-import { sharedTemplates } from '../shared/templates.ts'
-import { sharedTenants } from '../shared/tenants.ts'
-import { sharedWorkers } from '../shared/workers.ts'
 import type { Store } from '../store.ts'
 import { openDispatch } from './dispatch.ts'
-import { openEventInsert } from './events.ts'
+import { openEvents } from './events.ts'
 import { openInboxPut } from './inbox.ts'
 import { createLowWater } from './low-water.ts'
 import { migrate, schemaVersions } from './migrate.ts'
-import { openNotificationInsert } from './notifications.ts'
+import { openNotifications } from './notifications.ts'
 import { openPlan } from './plan.ts'
 import { receiptParts } from './receipts.ts'
 import { scriptRunner } from './scripts.ts'
@@ -101,8 +89,6 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const wake = openWake(session('wake'))
   const lowWater = createLowWater(options.clock)
   const scripts = scriptRunner(admin)
-  const controlScripts = scriptRunner(control, { prepares: true })
-  const planningScripts = scriptRunner(people, { prepares: true })
   const now = async (): Promise<number> => {
     const [row] = await admin.run<{ ms: number }>({ text: 'select extract(epoch from now())::float8 * 1000 as ms' })
     return Math.trunc(row?.ms ?? Number.NaN)
@@ -120,25 +106,19 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     },
     schema: () => schemaVersions(admin),
     now,
-    events: { ...sharedEvents(scripts), ...openEventInsert(intake) },
+    ...sharedParts({
+      admin: scripts,
+      planning: scriptRunner(people, { prepares: true }),
+      dispatching: scriptRunner(claims),
+      control: scriptRunner(control, { prepares: true }),
+      beats: scriptRunner(beats, { prepares: true }),
+    }),
+    events: { ...sharedEvents(scripts), ...openEvents(intake) },
     plan: { ...sharedPlan(scripts), ...openPlan(planning, wake) },
-    notifications: { ...sharedNotifications(scripts), ...openNotificationInsert(intake) },
+    notifications: { ...sharedNotifications(scripts), ...openNotifications(intake) },
     dispatch: openDispatch({ claims, completions, admin }, lowWater),
     receipts: sharedReceipts(scripts, receiptParts(applying)),
-    suppressions: sharedSuppressions(scripts, { dispatching: scriptRunner(claims) }),
     inbox: { ...sharedInbox(scripts), ...openInboxPut(inbox) },
-    lanes: sharedLanes(controlScripts),
-    workers: sharedWorkers(controlScripts, scriptRunner(beats, { prepares: true })),
-    tenants: sharedTenants(scripts),
-    keys: sharedKeys(scripts),
-    accounts: sharedAccounts(scripts),
-    catalogue: sharedCatalogue(scripts),
-    templates: sharedTemplates(scripts),
-    people: sharedPeople(scripts, { planning: planningScripts }),
-    lists: sharedLists(scripts, { planning: planningScripts }),
-    schedules: sharedSchedules(scripts),
-    instance: sharedInstance(scripts),
-    sealed: sharedSealed(scripts),
     wake,
     close: async () => {
       const sessions = [admin, intake, planning, people, claims, completions, control, applying, inbox, beats, wake]

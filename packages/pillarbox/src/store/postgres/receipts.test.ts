@@ -4,6 +4,7 @@ import pg from 'pg'
 import { migratedDatabase } from '../../../../../test/support/postgres/database.ts'
 import { FOUND_BY_MESSAGE_ID } from '../../model/receipt.ts'
 import { findByMessageId } from '../shared/receipts.ts'
+import { boundStatement } from '../shared/script.ts'
 import { dialect } from './scripts.ts'
 
 it('finds a message by its id through an index that has the same providers, and no other', async () => {
@@ -14,7 +15,7 @@ it('finds a message by its id through an index that has the same providers, and 
     (await client.query<Record<string, string>>(text)).rows.map((row) => Object.values(row)[0]).join('\n')
 
   try {
-    const { text } = findByMessageId(dialect, [{ place: 0, provider: 'ses', messageId: 'message' }])
+    const { text } = boundStatement(dialect, findByMessageId([{ place: 0, provider: 'ses', message: 'message' }]))
     await client.query('set enable_seqscan = off; set plan_cache_mode = force_generic_plan')
     await client.query(`prepare find as ${text}`)
     const plan = await lines(`explain execute find('{0}', '{ses}', '{message}')`)

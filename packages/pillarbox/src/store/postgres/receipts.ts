@@ -20,7 +20,7 @@ export function receiptParts(session: Session): ReceiptParts {
           takers.map(({ next }) => next),
         )
         const links = takers.map(({ id, next }, i) => ({ id, nextId: inserted[i]?.id ?? next.id }))
-        await scripts.follow(run, linkTakers(dialect, links))
+        await scripts.follow(run, linkTakers(links))
         return answers
       }),
   }

@@ -38,8 +38,8 @@ export const dialect: Dialect = {
 }
 
 function textOrNull(value: unknown): string | null {
-  if (value === null || value === undefined) return null
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  if (typeof value === 'string') return value
+  return value === null || value === undefined ? null : JSON.stringify(value)
 }
 
 export interface PostgresScripts extends ScriptRunner {

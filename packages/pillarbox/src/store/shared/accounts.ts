@@ -1,28 +1,52 @@
-import type { AccountStatus, Pace, StoredAccount } from '../../model/account.ts'
+import type { AccountStatus, StoredAccount } from '../../model/account.ts'
 import { DEFAULT_BREAKER } from '../../model/account.ts'
-import type { Channel } from '../../model/channel.ts'
 import { PillarboxError } from '../../model/errors.ts'
 import type { AccountStore } from '../../tenant/account-store.ts'
 import { writeAudit } from './audit.ts'
-import { isUniqueViolation, jsonText, textOrNull, uuidOrNull } from './fields.ts'
-import { parameters } from './parameters.ts'
-import {
-  type Dialect,
-  instantOf,
-  jsonOf,
-  jsonOrNull,
-  type Row,
-  row,
-  rows,
-  type Script,
-  type ScriptRunner,
-} from './script.ts'
+import { isUniqueViolation, jsonText } from './fields.ts'
+import { findBy, listBy, nounOf, whereAll } from './noun.ts'
+import { type Dialect, givenList, row, rows, type Script, type ScriptRunner } from './script.ts'
+
+const COLUMNS_OF_ACCOUNTS = nounOf<StoredAccount>('accounts', {
+  id: 'uuid',
+  tenantId: 'text',
+  channel: 'text',
+  provider: 'text',
+  name: 'text',
+  settings: 'json',
+  sealedSecrets: 'text',
+  secretNames: 'json',
+  pace: 'json',
+  retry: 'json',
+  onUnknown: 'text',
+  breaker: 'json',
+  priority: 'number',
+  status: 'text',
+  statusReason: 'text',
+  createdAt: 'instant',
+  updatedAt: 'instant',
+})
+
+const ACCOUNTS: typeof COLUMNS_OF_ACCOUNTS = {
+  ...COLUMNS_OF_ACCOUNTS,
+  of: (found) => {
+    const account = COLUMNS_OF_ACCOUNTS.of(found)
+    return { ...account, breaker: account.breaker ?? { ...DEFAULT_BREAKER } }
+  },
+}
+
+/**
+ * The row of an account that was removed stays, nameless and out of sight: a notification queued on it at the same moment
+ * must still be found by dispatch, which then parks it because its account is gone.
+ */
+const IS_THERE = { and: 'removed_at is null' }
 
 export function sharedAccounts({ dialect, read, write }: ScriptRunner): AccountStore {
   return {
     insert: (account) => write(() => insertAccount(dialect, account)),
     find: (tenantId, id) => read(() => findAccount(tenantId, id)),
-    list: (tenantId, channel) => read(() => listAccounts(tenantId, channel)),
+    list: (tenantId, channel) =>
+      read(() => listBy(ACCOUNTS, { tenantId, channel }, 'priority, created_at, id', IS_THERE)),
     listOfProviders: (providers) => read(() => listOfProviders(providers)),
     update: (tenantId, id, changes, from) =>
       write(() => updateAccount(dialect, { tenantId, id, changes, from })).catch((error: unknown) => {
@@ -35,97 +59,43 @@ export function sharedAccounts({ dialect, read, write }: ScriptRunner): AccountS
   }
 }
 
-/** The retry policy is whatever JSON was given, perhaps a mere string: as text, it is parsed exactly once. */
-const COLUMNS = `id, tenant_id, channel, provider, name, settings, sealed_secrets, secret_names, pace,
-  cast(retry as text) as retry, on_unknown, breaker, priority, status, status_reason, created_at, updated_at`
-
-function accountOf(found: Row): StoredAccount {
-  return {
-    id: String(found['id']),
-    tenantId: String(found['tenant_id']),
-    channel: String(found['channel']) as Channel,
-    provider: String(found['provider']),
-    name: String(found['name']),
-    settings: jsonOf<Record<string, unknown>>(found['settings']),
-    sealedSecrets: textOrNull(found['sealed_secrets']),
-    secretNames: jsonOf<string[]>(found['secret_names']),
-    pace: jsonOrNull<Pace>(found['pace']),
-    retry: jsonOrNull<unknown>(found['retry']),
-    onUnknown: String(found['on_unknown']) as StoredAccount['onUnknown'],
-    breaker: jsonOrNull<StoredAccount['breaker']>(found['breaker']) ?? { ...DEFAULT_BREAKER },
-    priority: Number(found['priority']),
-    status: String(found['status']) as AccountStatus,
-    statusReason: textOrNull(found['status_reason']),
-    createdAt: instantOf(found['created_at']),
-    updatedAt: instantOf(found['updated_at']),
-  }
-}
-
 /** The account and its lane. False when the id, or the name on that channel, is taken. */
 function* insertAccount(dialect: Dialect, account: Omit<StoredAccount, 'createdAt' | 'updatedAt'>): Script<boolean> {
   const written = yield* row(
     `insert into pillarbox.accounts (id, tenant_id, channel, provider, name, settings, sealed_secrets, secret_names, pace,
         retry, on_unknown, breaker, priority, status, status_reason, created_at, updated_at)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, ${dialect.now}, ${dialect.now})
+      values (:id, :tenantId, :channel, :provider, :name, :settings, :sealedSecrets, :secretNames, :pace, :retry,
+        :onUnknown, :breaker, :priority, :status, :statusReason, ${dialect.now}, ${dialect.now})
       on conflict do nothing returning id`,
-    [
-      account.id,
-      account.tenantId,
-      account.channel,
-      account.provider,
-      account.name,
-      JSON.stringify(account.settings),
-      account.sealedSecrets,
-      JSON.stringify(account.secretNames),
-      jsonText(account.pace),
-      jsonText(account.retry),
-      account.onUnknown,
-      JSON.stringify(account.breaker),
-      account.priority,
-      account.status,
-      account.statusReason,
-    ],
+    valuesOf(account),
   )
   if (!written) return false
-  yield { text: 'insert into pillarbox.lanes (account_id) values ($1)', values: [account.id] }
+  yield* rows('insert into pillarbox.lanes (account_id) values (:id)', account)
   return true
 }
 
-function* findAccount(tenantId: string | null, id: string): Script<StoredAccount | null> {
-  const accountId = uuidOrNull(id)
-  if (accountId === null) return null
-  const found = yield* row(
-    `select ${COLUMNS} from pillarbox.accounts where id = $1 and removed_at is null ${tenantId === null ? '' : 'and tenant_id = $2'}`,
-    tenantId === null ? [accountId] : [accountId, tenantId],
-  )
-  return found && accountOf(found)
+/** The retry policy is whatever JSON was given, perhaps a mere string. */
+function valuesOf<T extends { retry?: unknown }>(account: T): T {
+  return account.retry === undefined ? account : { ...account, retry: jsonText(account.retry) }
 }
 
-function* listAccounts(tenantId: string, channel: Channel | undefined): Script<StoredAccount[]> {
-  const found = yield* rows(
-    `select ${COLUMNS} from pillarbox.accounts where tenant_id = $1 and removed_at is null ${channel === undefined ? '' : 'and channel = $2'}
-      order by priority, created_at, id`,
-    channel === undefined ? [tenantId] : [tenantId, channel],
-  )
-  return found.map(accountOf)
+function findAccount(tenantId: string | null, id: string): Script<StoredAccount | null> {
+  return findBy(ACCOUNTS, { tenantId: tenantId ?? undefined, id }, IS_THERE)
 }
 
 function* listOfProviders(providers: readonly string[]): Script<StoredAccount[]> {
-  const { add, values } = parameters()
   const found = yield* rows(
-    `select ${COLUMNS} from pillarbox.accounts where provider in (${providers.map(add).join(', ')}) and removed_at is null
+    `select ${ACCOUNTS.columns} from pillarbox.accounts where provider in (:providers) and removed_at is null
       order by created_at, id`,
-    values,
+    { providers: givenList(providers) },
   )
-  return found.map(accountOf)
+  return found.map(ACCOUNTS.of)
 }
-
-type AccountChanges = Parameters<AccountStore['update']>[2]
 
 interface AccountUpdate {
   tenantId: string
   id: string
-  changes: AccountChanges
+  changes: Parameters<AccountStore['update']>[2]
   from: Pick<StoredAccount, 'sealedSecrets'> | undefined
 }
 
@@ -134,34 +104,22 @@ function* updateAccount(
   dialect: Dialect,
   { tenantId, id, changes, from }: AccountUpdate,
 ): Script<StoredAccount | null> {
-  const accountId = uuidOrNull(id)
-  if (accountId === null) return null
-  const { add, values } = parameters()
-  const set = [`updated_at = ${dialect.now}`]
-  if (changes.channel !== undefined) set.push(`channel = ${add(changes.channel)}`)
-  if (changes.provider !== undefined) set.push(`provider = ${add(changes.provider)}`)
-  if (changes.name !== undefined) set.push(`name = ${add(changes.name)}`)
-  if (changes.settings !== undefined) set.push(`settings = ${add(JSON.stringify(changes.settings))}`)
-  if (changes.sealedSecrets !== undefined) set.push(`sealed_secrets = ${add(changes.sealedSecrets)}`)
-  if (changes.secretNames !== undefined) set.push(`secret_names = ${add(JSON.stringify(changes.secretNames))}`)
-  if (changes.pace !== undefined) set.push(`pace = ${add(jsonText(changes.pace))}`)
-  if (changes.retry !== undefined) set.push(`retry = ${add(jsonText(changes.retry))}`)
-  if (changes.onUnknown !== undefined) set.push(`on_unknown = ${add(changes.onUnknown)}`)
-  if (changes.breaker !== undefined) set.push(`breaker = ${add(JSON.stringify(changes.breaker))}`)
-  if (changes.priority !== undefined) set.push(`priority = ${add(changes.priority)}`)
-  if (changes.statusReason !== undefined) set.push(`status_reason = ${add(changes.statusReason)}`)
+  const wanted = ACCOUNTS.matching({ tenantId, id })
+  if (!wanted) return null
+  const { status, ...others } = changes
+  const where = [...wanted.where, 'removed_at is null']
+  if (from) where.push(`coalesce(sealed_secrets, '') = :sealedBefore`)
   const changed = yield* row(
-    `update pillarbox.accounts set ${set.join(', ')} where id = ${add(accountId)} and tenant_id = ${add(tenantId)}
-      and removed_at is null ${from === undefined ? '' : `and coalesce(sealed_secrets, '') = ${add(from.sealedSecrets ?? '')}`}
-      returning status_reason`,
-    values,
+    `update pillarbox.accounts set ${[...ACCOUNTS.assignments(others), `updated_at = ${dialect.now}`].join(', ')}
+      ${whereAll(where)} returning ${ACCOUNTS.columns}`,
+    { ...valuesOf(others), ...wanted.values, sealedBefore: from?.sealedSecrets ?? '' },
   )
   if (!changed) return null
-  if (changes.status !== undefined) {
-    const reason = textOrNull(changed['status_reason'])
-    yield* setStatus(dialect, { id: accountId, status: changes.status, reason, actor: 'system' }, undefined)
-  }
-  return yield* findAccount(tenantId, accountId)
+  const account = ACCOUNTS.of(changed)
+  if (status === undefined) return account
+  const { statusReason: reason } = account
+  yield* setStatus(dialect, { id: account.id, status, reason, actor: 'system' }, undefined)
+  return yield* findAccount(tenantId, account.id)
 }
 
 const STATUS_VERBS = { active: 'activate', suspended: 'suspend', paused: 'pause' } as const satisfies Record<
@@ -171,59 +129,45 @@ const STATUS_VERBS = { active: 'activate', suspended: 'suspend', paused: 'pause'
 
 function* setStatus(
   dialect: Dialect,
-  change: { id: string; status: AccountStatus; reason: string | null; actor: string },
+  { id, status, reason, actor }: { id: string; status: AccountStatus; reason: string | null; actor: string },
   from: readonly AccountStatus[] | undefined,
 ): Script<boolean> {
-  const id = uuidOrNull(change.id)
-  if (id === null) return false
-  // Changes nothing, but locks the row, so that the status read here is the one that is moved from.
-  const account = yield* row(
-    'update pillarbox.accounts set status = status where id = $1 and removed_at is null returning tenant_id, status',
-    [id],
+  const account = yield* findBy(ACCOUNTS, { id }, { ...IS_THERE, lockedBy: dialect })
+  if (!account || account.status === status || (from && !from.includes(account.status))) return false
+  yield* rows(
+    `update pillarbox.accounts set status = :status, status_reason = :reason, updated_at = ${dialect.now} where id = :id`,
+    { id: account.id, status, reason },
   )
-  if (!account) return false
-  const current = String(account['status']) as AccountStatus
-  if (current === change.status || (from && !from.includes(current))) return false
-  yield {
-    text: `update pillarbox.accounts set status = $2, status_reason = $3, updated_at = ${dialect.now} where id = $1`,
-    values: [id, change.status, change.reason],
-  }
-  if (change.status === 'active')
-    // Mended by hand: whoever held the lane knew less. A breaker stays open, so the first call is a probe.
-    yield {
-      text: `update pillarbox.lanes set hold_until = null, hold_reason = null,
-        breaker = case when breaker = 'half_open' then 'open' else breaker end where account_id = $1`,
-      values: [id],
-    }
+  // Mended by hand: whoever held the lane knew less. A breaker stays open, so the first call is a probe.
+  if (status === 'active')
+    yield* rows(
+      `update pillarbox.lanes set hold_until = null, hold_reason = null,
+        breaker = case when breaker = 'half_open' then 'open' else breaker end where account_id = :id`,
+      account,
+    )
   yield* writeAudit(dialect, {
-    tenantId: String(account['tenant_id']),
-    actor: change.actor,
-    action: STATUS_VERBS[change.status],
-    subject: `account:${id}`,
-    from: current,
-    to: change.status,
-    reason: change.reason,
+    tenantId: account.tenantId,
+    actor,
+    action: STATUS_VERBS[status],
+    subject: `account:${account.id}`,
+    from: account.status,
+    to: status,
+    reason,
   })
   return true
 }
 
-/**
- * The row stays, nameless and out of sight: a notification queued on it at the same moment must still be found by
- * dispatch, which then parks it because its account is gone.
- */
 function* removeAccount(dialect: Dialect, tenantId: string, id: string): Script<boolean> {
-  const accountId = uuidOrNull(id)
-  if (accountId === null) return false
-  const removed = yield* row(
+  const account = yield* findBy(ACCOUNTS, { tenantId, id }, { ...IS_THERE, lockedBy: dialect })
+  if (!account) return false
+  yield* rows(
     `update pillarbox.accounts set removed_at = ${dialect.now}, name = cast(id as text), sealed_secrets = null,
-        secret_names = '[]'
-      where id = $1 and tenant_id = $2 and removed_at is null returning id`,
-    [accountId, tenantId],
+        secret_names = '[]' where id = :id`,
+    account,
   )
-  if (!removed) return false
   // Looked at last, so that it sees all that was committed before the row was locked; thrown, so that the removal is
   // undone with the rest of the transaction.
-  const waiting = yield* row('select notification_id from pillarbox.dispatch where lane_id = $1 limit 1', [accountId])
+  const waiting = yield* row('select notification_id from pillarbox.dispatch where lane_id = :id limit 1', account)
   if (waiting)
     throw new PillarboxError('already_exists', 'Notifications still wait on this account: let them finish or stop them')
   return true

@@ -1,18 +1,12 @@
 import { createHash } from 'node:crypto'
-import type {
-  CallbackResult,
-  CallbackStatus,
-  ListedCallback,
-  NewCallback,
-  StoredCallback,
-} from '../../model/callback.ts'
+import type { CallbackResult, ListedCallback, NewCallback, StoredCallback } from '../../model/callback.ts'
 import type { Page, PageOf } from '../../model/page.ts'
 import type { CallbackFilter, ReceiptStore, RefusedCallbacks, RefusedCount } from '../../receipts/receipt-store.ts'
 import { writeAudit } from './audit.ts'
 import { decodeCursor, invalidCursor, pageOf } from './cursor.ts'
 import { only, textOrNull } from './fields.ts'
-import { parameters } from './parameters.ts'
-import { type Dialect, instantOf, jsonOf, type Row, row, rows, type Script, type ScriptRunner } from './script.ts'
+import { conditionsOf, nounOf, whereAll } from './noun.ts'
+import { type Dialect, givenRows, type Row, row, rows, type Script, type ScriptRunner } from './script.ts'
 
 type CallbackStore = Pick<
   ReceiptStore,
@@ -33,7 +27,7 @@ export function sharedCallbacks(
   { applying, together }: CallbackParts,
 ): CallbackStore {
   const keep = together((callbacks: readonly NewCallback[]) => applying.write(() => keepAll(dialect, callbacks)))
-  const settle = together((settled: readonly Settled[]) => applying.write(() => settleAll(dialect, settled)))
+  const settle = together((settled: readonly SettledCallback[]) => applying.write(() => settleAll(dialect, settled)))
   return {
     keep: async (callback) => only(await keep([callback])),
     // Looking for work where there is none costs no transaction.
@@ -49,31 +43,27 @@ export function sharedCallbacks(
   }
 }
 
-const WITHOUT_BODY = `id, source, tenant_id, account_ids, headers, status, attempt_count, reports, matched, moved, unreadable,
-  received_at`
-const COLUMNS = `${WITHOUT_BODY}, body`
+const CALLBACKS = nounOf<Omit<StoredCallback, 'body' | 'result'> & CallbackCounts>('callbacks', {
+  id: 'number',
+  source: 'text',
+  tenantId: 'text',
+  accountIds: 'json',
+  headers: 'json',
+  status: 'text',
+  attemptCount: 'number',
+  receivedAt: 'instant',
+  reports: 'number',
+  matched: 'number',
+  moved: 'number',
+  unreadable: 'number',
+})
+
+type CallbackCounts = NonNullable<StoredCallback['result']>
 
 function callbackOf(found: Row): StoredCallback {
-  return {
-    id: Number(found['id']),
-    source: String(found['source']),
-    tenantId: textOrNull(found['tenant_id']),
-    accountIds: jsonOf<string[]>(found['account_ids']),
-    headers: jsonOf<Record<string, string>>(found['headers']),
-    body: Buffer.from(String(found['body']), 'base64'),
-    status: String(found['status']) as CallbackStatus,
-    attemptCount: Number(found['attempt_count']),
-    receivedAt: instantOf(found['received_at']),
-    result:
-      found['reports'] === null
-        ? null
-        : {
-            reports: Number(found['reports']),
-            matched: Number(found['matched']),
-            moved: Number(found['moved']),
-            unreadable: Number(found['unreadable']),
-          },
-  }
+  const { reports, matched, moved, unreadable, ...callback } = CALLBACKS.of(found)
+  const result = (reports as number | null) === null ? null : { reports, matched, moved, unreadable }
+  return { ...callback, body: Buffer.from(String(found['body']), 'base64'), result }
 }
 
 /** The same bytes under another proof are another callback: they speak for other accounts. */
@@ -84,31 +74,30 @@ function digestOf({ tenantId, accountIds, body }: NewCallback): string {
     .digest('base64url')
 }
 
+const NEW_CALLBACK = {
+  source: 'text',
+  tenant_id: 'text',
+  account_ids: 'json',
+  headers: 'json',
+  body: 'text',
+  digest: 'text',
+} as const
+
 /** In the order of their digests, so that two processes wait for each other instead of deadlocking. */
 function* keepAll(dialect: Dialect, callbacks: readonly NewCallback[]): Script<boolean[]> {
-  const columns = {
-    source: 'text',
-    tenant_id: 'text',
-    account_ids: 'json',
-    headers: 'json',
-    body: 'text',
-    digest: 'text',
-  } as const
   const given = callbacks.map((callback) => ({
     source: callback.source,
     tenant_id: callback.tenantId,
-    account_ids: JSON.stringify(callback.accountIds),
-    headers: JSON.stringify(callback.headers),
+    account_ids: callback.accountIds,
+    headers: callback.headers,
     body: callback.body.toString('base64'),
     digest: digestOf(callback),
   }))
-  const { add, values } = parameters()
   const written = yield* rows(
     `insert into pillarbox.callbacks (source, tenant_id, account_ids, headers, body, digest, next_attempt_at, received_at)
       select g.source, g.tenant_id, g.account_ids, g.headers, g.body, g.digest, ${dialect.now}, ${dialect.now}
-      from ${dialect.table('g', columns, given, add)} where true order by g.digest, g.source
-      on conflict (source, digest) do nothing returning source, digest`,
-    values,
+      from :g where true order by g.digest, g.source on conflict (source, digest) do nothing returning source, digest`,
+    { g: givenRows(NEW_CALLBACK, given) },
   )
   const kept = new Set(written.map(({ source, digest }) => `${String(source)} ${String(digest)}`))
   // Of several that are the same, one was kept.
@@ -138,97 +127,81 @@ function* take(dialect: Dialect, limit: number, leaseMs: number): Script<StoredC
             select sum(octet_length(head.body)) over (order by head.next_attempt_at rows unbounded preceding) as bytes
             from (
               select body, next_attempt_at from pillarbox.callbacks
-              where status = 'pending' and next_attempt_at <= ${dialect.now} order by next_attempt_at limit $1
+              where status = 'pending' and next_attempt_at <= ${dialect.now} order by next_attempt_at limit :limit
             ) as head
           ) as running where bytes <= ${TAKE_BYTES})
         ${dialect.skipLocked('c')}
       )
       update pillarbox.callbacks as c
-      set next_attempt_at = ${dialect.plus(dialect.now, '$2')}, attempt_count = c.attempt_count + 1
+      set next_attempt_at = ${dialect.plus(dialect.now, ':leaseMs')}, attempt_count = c.attempt_count + 1
       from due where c.id = due.due_id
-      returning ${COLUMNS}`,
-    [limit, Math.round(leaseMs)],
+      returning ${CALLBACKS.columns}, body`,
+    { limit, leaseMs: Math.round(leaseMs) },
   )
   return taken.map(callbackOf).sort((a, b) => a.id - b.id)
 }
 
-interface Settled {
+interface SettledCallback {
   id: number
   result: CallbackResult
 }
 
-function* settleAll(dialect: Dialect, settled: readonly Settled[]): Script<undefined[]> {
-  const columns = {
-    given_id: 'bigint',
-    given_status: 'text',
-    given_reports: 'bigint',
-    given_matched: 'bigint',
-    given_moved: 'bigint',
-    given_unreadable: 'bigint',
-    delay_ms: 'bigint',
-  } as const
-  const given = settled.map(({ id, result }) => ({
-    given_id: id,
-    given_status: result.status,
-    given_reports: result.reports,
-    given_matched: result.matched,
-    given_moved: result.moved,
-    given_unreadable: result.unreadable,
-    delay_ms: Math.max(0, Math.round(result.delayMs)),
-  }))
-  const { add, values } = parameters()
-  yield {
-    text: `update pillarbox.callbacks as c set status = g.given_status, reports = g.given_reports,
-        matched = g.given_matched, moved = g.given_moved, unreadable = g.given_unreadable,
-        next_attempt_at = case when g.given_status = 'pending' then ${dialect.plus(dialect.now, 'g.delay_ms')} end
-      from ${dialect.table('g', columns, given, add)} where c.id = g.given_id`,
-    values,
-  }
+const CALLBACK_RESULT = {
+  id: 'bigint',
+  status: 'text',
+  reports: 'bigint',
+  matched: 'bigint',
+  moved: 'bigint',
+  unreadable: 'bigint',
+  delay_ms: 'bigint',
+} as const
+
+function* settleAll(dialect: Dialect, settled: readonly SettledCallback[]): Script<undefined[]> {
+  const given = settled.map(({ id, result: { delayMs, ...result } }) => {
+    return { id, ...result, delay_ms: Math.max(0, Math.round(delayMs)) }
+  })
+  yield* rows(
+    `update pillarbox.callbacks as c set status = g.status, reports = g.reports, matched = g.matched, moved = g.moved,
+        unreadable = g.unreadable,
+        next_attempt_at = case when g.status = 'pending' then ${dialect.plus(dialect.now, 'g.delay_ms')} end
+      from :g where c.id = g.id`,
+    { g: givenRows(CALLBACK_RESULT, given) },
+  )
   return settled.map(() => undefined)
 }
 
 function* replay(dialect: Dialect, id: number, actor: string): Script<boolean> {
   if (!Number.isSafeInteger(id)) return false
   const found = yield* row(
-    `select c.tenant_id, c.status from pillarbox.callbacks c where c.id = $1 ${dialect.lock('c')}`,
-    [id],
+    `select c.tenant_id, c.status from pillarbox.callbacks c where c.id = :id ${dialect.lock('c')}`,
+    { id },
   )
   if (!found) return false
-  yield {
-    text: `update pillarbox.callbacks set status = 'pending', attempt_count = 0, next_attempt_at = ${dialect.now}
-      where id = $1`,
-    values: [id],
-  }
-  yield* writeAudit(dialect, {
-    tenantId: textOrNull(found['tenant_id']),
-    actor,
-    action: 'replay',
-    subject: `callback:${id}`,
-    from: String(found['status']),
-    to: 'pending',
-  })
+  yield* rows(
+    `update pillarbox.callbacks set status = 'pending', attempt_count = 0, next_attempt_at = ${dialect.now} where id = :id`,
+    { id },
+  )
+  const [tenantId, from] = [textOrNull(found['tenant_id']), String(found['status'])]
+  yield* writeAudit(dialect, { tenantId, actor, action: 'replay', subject: `callback:${id}`, from, to: 'pending' })
   return true
 }
 
 function* listCallbacks(filter: CallbackFilter, page: Page, bodyBytes?: number): Script<PageOf<ListedCallback>> {
-  const { add, values } = parameters()
-  const where: string[] = []
-  if (filter.source !== undefined) where.push(`source = ${add(filter.source)}`)
-  if (filter.tenantId !== undefined) where.push(`tenant_id = ${add(filter.tenantId)}`)
-  if (filter.status !== undefined) where.push(`status = ${add(filter.status)}`)
-  if (page.cursor !== undefined) {
-    const before = Number(decodeCursor(page.cursor, 1)[0])
-    if (!Number.isSafeInteger(before)) throw invalidCursor()
-    where.push(`id < ${add(before)}`)
-  }
+  const where = conditionsOf(filter, {
+    source: 'source = :source',
+    tenantId: 'tenant_id = :tenantId',
+    status: 'status = :status',
+  })
+  const before = page.cursor === undefined ? 0 : Number(decodeCursor(page.cursor, 1)[0])
+  if (!Number.isSafeInteger(before)) throw invalidCursor()
+  if (page.cursor !== undefined) where.push('id < :before')
   // Whole groups of base64, so that what is cut off can be read.
-  const body = bodyBytes === undefined ? 'body' : `substr(body, 1, ${add(Math.ceil(bodyBytes / 3) * 4)})`
+  const body = bodyBytes === undefined ? 'body' : 'substr(body, 1, :bodyLength)'
   const found = yield* rows(
-    `select ${WITHOUT_BODY}, ${body} as body, octet_length(body) / 4 * 3 - octet_length(body) +
+    `select ${CALLBACKS.columns}, ${body} as body, octet_length(body) / 4 * 3 - octet_length(body) +
         octet_length(rtrim(body, '=')) as size
-      from pillarbox.callbacks ${where.length > 0 ? `where ${where.join(' and ')}` : ''}
-      order by id desc limit ${add(page.limit + 1)}`,
-    values,
+      from pillarbox.callbacks ${whereAll(where)} order by id desc limit :limit`,
+    { ...filter, before, limit: page.limit + 1, bodyLength: Math.ceil((bodyBytes ?? 0) / 3) * 4 },
   )
   const listed = found.map((each) => {
     const callback = callbackOf(each)
@@ -244,24 +217,27 @@ function* countRefused(dialect: Dialect, counts: readonly RefusedCount[]): Scrip
     const key = JSON.stringify([source, tenantId ?? '', why])
     sums.set(key, { source, tenant: tenantId ?? '', why, count: count + (sums.get(key)?.count ?? 0) })
   }
-  for (const [, { source, tenant, why, count }] of [...sums].sort(([a], [b]) => (a < b ? -1 : 1)))
-    yield {
-      text: `insert into pillarbox.refused_callbacks as r (source, tenant_id, why, count, last_at)
-        values ($1, $2, $3, $4, ${dialect.now})
+  for (const [, sum] of [...sums].sort(([a], [b]) => (a < b ? -1 : 1)))
+    yield* rows(
+      `insert into pillarbox.refused_callbacks as r (source, tenant_id, why, count, last_at)
+        values (:source, :tenant, :why, :count, ${dialect.now})
         on conflict (source, tenant_id, why) do update set count = r.count + excluded.count, last_at = excluded.last_at`,
-      values: [source, tenant, why, count],
-    }
+      sum,
+    )
 }
 
+const REFUSED = nounOf<RefusedCallbacks>('refused_callbacks', {
+  source: 'text',
+  tenantId: 'text',
+  why: 'text',
+  count: 'number',
+  lastAt: 'instant',
+})
+
+/** Without a tenant the column is empty: it is part of a key. */
 function* listRefused(): Script<RefusedCallbacks[]> {
   const found = yield* rows(
-    'select source, tenant_id, why, count, last_at from pillarbox.refused_callbacks order by source, tenant_id, why',
+    `select ${REFUSED.columns} from pillarbox.refused_callbacks order by source, tenant_id, why`,
   )
-  return found.map((refused) => ({
-    source: String(refused['source']),
-    tenantId: String(refused['tenant_id']) || null,
-    why: String(refused['why']),
-    count: Number(refused['count']),
-    lastAt: instantOf(refused['last_at']),
-  }))
+  return found.map(REFUSED.of).map((refused) => ({ ...refused, tenantId: refused.tenantId || null }))
 }

@@ -3,10 +3,20 @@ import { PillarboxError } from '../../model/errors.ts'
 import type { Template } from '../../model/template.ts'
 import type { CatalogueStore, StoredCatalogue } from '../../tenant/catalogue-store.ts'
 import { writeAudit } from './audit.ts'
-import { isUniqueViolation, jsonText } from './fields.ts'
-import { parameters } from './parameters.ts'
-import { type Dialect, instantOf, jsonOf, type Row, row, rows, type Script, type ScriptRunner } from './script.ts'
-import { keepVersions, TEMPLATE_COLUMNS, templateOf } from './templates.ts'
+import { isUniqueViolation } from './fields.ts'
+import { nounOf } from './noun.ts'
+import {
+  type Dialect,
+  givenList,
+  givenRows,
+  jsonOf,
+  type Row,
+  row,
+  rows,
+  type Script,
+  type ScriptRunner,
+} from './script.ts'
+import { keepVersions, TEMPLATES } from './templates.ts'
 
 export function sharedCatalogue({ dialect, read, write }: ScriptRunner): CatalogueStore {
   return {
@@ -31,48 +41,42 @@ export function sharedCatalogue({ dialect, read, write }: ScriptRunner): Catalog
 
 const IMPORT_TRIES = 3
 
-type Source = Parameters<CatalogueStore['replace']>[2]
+type ImportOptions = Parameters<CatalogueStore['replace']>[2]
 
 /** Rejects with `not_found` where there is no such tenant. */
 function* replaceCatalogue(
   dialect: Dialect,
   tenantId: string,
   catalogue: Catalogue,
-  { document, actor, newId }: Source,
+  { document, actor, newId }: ImportOptions,
 ): Script<{ version: number; kept: Template[] }> {
+  const { name, defaultLocale, entities } = catalogue
   // First, because it locks the tenant's row: two imports at once happen one after the other.
   const tenant = yield* row(
-    `update pillarbox.tenants set entities = $2, catalogue_version = catalogue_version + 1 where id = $1
+    `update pillarbox.tenants set entities = :entities, catalogue_version = catalogue_version + 1 where id = :tenantId
       returning catalogue_version`,
-    [tenantId, JSON.stringify(catalogue.entities)],
+    { tenantId, entities },
   )
   if (!tenant) throw new PillarboxError('not_found', `There is no tenant ${tenantId}`)
   const version = Number(tenant['catalogue_version'])
-  yield {
-    text: `insert into pillarbox.catalogues (tenant_id, version, name, default_locale, document, imported_by, imported_at)
-      values ($1, $2, $3, $4, $5, $6, ${dialect.now})`,
-    values: [tenantId, version, catalogue.name, catalogue.defaultLocale, document, actor],
-  }
-  yield* replaceEventTypes(dialect, tenantId, catalogue.eventTypes)
+  yield* rows(
+    `insert into pillarbox.catalogues (tenant_id, version, name, default_locale, document, imported_by, imported_at)
+      values (:tenantId, :version, :name, :defaultLocale, :document, :actor, ${dialect.now})`,
+    { tenantId, version, name, defaultLocale, document, actor },
+  )
+  yield* replaceEventTypes(tenantId, catalogue.eventTypes)
   const kept = yield* importTemplates(dialect, tenantId, catalogue.templates, { actor, newId })
   yield* writeAudit(dialect, { tenantId, actor, action: 'import', subject: `catalogue:${version}` })
   return { version, kept }
 }
 
-function* replaceEventTypes(dialect: Dialect, tenantId: string, types: readonly EventType[]): Script<void> {
-  yield { text: 'delete from pillarbox.event_types where tenant_id = $1', values: [tenantId] }
-  const { add, values } = parameters()
-  const given = dialect.table(
-    'g',
-    { name: 'text', definition: 'json' },
-    types.map((type) => ({ name: type.name, definition: JSON.stringify(type) })),
-    add,
+function* replaceEventTypes(tenantId: string, types: readonly EventType[]): Script<void> {
+  yield* rows('delete from pillarbox.event_types where tenant_id = :tenantId', { tenantId })
+  const given = types.map((definition) => ({ name: definition.name, definition }))
+  yield* rows(
+    `insert into pillarbox.event_types (tenant_id, name, definition) select :tenantId, g.name, g.definition from :g`,
+    { tenantId, g: givenRows({ name: 'text', definition: 'json' }, given) },
   )
-  yield {
-    text: `insert into pillarbox.event_types (tenant_id, name, definition)
-      select ${add(tenantId)}, g.name, g.definition from ${given}`,
-    values,
-  }
 }
 
 /** New ones are added, those nobody edited follow the catalogue. Answers the edited ones that say something else. */
@@ -80,10 +84,10 @@ function* importTemplates(
   dialect: Dialect,
   tenantId: string,
   seeds: readonly TemplateSeed[],
-  { actor, newId }: Pick<Source, 'actor' | 'newId'>,
+  { actor, newId }: Pick<ImportOptions, 'actor' | 'newId'>,
 ): Script<Template[]> {
   const wanted = new Map(seeds.map((seed) => [placeOf(seed), seed]))
-  const existing = yield* lockTemplates(dialect, tenantId, new Set(seeds.map(({ eventType }) => eventType)))
+  const existing = yield* lockTemplates(tenantId, new Set(seeds.map(({ eventType }) => eventType)))
   const kept: Template[] = []
   const changed: { id: string; seed: TemplateSeed }[] = []
   for (const template of existing) {
@@ -100,7 +104,7 @@ function* importTemplates(
   yield* updateTemplates(dialect, changed, actor)
   yield* insertTemplates(dialect, tenantId, added, actor)
   const ids = [...changed, ...added].map(({ id }) => id)
-  if (ids.length > 0) yield* keepVersions(dialect, ids)
+  if (ids.length > 0) yield* keepVersions(ids)
   return kept
 }
 
@@ -115,151 +119,131 @@ function placeOf({
   return JSON.stringify([eventType, channel, locale, scope?.type ?? null, scope?.id ?? null])
 }
 
-/** Nobody edits them between being looked at and being replaced. */
-function* lockTemplates(dialect: Dialect, tenantId: string, eventTypes: ReadonlySet<string>): Script<Template[]> {
-  const { add, values } = parameters()
-  const given = dialect.table(
-    'g',
-    { name: 'text' },
-    [...eventTypes].map((name) => ({ name })),
-    add,
-  )
+/** Nobody edits them between being looked at and being replaced: the update changes nothing, but locks the rows. */
+function* lockTemplates(tenantId: string, eventTypes: ReadonlySet<string>): Script<Template[]> {
+  if (eventTypes.size === 0) return []
   const found = yield* rows(
-    `update pillarbox.templates set version = version
-      where tenant_id = ${add(tenantId)} and event_type in (select g.name from ${given}) returning ${TEMPLATE_COLUMNS}`,
-    values,
+    `update pillarbox.templates set version = version where tenant_id = :tenantId and event_type in (:eventTypes)
+      returning ${TEMPLATES.columns}`,
+    { tenantId, eventTypes: givenList([...eventTypes]) },
   )
-  return found.map(templateOf).toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
+  return found.map(TEMPLATES.of).toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
 }
 
-function* updateTemplates(
-  dialect: Dialect,
-  changed: readonly { id: string; seed: TemplateSeed }[],
-  actor: string,
-): Script<void> {
-  if (changed.length === 0) return
-  const { add, values } = parameters()
-  const given = dialect.table(
-    'g',
-    { id: 'uuid', subject: 'text', body: 'text', provider_template: 'json' },
-    changed.map(({ id, seed }) => ({ id, ...wordsOf(seed) })),
-    add,
-  )
-  yield {
-    text: `update pillarbox.templates as t set subject = g.subject, body = g.body, provider_template = g.provider_template,
-        version = t.version + 1, updated_at = ${dialect.now}, updated_by = ${add(actor)}
-      from ${given} where t.id = g.id`,
-    values,
-  }
+interface ImportedTemplate {
+  id: string
+  seed: TemplateSeed
 }
 
-function* insertTemplates(
-  dialect: Dialect,
-  tenantId: string,
-  added: readonly { id: string; seed: TemplateSeed }[],
-  actor: string,
-): Script<void> {
-  if (added.length === 0) return
-  const { add, values } = parameters()
-  const given = dialect.table(
-    'g',
-    {
-      id: 'uuid',
-      event_type: 'text',
-      channel: 'text',
-      locale: 'text',
-      scope_type: 'text',
-      scope_id: 'text',
-      subject: 'text',
-      body: 'text',
-      provider_template: 'json',
-    },
-    added.map(({ id, seed }) => ({
+const IMPORTED_COLUMNS = {
+  id: 'uuid',
+  event_type: 'text',
+  channel: 'text',
+  locale: 'text',
+  scope_type: 'text',
+  scope_id: 'text',
+  subject: 'text',
+  body: 'text',
+  provider_template: 'json',
+} as const
+
+function givenTemplates(imported: readonly ImportedTemplate[]): object {
+  return givenRows(
+    IMPORTED_COLUMNS,
+    imported.map(({ id, seed }) => ({
       id,
       event_type: seed.eventType,
       channel: seed.channel,
       locale: seed.locale,
       scope_type: seed.scope?.type ?? null,
       scope_id: seed.scope?.id ?? null,
-      ...wordsOf(seed),
+      subject: seed.subject,
+      body: seed.body,
+      provider_template: seed.providerTemplate,
     })),
-    add,
   )
-  yield {
-    text: `insert into pillarbox.templates (id, tenant_id, event_type, channel, locale, scope_type, scope_id, subject,
-        body, provider_template, version, is_active, is_edited, created_at, updated_at, updated_by)
-      select g.id, ${add(tenantId)}, g.event_type, g.channel, g.locale, g.scope_type, g.scope_id, g.subject, g.body,
-        g.provider_template, 1, true, false, ${dialect.now}, ${dialect.now}, ${add(actor)} from ${given}`,
-    values,
-  }
 }
 
-function wordsOf({ subject, body, providerTemplate }: TemplateSeed) {
-  return { subject, body, provider_template: jsonText(providerTemplate) }
+function* updateTemplates(dialect: Dialect, changed: readonly ImportedTemplate[], actor: string): Script<void> {
+  if (changed.length === 0) return
+  yield* rows(
+    `update pillarbox.templates as t set subject = g.subject, body = g.body, provider_template = g.provider_template,
+        version = t.version + 1, updated_at = ${dialect.now}, updated_by = :actor
+      from :g where t.id = g.id`,
+    { actor, g: givenTemplates(changed) },
+  )
 }
+
+function* insertTemplates(
+  dialect: Dialect,
+  tenantId: string,
+  added: readonly ImportedTemplate[],
+  actor: string,
+): Script<void> {
+  if (added.length === 0) return
+  yield* rows(
+    `insert into pillarbox.templates (id, tenant_id, event_type, channel, locale, scope_type, scope_id, subject,
+        body, provider_template, version, is_active, is_edited, created_at, updated_at, updated_by)
+      select g.id, :tenantId, g.event_type, g.channel, g.locale, g.scope_type, g.scope_id, g.subject, g.body,
+        g.provider_template, 1, true, false, ${dialect.now}, ${dialect.now}, :actor from :g`,
+    { tenantId, actor, g: givenTemplates(added) },
+  )
+}
+
+const VERSION_KINDS = {
+  version: 'number',
+  name: 'text',
+  defaultLocale: 'text',
+  importedBy: 'text',
+  importedAt: 'instant',
+} as const
+const VERSIONS = nounOf<Omit<StoredCatalogue, 'document'>>('catalogues', VERSION_KINDS)
+const CATALOGUES = nounOf<StoredCatalogue>('catalogues', { ...VERSION_KINDS, document: 'text' })
 
 function* findCurrent(tenantId: string): Script<StoredCatalogue | null> {
   const found = yield* row(
-    `select ${VERSION_COLUMNS}, document from pillarbox.catalogues where tenant_id = $1 order by version desc limit 1`,
-    [tenantId],
+    `select ${CATALOGUES.columns} from pillarbox.catalogues where tenant_id = :tenantId order by version desc limit 1`,
+    { tenantId },
   )
-  return found && catalogueOf(found)
+  return found && CATALOGUES.of(found)
 }
-
-const VERSION_COLUMNS = 'version, name, default_locale, imported_by, imported_at'
 
 function* listVersions(tenantId: string): Script<Omit<StoredCatalogue, 'document'>[]> {
   const found = yield* rows(
-    `select ${VERSION_COLUMNS} from pillarbox.catalogues where tenant_id = $1 order by version desc limit 100`,
-    [tenantId],
+    `select ${VERSIONS.columns} from pillarbox.catalogues where tenant_id = :tenantId order by version desc limit 100`,
+    { tenantId },
   )
-  return found.map(versionOf)
+  return found.map(VERSIONS.of)
 }
 
 function* findVersion(tenantId: string, version: number): Script<StoredCatalogue | null> {
   // Compared as text, so that a number no integer column can hold is simply not there.
   const found = yield* row(
-    `select ${VERSION_COLUMNS}, document from pillarbox.catalogues where tenant_id = $1 and cast(version as text) = $2`,
-    [tenantId, String(version)],
+    `select ${CATALOGUES.columns} from pillarbox.catalogues
+      where tenant_id = :tenantId and cast(version as text) = :version`,
+    { tenantId, version: String(version) },
   )
-  return found && catalogueOf(found)
+  return found && CATALOGUES.of(found)
 }
 
-function versionOf(found: Row): Omit<StoredCatalogue, 'document'> {
-  return {
-    version: Number(found['version']),
-    name: String(found['name']),
-    defaultLocale: String(found['default_locale']),
-    importedBy: String(found['imported_by']),
-    importedAt: instantOf(found['imported_at']),
-  }
-}
-
-function catalogueOf(found: Row): StoredCatalogue {
-  return { ...versionOf(found), document: String(found['document']) }
-}
+const DEFINITIONS = 'select definition from pillarbox.event_types where tenant_id = :tenantId'
 
 function* findEventType(tenantId: string, name: string): Script<EventType | null> {
-  const found = yield* row('select definition from pillarbox.event_types where tenant_id = $1 and name = $2', [
-    tenantId,
-    name,
-  ])
+  const found = yield* row(`${DEFINITIONS} and name = :name`, { tenantId, name })
   return found && eventTypeOf(found)
 }
 
 function* listEventTypes(tenantId: string): Script<EventType[]> {
-  const found = yield* rows('select definition from pillarbox.event_types where tenant_id = $1 order by name', [
-    tenantId,
-  ])
+  const found = yield* rows(`${DEFINITIONS} order by name`, { tenantId })
   return found.map(eventTypeOf)
 }
 
 /** Those whose text names it at all are few; which of them name it in the right place is seen when they are read. */
 function* listCancelledBy(tenantId: string, eventType: string): Script<string[]> {
-  const found = yield* rows(
-    `select definition from pillarbox.event_types where tenant_id = $1 and cast(definition as text) like $2 order by name`,
-    [tenantId, `%"${eventType}"%`],
-  )
+  const found = yield* rows(`${DEFINITIONS} and cast(definition as text) like :named order by name`, {
+    tenantId,
+    named: `%"${eventType}"%`,
+  })
   return found
     .map(eventTypeOf)
     .filter(({ cancelledBy }) => cancelledBy.includes(eventType))
@@ -290,6 +274,6 @@ function eventTypeOf(found: Row): EventType {
 }
 
 function* findEntities(tenantId: string): Script<Record<string, string>> {
-  const found = yield* row('select entities from pillarbox.tenants where id = $1', [tenantId])
+  const found = yield* row('select entities from pillarbox.tenants where id = :tenantId', { tenantId })
   return found ? jsonOf<Record<string, string>>(found['entities']) : {}
 }

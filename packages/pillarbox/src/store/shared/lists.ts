@@ -1,12 +1,20 @@
 import { addressIdentity } from '../../model/address.ts'
-import type { Page, PageOf } from '../../model/page.ts'
 import type { ListMember, RecipientList } from '../../model/recipient-list.ts'
 import type { ListStore } from '../../plan/list-store.ts'
 import { writeAudit } from './audit.ts'
-import { decodeCursor, invalidCursor, pageOf } from './cursor.ts'
-import { isUniqueViolation, storableText, textOrNull, uuidOrNull } from './fields.ts'
-import { parameters } from './parameters.ts'
-import { type Dialect, instantOf, type Row, row, rows, type Script, type ScriptRunner } from './script.ts'
+import { invalidCursor } from './cursor.ts'
+import { isUniqueViolation, storableText } from './fields.ts'
+import { findBy, newestFirst, nounOf, removeBy } from './noun.ts'
+import { type Dialect, givenRows, row, rows, type Script, type ScriptRunner } from './script.ts'
+
+const LISTS = nounOf<RecipientList>('recipient_lists', {
+  id: 'uuid',
+  tenantId: 'text',
+  name: 'text',
+  memberCount: 'number',
+  createdAt: 'instant',
+  updatedAt: 'instant',
+})
 
 /** `planning` runs what planning waits for, so that nothing people do by hand gets in its way. */
 export function sharedLists(
@@ -21,10 +29,15 @@ export function sharedLists(
         throw error
       }),
     addMembers: (tenantId, id, members, actor) => write(() => addMembers(dialect, { tenantId, id, members, actor })),
-    remove: (tenantId, id, actor) => write(() => removeList(dialect, tenantId, id, actor)),
-    find: (tenantId, id) => read(() => findList(tenantId, id)),
-    findByName: (tenantId, name) => read(() => findByName(tenantId, name)),
-    list: (tenantId, page) => read(() => listLists(tenantId, page)),
+    remove: (tenantId, id, actor) =>
+      write(function* () {
+        const removed = yield* removeBy(LISTS, { tenantId, id })
+        if (removed) yield* auditList(dialect, removed, 'remove', actor)
+        return removed !== null
+      }),
+    find: (tenantId, id) => read(() => findBy(LISTS, { tenantId, id })),
+    findByName: (tenantId, name) => read(() => findBy(LISTS, { tenantId, name })),
+    list: (tenantId, page) => read(() => newestFirst(LISTS, ['tenant_id = :tenantId'], { tenantId }, page)),
     members: (tenantId, listId, after, limit) => planning.read(() => membersOf({ tenantId, listId, after, limit })),
   }
 }
@@ -35,54 +48,38 @@ const CHUNK = 2_000
 /** Members read at once when a list is compared with what it is to be. */
 const READ_CHUNK = 20_000
 
-const COLUMNS = 'id, tenant_id, name, member_count, created_at, updated_at'
-
-function listOf(found: Row): RecipientList {
-  return {
-    id: String(found['id']),
-    tenantId: String(found['tenant_id']),
-    name: String(found['name']),
-    memberCount: Number(found['member_count']),
-    createdAt: instantOf(found['created_at']),
-    updatedAt: instantOf(found['updated_at']),
-  }
-}
-
 function* insertList(dialect: Dialect, list: Parameters<ListStore['insert']>[0], actor: string): Script<boolean> {
   const written = yield* row(
     `insert into pillarbox.recipient_lists (id, tenant_id, name, created_at, updated_at)
-      values ($1, $2, $3, ${dialect.now}, ${dialect.now}) on conflict do nothing returning id`,
-    [list.id, list.tenantId, list.name],
+      values (:id, :tenantId, :name, ${dialect.now}, ${dialect.now}) on conflict do nothing returning id`,
+    list,
   )
   if (!written) return false
-  yield* insertMembers(dialect, list.id, list.members)
+  yield* insertMembers(list.id, list.members)
   yield* countMembers(list.id)
-  yield* auditList(dialect, list.tenantId, list.id, 'create', actor)
+  yield* auditList(dialect, list, 'create', actor)
   return true
 }
 
-interface Change<T> {
+interface ListUpdate {
   tenantId: string
   id: string
-  changes: T
+  changes: Parameters<ListStore['update']>[2]
   actor: string
 }
 
-function* updateList(
-  dialect: Dialect,
-  { tenantId, id, changes, actor }: Change<Parameters<ListStore['update']>[2]>,
-): Script<RecipientList | null> {
-  const list = yield* lockList(tenantId, id)
+/** Whoever changes a list has it alone until the transaction ends, so that its count is right. */
+function* updateList(dialect: Dialect, { tenantId, id, changes, actor }: ListUpdate): Script<RecipientList | null> {
+  const list = yield* findBy(LISTS, { tenantId, id }, { lockedBy: dialect })
   if (!list) return null
-  const { add, values } = parameters()
-  const name = changes.name === undefined ? '' : `name = ${add(changes.name)}, `
-  yield {
-    text: `update pillarbox.recipient_lists set ${name}updated_at = ${dialect.now} where id = ${add(list.id)}`,
-    values,
-  }
-  if (changes.members) yield* replaceMembers(dialect, list.id, changes.members)
+  const name = changes.name === undefined ? '' : 'name = :name, '
+  yield* rows(`update pillarbox.recipient_lists set ${name}updated_at = ${dialect.now} where id = :id`, {
+    id: list.id,
+    name: changes.name,
+  })
+  if (changes.members) yield* replaceMembers(list.id, changes.members)
   const changed = yield* countMembers(list.id)
-  yield* auditList(dialect, tenantId, list.id, 'update', actor)
+  yield* auditList(dialect, list, 'update', actor)
   return changed
 }
 
@@ -94,56 +91,37 @@ interface Addition {
 }
 
 function* addMembers(dialect: Dialect, { tenantId, id, members, actor }: Addition): Script<number | null> {
-  const list = yield* lockList(tenantId, id)
+  const list = yield* findBy(LISTS, { tenantId, id }, { lockedBy: dialect })
   if (!list) return null
-  yield* insertMembers(dialect, list.id, members)
+  yield* insertMembers(list.id, members)
   const changed = yield* countMembers(list.id)
   const added = (changed?.memberCount ?? 0) - list.memberCount
   if (added > 0) {
-    yield {
-      text: `update pillarbox.recipient_lists set updated_at = ${dialect.now} where id = $1`,
-      values: [list.id],
-    }
-    yield* auditList(dialect, tenantId, list.id, 'add_members', actor)
+    yield* rows(`update pillarbox.recipient_lists set updated_at = ${dialect.now} where id = :id`, { id: list.id })
+    yield* auditList(dialect, list, 'add_members', actor)
   }
   return added
 }
 
-/** Whoever changes a list has it alone until the transaction ends, so that its count is right. */
-function* lockList(tenantId: string, id: string): Script<RecipientList | null> {
-  const listId = uuidOrNull(id)
-  if (listId === null) return null
-  const found = yield* row(
-    `update pillarbox.recipient_lists set member_count = member_count where tenant_id = $1 and id = $2
-      returning ${COLUMNS}`,
-    [tenantId, listId],
-  )
-  return found && listOf(found)
+function chunksOf<T>(items: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(items.length / CHUNK) }, (_, i) => items.slice(i * CHUNK, (i + 1) * CHUNK))
 }
 
 /** Those that are on it already are left out. */
-function* insertMembers(dialect: Dialect, listId: string, members: readonly ListMember[]): Script<void> {
-  for (let from = 0; from < members.length; from += CHUNK) {
-    const { add, values } = parameters()
-    const given = dialect.table(
-      'g',
-      { list_id: 'uuid', name: 'text', email: 'text', phone: 'text' },
-      members.slice(from, from + CHUNK).map(({ name, email, phone }) => ({ list_id: listId, name, email, phone })),
-      add,
+function* insertMembers(listId: string, members: readonly ListMember[]): Script<void> {
+  for (const chunk of chunksOf(members))
+    yield* rows(
+      `insert into pillarbox.recipient_list_members (list_id, name, email, phone)
+        select :listId, g.name, g.email, g.phone from :g where true on conflict do nothing`,
+      { listId, g: givenRows({ name: 'text', email: 'text', phone: 'text' }, chunk) },
     )
-    yield {
-      text: `insert into pillarbox.recipient_list_members (list_id, name, email, phone)
-        select g.list_id, g.name, g.email, g.phone from ${given} where true on conflict do nothing`,
-      values,
-    }
-  }
 }
 
 /**
  * Those who stay keep their place: a send that is under way goes on behind the last member it had, and would begin anew
  * if everybody got a new one.
  */
-function* replaceMembers(dialect: Dialect, listId: string, members: readonly ListMember[]): Script<void> {
+function* replaceMembers(listId: string, members: readonly ListMember[]): Script<void> {
   const wanted = new Map(members.map((member) => [memberKey(member), member]))
   const gone: { id: number }[] = []
   const renamed: { id: number; name: string | null }[] = []
@@ -159,20 +137,15 @@ function* replaceMembers(dialect: Dialect, listId: string, members: readonly Lis
     }
     after = page.next
   }
-  for (let from = 0; from < gone.length; from += CHUNK) {
-    const { add, values } = parameters()
-    const given = dialect.table('g', { id: 'bigint' }, gone.slice(from, from + CHUNK), add)
-    yield { text: `delete from pillarbox.recipient_list_members where id in (select g.id from ${given})`, values }
-  }
-  for (let from = 0; from < renamed.length; from += CHUNK) {
-    const { add, values } = parameters()
-    const given = dialect.table('g', { id: 'bigint', name: 'text' }, renamed.slice(from, from + CHUNK), add)
-    yield {
-      text: `update pillarbox.recipient_list_members as m set name = g.name from ${given} where m.id = g.id`,
-      values,
-    }
-  }
-  yield* insertMembers(dialect, listId, [...wanted.values()])
+  for (const chunk of chunksOf(gone))
+    yield* rows('delete from pillarbox.recipient_list_members where id in (select g.id from :g)', {
+      g: givenRows({ id: 'bigint' }, chunk),
+    })
+  for (const chunk of chunksOf(renamed))
+    yield* rows('update pillarbox.recipient_list_members as m set name = g.name from :g where m.id = g.id', {
+      g: givenRows({ id: 'bigint', name: 'text' }, chunk),
+    })
+  yield* insertMembers(listId, [...wanted.values()])
 }
 
 /** Emails that differ by case are one mailbox. */
@@ -184,67 +157,23 @@ function memberKey({ email, phone }: ListMember): string {
 function* countMembers(listId: string): Script<RecipientList | null> {
   const found = yield* row(
     `update pillarbox.recipient_lists
-      set member_count = (select count(*) from pillarbox.recipient_list_members m where m.list_id = $1)
-      where id = $1 returning ${COLUMNS}`,
-    [listId],
+      set member_count = (select count(*) from pillarbox.recipient_list_members m where m.list_id = :listId)
+      where id = :listId returning ${LISTS.columns}`,
+    { listId },
   )
-  return found && listOf(found)
+  return found && LISTS.of(found)
 }
 
-function* removeList(dialect: Dialect, tenantId: string, id: string, actor: string): Script<boolean> {
-  const listId = uuidOrNull(id)
-  if (listId === null) return false
-  const removed = yield* row('delete from pillarbox.recipient_lists where tenant_id = $1 and id = $2 returning id', [
-    tenantId,
-    listId,
-  ])
-  if (!removed) return false
-  yield* auditList(dialect, tenantId, listId, 'remove', actor)
-  return true
-}
-
-function auditList(dialect: Dialect, tenantId: string, id: string, action: string, actor: string): Script<void> {
+function auditList(
+  dialect: Dialect,
+  { tenantId, id }: { tenantId: string; id: string },
+  action: string,
+  actor: string,
+): Script<void> {
   return writeAudit(dialect, { tenantId, actor, action, subject: `list:${id}` })
 }
 
-function* findList(tenantId: string, id: string): Script<RecipientList | null> {
-  const listId = uuidOrNull(id)
-  if (listId === null) return null
-  const found = yield* row(`select ${COLUMNS} from pillarbox.recipient_lists where tenant_id = $1 and id = $2`, [
-    tenantId,
-    listId,
-  ])
-  return found && listOf(found)
-}
-
-function* findByName(tenantId: string, name: string): Script<RecipientList | null> {
-  const found = yield* row(`select ${COLUMNS} from pillarbox.recipient_lists where tenant_id = $1 and name = $2`, [
-    tenantId,
-    name,
-  ])
-  return found && listOf(found)
-}
-
-/** Newest first. */
-function* listLists(tenantId: string, page: Page): Script<PageOf<RecipientList>> {
-  const { add, values } = parameters()
-  const where = [`tenant_id = ${add(tenantId)}`]
-  if (page.cursor !== undefined) {
-    const before = uuidOrNull(decodeCursor(page.cursor, 1)[0] ?? '')
-    if (before === null) throw invalidCursor()
-    where.push(`id < ${add(before)}`)
-  }
-  const found = yield* rows(
-    `select ${COLUMNS} from pillarbox.recipient_lists where ${where.join(' and ')}
-      order by id desc limit ${add(page.limit + 1)}`,
-    values,
-  )
-  return pageOf(found.map(listOf), page.limit, ({ id }) => [id])
-}
-
 type MemberPage = Awaited<ReturnType<ListStore['members']>>
-
-const NO_MEMBERS: MemberPage = { members: [], next: null }
 
 function* membersOf(wanted: {
   tenantId: string
@@ -252,23 +181,25 @@ function* membersOf(wanted: {
   after: string | null
   limit: number
 }): Script<MemberPage> {
-  const { tenantId, after, limit } = wanted
+  const { tenantId, listId, after, limit } = wanted
   if (after !== null && !/^\d{1,15}$/.test(after)) throw invalidCursor()
-  const list = yield* findList(tenantId, wanted.listId)
-  return list ? yield* memberPage(list.id, after ?? '0', limit) : NO_MEMBERS
+  const list = yield* findBy(LISTS, { tenantId, id: listId })
+  return list ? yield* memberPage(list.id, after ?? '0', limit) : { members: [], next: null }
 }
+
+const MEMBERS = nounOf<MemberPage['members'][number]>('recipient_list_members', {
+  id: 'text',
+  name: 'text',
+  email: 'text',
+  phone: 'text',
+})
 
 function* memberPage(listId: string, after: string, limit: number): Script<MemberPage> {
   const found = yield* rows(
-    `select id, name, email, phone from pillarbox.recipient_list_members
-      where list_id = $1 and id > $2 order by id limit $3`,
-    [listId, Number(after), limit + 1],
+    `select ${MEMBERS.columns} from pillarbox.recipient_list_members
+      where list_id = :listId and id > :after order by id limit :limit`,
+    { listId, after: Number(after), limit: limit + 1 },
   )
-  const members = found.slice(0, limit).map((member) => ({
-    id: String(member['id']),
-    name: textOrNull(member['name']),
-    email: textOrNull(member['email']),
-    phone: textOrNull(member['phone']),
-  }))
+  const members = found.slice(0, limit).map(MEMBERS.of)
   return { members, next: found.length > limit ? (members.at(-1)?.id ?? null) : null }
 }

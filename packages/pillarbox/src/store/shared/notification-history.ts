@@ -1,83 +1,71 @@
 import type { AttemptView, AuditView } from '../../model/notification.ts'
-import type { OutcomeKind } from '../../model/outcome.ts'
-import { booleanOf, numberOrNull, textOrNull, uuidOrNull } from './fields.ts'
-import { instantOf, type Row, rows, type Script } from './script.ts'
+import { uuidOrNull } from './fields.ts'
+import { listBy, nounOf } from './noun.ts'
+import { rows, type Script } from './script.ts'
 import { RESULT_VERBS } from './transitions.ts'
 
+const ATTEMPT_VIEW = {
+  number: 'number',
+  outcome: 'text',
+  late: 'boolean',
+  code: 'text',
+  error: 'text',
+  provider: 'text',
+  providerMessageId: 'text',
+  startedAt: 'instant',
+  durationMs: 'number',
+  workerId: 'text',
+} as const
+const ATTEMPT_VIEWS = nounOf<AttemptView>('attempts', ATTEMPT_VIEW)
+
+type Attempt = AttemptView & { notificationId: string; toStatus: keyof typeof RESULT_VERBS; reason: string | null }
+const ATTEMPTS = nounOf<Attempt>('attempts', {
+  ...ATTEMPT_VIEW,
+  notificationId: 'uuid',
+  toStatus: 'text',
+  reason: 'text',
+})
+
+type StoredAudit = Omit<AuditView, 'from' | 'to'> & { fromStatus: string | null; toStatus: string | null }
+
+const AUDITS = nounOf<StoredAudit>('audit', {
+  at: 'instant',
+  actor: 'text',
+  action: 'text',
+  notificationId: 'uuid',
+  attempt: 'number',
+  durationMs: 'number',
+  fromStatus: 'text',
+  toStatus: 'text',
+  reason: 'text',
+})
+
 export function* listAttempts(notificationId: string): Script<AttemptView[]> {
-  return (yield* attemptRows(notificationId)).map((found) => ({
-    number: Number(found['number']),
-    outcome: String(found['outcome']) as OutcomeKind,
-    late: booleanOf(found['late']),
-    code: textOrNull(found['code']),
-    error: textOrNull(found['error']),
-    provider: String(found['provider']),
-    providerMessageId: textOrNull(found['provider_message_id']),
-    startedAt: instantOf(found['started_at']),
-    durationMs: Number(found['duration_ms']),
-    workerId: String(found['worker_id']),
-  }))
+  const found = yield* rows(
+    `select ${ATTEMPT_VIEWS.columns} from pillarbox.attempts where notification_id = :id order by number, late`,
+    { id: uuidOrNull(notificationId) },
+  )
+  return found.map(ATTEMPT_VIEWS.of)
 }
 
 /** An attempt is its own audit row, and that of the transition it caused; the audit table has all the others. */
 export function* auditOf(notificationId: string): Script<AuditView[]> {
-  const id = uuidOrNull(notificationId)
-  if (id === null) return []
-  const attempts = yield* attemptRows(id)
-  const others = yield* rows(
-    `select id, at, actor, action, attempt, duration_ms, from_status, to_status, reason from pillarbox.audit
-      where notification_id = $1 order by id`,
-    [id],
-  )
+  const attempts = yield* listBy(ATTEMPTS, { notificationId }, 'number, late')
+  const others = yield* listBy(AUDITS, { notificationId }, 'id')
   const merged = [
-    ...attempts.flatMap((found) => attemptAudit(id, found)),
-    ...others.map((found) => otherAudit(id, found)),
+    ...attempts.flatMap(attemptAudits),
+    ...others.map(({ fromStatus, toStatus, ...audit }) => ({ ...audit, from: fromStatus, to: toStatus })),
   ]
   // What came of attempt 1 stands before attempt 2, whatever the clocks of worker and store made of it: an attempt's
   // time is the worker's account of its call, a transition's is the store's. The sort is stable, attempts come first.
   return merged.sort((a, b) => (a.attempt ?? 0) - (b.attempt ?? 0))
 }
 
-function* attemptRows(notificationId: string): Script<Row[]> {
-  const id = uuidOrNull(notificationId)
-  if (id === null) return []
-  return yield* rows(
-    `select number, late, outcome, to_status, duration_ms, started_at, worker_id, provider, provider_message_id, code,
-        error, reason
-      from pillarbox.attempts where notification_id = $1 order by number, late`,
-    [id],
-  )
-}
-
-function attemptAudit(notificationId: string, found: Row): AuditView[] {
-  const durationMs = Number(found['duration_ms'])
-  const at = instantOf(found['started_at']) + durationMs
-  const to = String(found['to_status']) as keyof typeof RESULT_VERBS
-  const common = { at, actor: 'system', notificationId, attempt: Number(found['number']), durationMs }
+function attemptAudits({ notificationId, number, startedAt, durationMs, ...made }: Attempt): AuditView[] {
+  const common = { at: startedAt + durationMs, actor: 'system', notificationId, attempt: number, durationMs }
   // A late result is on record as a call that was made; it moved nothing.
-  if (booleanOf(found['late'])) return [{ ...common, action: 'attempt', from: null, to: null, reason: 'late' }]
-  return [
-    { ...common, action: 'attempt', from: null, to: null, reason: null },
-    {
-      ...common,
-      action: RESULT_VERBS[to] ?? to,
-      from: 'sending',
-      to,
-      reason: textOrNull(found['reason']),
-    },
-  ]
-}
-
-function otherAudit(notificationId: string, found: Row): AuditView {
-  return {
-    at: instantOf(found['at']),
-    actor: String(found['actor']),
-    action: String(found['action']),
-    notificationId,
-    attempt: numberOrNull(found['attempt']),
-    durationMs: numberOrNull(found['duration_ms']),
-    from: textOrNull(found['from_status']),
-    to: textOrNull(found['to_status']),
-    reason: textOrNull(found['reason']),
-  }
+  const call = { ...common, action: 'attempt', from: null, to: null, reason: made.late ? 'late' : null }
+  if (made.late) return [call]
+  const { toStatus: to, reason } = made
+  return [call, { ...common, action: RESULT_VERBS[to], from: 'sending', to, reason }]
 }

@@ -19,12 +19,7 @@ export const VIEW_JOINS = `left join pillarbox.dispatch d on d.notification_id =
  * Whether a dispatch row `d` without a token waits for another try rather than its first. A retry by hand begins anew:
  * its attempts go on counting, but nothing is spent and no error stands.
  */
-export const IS_RETRYING = isRetrying('d.')
-
-/** The same for columns named without an alias, as `returning` must. */
-export function isRetrying(alias: '' | 'd.'): string {
-  return `(${alias}attempt > 0 and (${alias}spent > 0 or ${alias}last_error is not null))`
-}
+export const IS_RETRYING = '(d.attempt > 0 and (d.spent > 0 or d.last_error is not null))'
 
 export const VIEW_COLUMNS = `n.id, n.tenant_id, n.idempotency_key, n.channel, n.account_id, n.provider, n.recipient, n.content,
   n.event_id, n.event_type, n.schedule_id, n.entity_type, n.entity_id, n.template_id, n.template_version, n.locale,

@@ -45,7 +45,7 @@ const READERS: Record<Exclude<Kind, 'entity'>, (value: unknown) => unknown> = {
 
 /** `prefix`: what the columns' names begin with in a statement's answer, where another noun's stand beside them. */
 export function nounOf<T>(table: string, kinds: Kinds<T>, prefix = ''): Noun<T> {
-  const fields = (Object.entries(kinds) as [string, Kind][]).map(([name, kind]) => {
+  const fields = Object.entries<Kind>(kinds).map(([name, kind]) => {
     const column = columnOf(name)
     return { name, kind, column, columns: kind === 'entity' ? [`${column}_type`, `${column}_id`] : [column] }
   })
@@ -80,7 +80,7 @@ export function nounOf<T>(table: string, kinds: Kinds<T>, prefix = ''): Noun<T> 
       const where: string[] = []
       for (const { name, kind, column } of fields) {
         if (values[name] === undefined) continue
-        if (kind === 'uuid') values[name] = uuidOrNull(String(values[name]))
+        if (kind === 'uuid') values[name] = uuidOrNull(values[name] as string)
         if (kind === 'uuid' && values[name] === null) return null
         where.push(`${column} = :${name}`)
       }

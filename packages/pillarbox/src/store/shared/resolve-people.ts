@@ -3,10 +3,24 @@ import { identifiersOf, type KnownPeople, type PersonFacts, type Recognition, re
 import { PillarboxError } from '../../model/errors.ts'
 import type { Entity } from '../../model/event.ts'
 import type { Person, PersonRequest } from '../../plan/people-store.ts'
-import { CONTACT_COLUMNS, CONTACT_RETURNING, contactOf } from './contact-row.ts'
+import { writeAudit } from './audit.ts'
 import { isForeignKeyViolation, storableText, uuidOrNull } from './fields.ts'
-import { parameters } from './parameters.ts'
-import { type Dialect, rows, type Script, type ScriptRunner } from './script.ts'
+import { nounOf } from './noun.ts'
+import { type Dialect, givenIds, givenRows, type Row, rows, type Script, type ScriptRunner } from './script.ts'
+
+export const CONTACTS = nounOf<Contact>('contacts', {
+  id: 'uuid',
+  tenantId: 'text',
+  profileId: 'text',
+  userId: 'text',
+  name: 'text',
+  phone: 'text',
+  email: 'text',
+  locale: 'text',
+  version: 'number',
+  createdAt: 'instant',
+  updatedAt: 'instant',
+})
 
 /** Whoever loses a race finds next time what the winner wrote, so a few tries are plenty. */
 const MAX_TRIES = 10
@@ -23,11 +37,11 @@ export async function resolvePeople(
 ): Promise<Person[]> {
   const given = requests.map(cleaned)
   for (let tries = 1; ; tries++) {
-    const known = await runner.read(() => findKnown(runner.dialect, given))
+    const known = await runner.read(() => findKnown(given))
     const decision = decide(given, known, newId)
     const wanted = conversationsWanted(given, decision)
     if (!hasChanges(decision)) {
-      const found = await runner.read(() => findConversations(runner.dialect, wanted))
+      const found = await runner.read(() => findConversations(wanted))
       if (found.size === wanted.length) return answers(given, decision, found)
     }
     try {
@@ -57,10 +71,10 @@ interface Known {
   byId: Map<string, Contact>
 }
 
-function* findKnown(dialect: Dialect, requests: readonly PersonRequest[]): Script<Known> {
+function* findKnown(requests: readonly PersonRequest[]): Script<Known> {
   const known: Known = { people: new Map(), byId: new Map() }
   const ids = new Set<string>()
-  const identifiers = new Map<string, { tenant_id: string; kind: string; value: string }>()
+  const identifiers = new Map<string, Identifier>()
   for (const request of requests)
     if (request.contactId !== undefined) {
       const id = uuidOrNull(request.contactId)
@@ -68,24 +82,21 @@ function* findKnown(dialect: Dialect, requests: readonly PersonRequest[]): Scrip
     } else
       for (const { kind, value } of identifiersOf(request))
         identifiers.set(`${request.tenantId} ${kind} ${value}`, { tenant_id: request.tenantId, kind, value })
-  if (identifiers.size > 0) yield* findOwners(dialect, [...identifiers.values()], known.people)
-  if (ids.size > 0) yield* findByIds(dialect, [...ids], known.byId)
+  if (identifiers.size > 0) yield* findOwners([...identifiers.values()], known.people)
+  if (ids.size > 0) yield* findByIds([...ids], known.byId)
   return known
 }
 
-function* findOwners(
-  dialect: Dialect,
-  identifiers: readonly { tenant_id: string; kind: string; value: string }[],
-  people: Known['people'],
-): Script<void> {
-  const { add, values } = parameters()
-  const given = dialect.table('g', { tenant_id: 'text', kind: 'text', value: 'text' }, identifiers, add)
+const IDENTIFIER = { tenant_id: 'text', kind: 'text', value: 'text' } as const
+type Identifier = Record<keyof typeof IDENTIFIER, string>
+
+function* findOwners(identifiers: readonly Identifier[], people: Known['people']): Script<void> {
   // `cross join` only fixes the order for SQLite's planner; with its condition in the where clause it is an inner join.
   const found = yield* rows(
-    `select i.kind, i.value, ${CONTACT_COLUMNS}
-      from ${given} cross join pillarbox.contact_identifiers i cross join pillarbox.contacts c
+    `select i.kind, i.value, ${CONTACTS.columnsOf('c')}
+      from :g cross join pillarbox.contact_identifiers i cross join pillarbox.contacts c
       where i.tenant_id = g.tenant_id and i.kind = g.kind and i.value = g.value and c.id = i.contact_id`,
-    values,
+    { g: givenRows(IDENTIFIER, identifiers) },
   )
   for (const each of found) {
     const [tenantId, contactId] = [String(each['tenant_id']), String(each['id'])]
@@ -94,31 +105,24 @@ function* findOwners(
       tenant = { contacts: new Map(), owners: [] }
       people.set(tenantId, tenant)
     }
-    if (!tenant.contacts.has(contactId)) tenant.contacts.set(contactId, contactOf(each))
+    if (!tenant.contacts.has(contactId)) tenant.contacts.set(contactId, CONTACTS.of(each))
     const kind = String(each['kind']) as KnownPeople['owners'][number]['kind']
     tenant.owners.push({ kind, value: String(each['value']), contactId })
   }
 }
 
-function* findByIds(dialect: Dialect, ids: readonly string[], byId: Known['byId']): Script<void> {
-  const { add, values } = parameters()
-  const given = dialect.table(
-    'g',
-    { id: 'uuid' },
-    ids.map((id) => ({ id })),
-    add,
-  )
+function* findByIds(ids: readonly string[], byId: Known['byId']): Script<void> {
   const found = yield* rows(
     `with recursive line as (
-        select g.id as asked, n.id, n.merged_into from ${given} cross join pillarbox.contacts n where n.id = g.id
+        select g.id as asked, n.id, n.merged_into from :g cross join pillarbox.contacts n where n.id = g.id
         union all
         select line.asked, n.id, n.merged_into from line join pillarbox.contacts n on n.id = line.merged_into
       )
-      select line.asked, ${CONTACT_COLUMNS} from line join pillarbox.contacts c on c.id = line.id
+      select line.asked, ${CONTACTS.columnsOf('c')} from line join pillarbox.contacts c on c.id = line.id
       where line.merged_into is null`,
-    values,
+    { g: givenIds(ids) },
   )
-  for (const each of found) byId.set(String(each['asked']), contactOf(each))
+  for (const each of found) byId.set(String(each['asked']), CONTACTS.of(each))
 }
 
 /** Who everybody is, and what becomes of the contacts, tenant by tenant. */
@@ -192,22 +196,24 @@ function wantedRow({ tenantId, contactId, context }: WantedConversation) {
 }
 
 /** Those that are there and not closed. */
-function* findConversations(dialect: Dialect, wanted: readonly WantedConversation[]): Script<Map<string, string>> {
-  const current = new Map<string, string>()
-  if (wanted.length === 0) return current
-  const { add, values } = parameters()
-  const given = dialect.table('g', WANTED_COLUMNS, wanted.map(wantedRow), add)
+function* findConversations(wanted: readonly WantedConversation[]): Script<Map<string, string>> {
+  if (wanted.length === 0) return new Map()
   const found = yield* rows(
-    `select v.id, v.contact_id, v.context_type, v.context_id from ${given} cross join pillarbox.conversations v
+    `select v.id, v.contact_id, v.context_type, v.context_id from :g cross join pillarbox.conversations v
       where v.tenant_id = g.tenant_id and v.contact_id = g.contact_id and v.context_type = g.context_type
         and v.context_id = g.context_id and v.status <> 'closed'`,
-    values,
+    { g: givenRows(WANTED_COLUMNS, wanted.map(wantedRow)) },
   )
-  for (const each of found) {
-    const context = { type: String(each['context_type']), id: String(each['context_id']) }
-    current.set(conversationKey(String(each['contact_id']), context), String(each['id']))
-  }
-  return current
+  return byConversationKey(found)
+}
+
+function byConversationKey(conversations: readonly Row[]): Map<string, string> {
+  return new Map(
+    conversations.map((each) => {
+      const context = { type: String(each['context_type']), id: String(each['context_id']) }
+      return [conversationKey(String(each['contact_id']), context), String(each['id'])]
+    }),
+  )
 }
 
 interface Application {
@@ -224,8 +230,8 @@ function* apply(dialect: Dialect, { given, decision, wanted, newId }: Applicatio
   for (const contact of yield* changeContacts(dialect, decision)) contacts.set(contact.id, contact)
   for (const contact of yield* insertContacts(dialect, decision)) contacts.set(contact.id, contact)
   yield* moveToSurvivors(dialect, decision)
-  yield* insertIdentifiers(dialect, decision)
-  const conversations = yield* findConversations(dialect, wanted)
+  yield* insertIdentifiers(decision)
+  const conversations = yield* findConversations(wanted)
   const missing = wanted.filter(({ contactId, context }) => !conversations.has(conversationKey(contactId, context)))
   for (const [key, id] of yield* insertConversations(dialect, missing, newId)) conversations.set(key, id)
   return answers(given, { ...decision, contacts }, conversations)
@@ -237,6 +243,17 @@ function* apply(dialect: Dialect, { given, decision, wanted, newId }: Applicatio
  */
 const IS_UNMERGED = 'coalesce(c.merged_into, c.id) = c.id'
 
+/** Named apart from the contact's own columns: SQLite's `returning` knows no alias. */
+const FACTS = {
+  new_profile: 'text',
+  new_user: 'text',
+  new_name: 'text',
+  new_phone: 'text',
+  new_email: 'text',
+  new_locale: 'text',
+} as const
+const CHANGE = { contact_id: 'uuid', old_profile: 'text', old_user: 'text', survivor_id: 'uuid', ...FACTS } as const
+
 /** Nothing is overwritten, also not what somebody else added meanwhile; who they are must still be as it was read. */
 function* changeContacts(dialect: Dialect, { tenants }: Decision): Script<Contact[]> {
   const changes = tenants.flatMap(({ recognition: { changed, merged } }) => [
@@ -244,158 +261,109 @@ function* changeContacts(dialect: Dialect, { tenants }: Decision): Script<Contac
     ...merged.map(({ contact, into }) => ({ before: contact, after: contact, into })),
   ])
   if (changes.length === 0) return []
-  const { add, values } = parameters()
-  const given = dialect.table(
-    'g',
-    {
-      contact_id: 'uuid',
-      old_profile: 'text',
-      old_user: 'text',
-      new_profile: 'text',
-      new_user: 'text',
-      new_name: 'text',
-      new_phone: 'text',
-      new_email: 'text',
-      new_locale: 'text',
-      survivor_id: 'uuid',
-    },
-    changes
-      .map(({ before, after, into }) => ({
-        contact_id: before.id,
-        old_profile: before.profileId,
-        old_user: before.userId,
-        new_profile: after.profileId,
-        new_user: after.userId,
-        new_name: after.name,
-        new_phone: after.phone,
-        new_email: after.email,
-        new_locale: after.locale,
-        survivor_id: into,
-      }))
-      .toSorted((a, b) => order(a.contact_id, b.contact_id)),
-    add,
-  )
+  const given = changes.map(({ before, after, into }) => ({
+    contact_id: before.id,
+    old_profile: before.profileId,
+    old_user: before.userId,
+    ...factsRow(after),
+    survivor_id: into,
+  }))
   const found = yield* rows(
     `update pillarbox.contacts as c set profile_id = coalesce(c.profile_id, g.new_profile),
         user_id = coalesce(c.user_id, g.new_user), name = coalesce(c.name, g.new_name),
         phone = coalesce(c.phone, g.new_phone), email = coalesce(c.email, g.new_email),
-        locale = coalesce(c.locale, g.new_locale), merged_into = g.survivor_id, version = c.version + 1,
-        updated_at = ${dialect.now}
-      from ${given}
+        locale = coalesce(c.locale, g.new_locale), merged_into = g.survivor_id,
+        version = c.version + 1, updated_at = ${dialect.now}
+      from :g
       where c.id = g.contact_id and ${IS_UNMERGED} and c.profile_id is not distinct from g.old_profile
         and c.user_id is not distinct from g.old_user
-      returning ${CONTACT_RETURNING}`,
-    values,
+      returning ${CONTACTS.columns}`,
+    { g: givenRows(CHANGE, given.toSorted(byKeys('contact_id'))) },
   )
   if (found.length !== changes.length) throw LOST_RACE
-  return found.map(contactOf)
+  return found.map(CONTACTS.of)
+}
+
+function factsRow({ profileId, userId, name, phone, email, locale }: PersonFacts) {
+  return {
+    new_profile: profileId,
+    new_user: userId,
+    new_name: name,
+    new_phone: phone,
+    new_email: email,
+    new_locale: locale,
+  }
 }
 
 function* insertContacts(dialect: Dialect, { tenants }: Decision): Script<Contact[]> {
   const created = tenants.flatMap(({ tenantId, recognition }) =>
-    recognition.created.map(({ id, profileId, userId, name, phone, email, locale }) => ({
-      id,
-      tenant_id: tenantId,
-      profile_id: profileId,
-      user_id: userId,
-      name,
-      phone,
-      email,
-      locale,
-    })),
+    recognition.created.map((contact) => ({ id: contact.id, tenant_id: tenantId, ...factsRow(contact) })),
   )
   if (created.length === 0) return []
-  const { add, values } = parameters()
-  const given = dialect.table(
-    'g',
-    {
-      id: 'uuid',
-      tenant_id: 'text',
-      profile_id: 'text',
-      user_id: 'text',
-      name: 'text',
-      phone: 'text',
-      email: 'text',
-      locale: 'text',
-    },
-    created.toSorted((a, b) => order(a.id, b.id)),
-    add,
-  )
   const found = yield* rows(
     `insert into pillarbox.contacts (id, tenant_id, profile_id, user_id, name, phone, email, locale, created_at,
         updated_at)
-      select g.id, g.tenant_id, g.profile_id, g.user_id, g.name, g.phone, g.email, g.locale, ${dialect.now}, ${dialect.now}
-      from ${given} where true returning ${CONTACT_RETURNING}`,
-    values,
+      select g.id, g.tenant_id, g.new_profile, g.new_user, g.new_name, g.new_phone, g.new_email, g.new_locale,
+        ${dialect.now}, ${dialect.now} from :g where true returning ${CONTACTS.columns}`,
+    { g: givenRows({ id: 'uuid', tenant_id: 'text', ...FACTS }, created.toSorted(byKeys('id'))) },
   )
-  return found.map(contactOf)
+  return found.map(CONTACTS.of)
 }
 
 /** What merged contacts leave behind: identifiers and conversations. Of two open ones about the same, one is closed. */
 function* moveToSurvivors(dialect: Dialect, { tenants }: Decision): Script<void> {
   const merges = tenants.flatMap(({ tenantId, recognition }) =>
-    recognition.merged.map(({ contact, into }) => ({ tenant_id: tenantId, contact_id: contact.id, survivor_id: into })),
+    recognition.merged.map(({ contact, into }) => ({ tenantId, contact_id: contact.id, survivor_id: into })),
   )
   if (merges.length === 0) return
-  const columns = { tenant_id: 'text', contact_id: 'uuid', survivor_id: 'uuid' } as const
+  const columns = { contact_id: 'uuid', survivor_id: 'uuid' } as const
   const survivors = new Map(merges.map((merge) => [merge.survivor_id, { ...merge, contact_id: merge.survivor_id }]))
-  const moves = parameters()
-  const moved = dialect.table('g', columns, merges, moves.add)
-  yield {
-    text: `update pillarbox.contact_identifiers as i set contact_id = g.survivor_id from ${moved}
-      where i.contact_id = g.contact_id`,
-    values: moves.values,
-  }
-  const all = parameters()
-  const involved = dialect.table('g', columns, [...merges, ...survivors.values()], all.add)
+  const moved = { g: givenRows(columns, merges) }
+  yield* rows(
+    `update pillarbox.contact_identifiers as i set contact_id = g.survivor_id from :g where i.contact_id = g.contact_id`,
+    moved,
+  )
   // The survivor's own stays open, else the oldest.
-  yield {
-    text: `update pillarbox.conversations set status = 'closed', updated_at = ${dialect.now} where id in (
+  yield* rows(
+    `update pillarbox.conversations set status = 'closed', updated_at = ${dialect.now} where id in (
         select ranked.id from (
           select v.id, row_number() over (
             partition by g.survivor_id, v.context_type, v.context_id
             order by case when v.contact_id = g.survivor_id then 0 else 1 end, v.created_at, v.id) as place
-          from ${involved} cross join pillarbox.conversations v
+          from :g cross join pillarbox.conversations v
           where v.contact_id = g.contact_id and v.status <> 'closed') ranked
         where ranked.place > 1)`,
-    values: all.values,
-  }
-  yield {
-    text: `update pillarbox.conversations as v set contact_id = g.survivor_id from ${moved}
-      where v.contact_id = g.contact_id`,
-    values: moves.values,
-  }
-  yield {
-    text: `insert into pillarbox.audit (tenant_id, at, actor, action, subject, reason)
-      select g.tenant_id, ${dialect.now}, 'system', 'merge', 'contact:' || g.contact_id, 'into contact:' || g.survivor_id
-      from ${moved}`,
-    values: moves.values,
-  }
+    { g: givenRows(columns, [...merges, ...survivors.values()]) },
+  )
+  yield* rows(
+    `update pillarbox.conversations as v set contact_id = g.survivor_id from :g where v.contact_id = g.contact_id`,
+    moved,
+  )
+  yield* writeAudit(
+    dialect,
+    ...merges.map(({ tenantId, contact_id: contact, survivor_id: survivor }) => ({
+      tenantId,
+      actor: 'system',
+      action: 'merge',
+      subject: `contact:${contact}`,
+      reason: `into contact:${survivor}`,
+    })),
+  )
 }
 
 /** In the order of their keys: two processes with the same people then wait for each other instead of deadlocking. */
-function* insertIdentifiers(dialect: Dialect, { tenants }: Decision): Script<void> {
+function* insertIdentifiers({ tenants }: Decision): Script<void> {
   const claimed = tenants.flatMap(({ tenantId, recognition }) =>
-    recognition.claimed.map(({ kind, value, contactId }) => ({
-      tenant_id: tenantId,
-      kind,
-      value,
-      contact_id: contactId,
-    })),
+    recognition.claimed.map(({ kind, value, contactId }) => {
+      return { tenant_id: tenantId, kind, value, contact_id: contactId }
+    }),
   )
   if (claimed.length === 0) return
-  const { add, values } = parameters()
-  const given = dialect.table(
-    'g',
-    { tenant_id: 'text', kind: 'text', value: 'text', contact_id: 'uuid' },
-    claimed.toSorted((a, b) => order(a.tenant_id, b.tenant_id) || order(a.kind, b.kind) || order(a.value, b.value)),
-    add,
-  )
   const written = yield* rows(
     `insert into pillarbox.contact_identifiers (tenant_id, kind, value, contact_id)
-      select g.tenant_id, g.kind, g.value, g.contact_id from ${given} where true
+      select g.tenant_id, g.kind, g.value, g.contact_id from :g where true
       on conflict (tenant_id, kind, value) do nothing returning 1 as written`,
-    values,
+    { g: givenRows({ ...IDENTIFIER, contact_id: 'uuid' }, claimed.toSorted(byKeys('tenant_id', 'kind', 'value'))) },
   )
   if (written.length !== claimed.length) throw LOST_RACE
 }
@@ -406,32 +374,20 @@ function* insertConversations(
   missing: readonly WantedConversation[],
   newId: () => string,
 ): Script<Map<string, string>> {
-  const made = new Map<string, string>()
-  if (missing.length === 0) return made
-  const { add, values } = parameters()
+  if (missing.length === 0) return new Map()
   const fresh = missing.map((wanted) => ({ id: newId(), ...wantedRow(wanted) }))
-  const given = dialect.table(
-    'g',
-    { id: 'uuid', ...WANTED_COLUMNS },
-    fresh.toSorted((a, b) => order(a.contact_id, b.contact_id) || order(a.id, b.id)),
-    add,
-  )
   const found = yield* rows(
     `insert into pillarbox.conversations (id, tenant_id, contact_id, context_type, context_id, status, created_at,
         updated_at)
       select g.id, g.tenant_id, g.contact_id, g.context_type, g.context_id, 'open', ${dialect.now}, ${dialect.now}
-      from ${given} cross join pillarbox.contacts c where c.id = g.contact_id and ${IS_UNMERGED}
+      from :g cross join pillarbox.contacts c where c.id = g.contact_id and ${IS_UNMERGED}
       ${dialect.share('c')}
       on conflict (tenant_id, contact_id, context_type, context_id) where status <> 'closed' do nothing
       returning id, contact_id, context_type, context_id`,
-    values,
+    { g: givenRows({ id: 'uuid', ...WANTED_COLUMNS }, fresh.toSorted(byKeys('contact_id', 'id'))) },
   )
   if (found.length !== missing.length) throw LOST_RACE
-  for (const each of found) {
-    const context = { type: String(each['context_type']), id: String(each['context_id']) }
-    made.set(conversationKey(String(each['contact_id']), context), String(each['id']))
-  }
-  return made
+  return byConversationKey(found)
 }
 
 function answers(
@@ -447,7 +403,9 @@ function answers(
   })
 }
 
-function order(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
+function byKeys<Key extends string>(...keys: Key[]) {
+  return (a: Record<Key, string>, b: Record<Key, string>): number => {
+    const key = keys.find((each) => a[each] !== b[each])
+    return key === undefined ? 0 : a[key] < b[key] ? -1 : 1
+  }
 }

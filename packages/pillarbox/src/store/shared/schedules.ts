@@ -1,58 +1,40 @@
 import type { ScheduleStatus } from '../../model/event.ts'
-import type { Page, PageOf } from '../../model/page.ts'
 import { REASONS, type Reason } from '../../model/reason.ts'
-import type { StoredSchedule } from '../../model/schedule.ts'
 import type { ScheduleFilter, ScheduleStore } from '../../operate/schedule-store.ts'
 import { writeAudit } from './audit.ts'
-import { decodeCursor, invalidCursor, pageOf } from './cursor.ts'
-import { SCHEDULE_COLUMNS, scheduleOf } from './events.ts'
-import { uuidOrNull } from './fields.ts'
-import { parameters } from './parameters.ts'
-import { type Dialect, row, rows, type Script, type ScriptRunner } from './script.ts'
+import { SCHEDULES } from './events.ts'
+import { conditionsOf, findBy, newestFirst } from './noun.ts'
+import { type Dialect, givenList, rows, type Script, type ScriptRunner } from './script.ts'
 
 export function sharedSchedules({ dialect, read, write }: ScriptRunner): ScheduleStore {
   return {
-    find: (tenantId, id) => read(() => findSchedule(tenantId, id)),
-    list: (filter, page) => read(() => listSchedules(dialect, filter, page)),
+    find: (tenantId, id) => read(() => findBy(SCHEDULES, { tenantId, id })),
+    list: (filter, page) =>
+      read(() =>
+        newestFirst(
+          SCHEDULES,
+          scheduleConditions(dialect, filter),
+          { ...filter, status: givenList(filter.status ?? []) },
+          page,
+        ),
+      ),
     act: (request) => write(() => act(dialect, request)),
   }
 }
 
-function* findSchedule(tenantId: string, id: string): Script<StoredSchedule | null> {
-  const scheduleId = uuidOrNull(id)
-  if (scheduleId === null) return null
-  const found = yield* row(
-    `select ${SCHEDULE_COLUMNS} from pillarbox.schedules s where s.tenant_id = $1 and s.id = $2`,
-    [tenantId, scheduleId],
-  )
-  return found && scheduleOf(found)
-}
-
-function* listSchedules(dialect: Dialect, filter: ScheduleFilter, page: Page): Script<PageOf<StoredSchedule>> {
-  const { add, values } = parameters()
-  const where: string[] = []
-  if (filter.tenantId !== undefined) where.push(`s.tenant_id = ${add(filter.tenantId)}`)
-  if (filter.status?.length) {
-    where.push(`s.status in (${filter.status.map((status) => add(status)).join(', ')})`)
-    // Says in so many words what an index on the few unfinished ones asks for.
-    if (!filter.status.includes('completed')) where.push(`s.status <> 'completed'`)
-  }
-  if (filter.eventType !== undefined) where.push(`s.event_type = ${add(filter.eventType)}`)
-  if (filter.entityType !== undefined) where.push(`s.entity_type = ${add(filter.entityType)}`)
-  if (filter.entityId !== undefined) where.push(`s.entity_id = ${add(filter.entityId)}`)
-  if (filter.dueFrom !== undefined) where.push(`s.due_at >= ${dialect.instant(add(filter.dueFrom))}`)
-  if (filter.dueTo !== undefined) where.push(`s.due_at < ${dialect.instant(add(filter.dueTo))}`)
-  if (page.cursor !== undefined) {
-    const before = uuidOrNull(decodeCursor(page.cursor, 1)[0] ?? '')
-    if (before === null) throw invalidCursor()
-    where.push(`s.id < ${add(before)}`)
-  }
-  const found = yield* rows(
-    `select ${SCHEDULE_COLUMNS} from pillarbox.schedules s ${where.length ? `where ${where.join(' and ')}` : ''}
-      order by s.id desc limit ${add(page.limit + 1)}`,
-    values,
-  )
-  return pageOf(found.map(scheduleOf), page.limit, ({ id }) => [id])
+function scheduleConditions(dialect: Dialect, filter: ScheduleFilter): string[] {
+  const where = conditionsOf(filter, {
+    tenantId: 'tenant_id = :tenantId',
+    eventType: 'event_type = :eventType',
+    entityType: 'entity_type = :entityType',
+    entityId: 'entity_id = :entityId',
+    dueFrom: `due_at >= ${dialect.instant(':dueFrom')}`,
+    dueTo: `due_at < ${dialect.instant(':dueTo')}`,
+  })
+  if (!filter.status?.length) return where
+  // Says in so many words what an index on the few unfinished ones asks for.
+  if (!filter.status.includes('completed')) where.push(`status <> 'completed'`)
+  return [...where, 'status in (:status)']
 }
 
 type ActRequest = Parameters<ScheduleStore['act']>[0]
@@ -70,34 +52,24 @@ const MOVES = {
 >
 
 function* act(dialect: Dialect, { tenantId, id, action, actor, reason: words }: ActRequest): Script<Acted> {
-  const scheduleId = uuidOrNull(id)
-  if (scheduleId === null) return null
-  // Changes nothing, but locks the row, so that the status read here is the one that is moved from.
-  const found = yield* row(
-    'update pillarbox.schedules set status = status where tenant_id = $1 and id = $2 returning status',
-    [tenantId, scheduleId],
-  )
-  if (!found) return null
-  const from = String(found['status']) as ScheduleStatus
+  const schedule = yield* findBy(SCHEDULES, { tenantId, id }, { lockedBy: dialect })
+  if (!schedule) return null
+  const { status: from } = schedule
   const { to, reason, ...move } = MOVES[action]
   if (!move.from.some((status) => status === from)) return { moved: false, from }
-  if (action === 'approve')
-    yield {
-      text: `update pillarbox.schedules set status = 'pending', next_attempt_at = due_at, approved_by = $2,
-        approved_at = ${dialect.now} where id = $1`,
-      values: [scheduleId, actor],
-    }
-  else if (action === 'replay')
-    yield {
-      text: `update pillarbox.schedules set status = 'pending', next_attempt_at = ${dialect.now}, attempt_count = 0,
-        last_error = null where id = $1`,
-      values: [scheduleId],
-    }
-  else
-    yield {
-      text: `update pillarbox.schedules set status = 'cancelled', next_attempt_at = null, last_error = $2 where id = $1`,
-      values: [scheduleId, words || REASONS[MOVES[action].reason]],
-    }
-  yield* writeAudit(dialect, { tenantId, actor, action, subject: `schedule:${scheduleId}`, from, to, reason })
+  const changes = {
+    approve: `next_attempt_at = due_at, approved_by = :actor, approved_at = ${dialect.now}`,
+    replay: `next_attempt_at = ${dialect.now}, attempt_count = 0, last_error = null`,
+    cancel: 'next_attempt_at = null, last_error = :error',
+    reject: 'next_attempt_at = null, last_error = :error',
+  }[action]
+  const error = reason === null ? null : words || REASONS[reason]
+  yield* rows(`update pillarbox.schedules set status = :to, ${changes} where id = :id`, {
+    id: schedule.id,
+    to,
+    actor,
+    error,
+  })
+  yield* writeAudit(dialect, { tenantId, actor, action, subject: `schedule:${schedule.id}`, from, to, reason })
   return { moved: true, from }
 }

@@ -68,7 +68,7 @@ const GIVEN_LIST = Symbol('given list')
  */
 export function givenRows<Column extends string>(
   columns: Readonly<Record<Column, ColumnType>>,
-  rowsOfColumns: readonly Readonly<Record<Column, unknown>>[],
+  rowsOfColumns: readonly Readonly<Record<NoInfer<Column>, unknown>>[],
 ): object {
   return { [GIVEN_ROWS]: true, columns, rows: rowsOfColumns }
 }

@@ -7,18 +7,17 @@ import type {
   SealedTable,
 } from '../../operate/sealed-store.ts'
 import { textOrNull } from './fields.ts'
-import { parameters } from './parameters.ts'
-import { type ColumnType, type Dialect, jsonOf, rows, type Script, type ScriptRunner } from './script.ts'
+import { nounOf } from './noun.ts'
+import { type ColumnType, type Dialect, givenRows, instantOf, rows, type Script, type ScriptRunner } from './script.ts'
 
-export function sharedSealed({ dialect, read, write }: ScriptRunner): SealedStore {
+export function sharedSealed({ dialect, read, write, change }: ScriptRunner): SealedStore {
   return {
     look: (table, after, limit, except) => read(() => look(table, after, limit, except)),
     replace: async (table, changes) => (changes.length === 0 ? 0 : write(() => replace(dialect, table, changes))),
     announce: (holder) => write(() => announce(dialect, holder)),
-    leave: (id) =>
-      write(function* () {
-        yield* rows('delete from pillarbox.key_holders where id = $1', [id])
-      }),
+    leave: async (id) => {
+      await change('delete from pillarbox.key_holders where id = :id', { id })
+    },
     holders: () => read(() => holders(dialect)),
   }
 }
@@ -95,34 +94,19 @@ function* look(table: SealedTable, after: string | null, limit: number, except: 
 /** What somebody else has locked is about to change: it is passed over, which also means that nobody waits in a circle. */
 function* replace(dialect: Dialect, table: SealedTable, changes: readonly SealedChange[]): Script<number> {
   const { column, types } = STRETCHES[table]
-  const wanted = parameters()
-  const given = dialect.table(
-    'given',
-    { tenant_id: 'text', id: types.id, before: 'text' },
-    changes.map(({ tenantId, id, before }) => ({ tenant_id: tenantId, id, before })),
-    wanted.add,
-  )
-  const skip = dialect.engine === 'postgres' ? 'skip locked' : ''
+  const key = { tenant_id: 'text', id: types.id } as const
+  const given = changes.map(({ tenantId, ...change }) => ({ tenant_id: tenantId, ...change }))
   const locked = yield* rows(
-    `select t.tenant_id, t.id from ${given}
-      join pillarbox.${table} t on t.tenant_id = given.tenant_id and t.id = given.id
-      where cast(t.${column} as text) = given.before order by t.tenant_id, t.id ${dialect.lock('t')} ${skip}`,
-    wanted.values,
+    `select t.tenant_id, t.id from :g join pillarbox.${table} t on t.tenant_id = g.tenant_id and t.id = g.id
+      where cast(t.${column} as text) = g.before order by t.tenant_id, t.id ${dialect.skipLocked('t')}`,
+    { g: givenRows({ ...key, before: 'text' }, given) },
   )
   const keys = new Set(locked.map((row) => JSON.stringify([row['tenant_id'], row['id']])))
-  const mine = changes.filter(({ tenantId, id }) => keys.has(JSON.stringify([tenantId, id])))
+  const mine = given.filter(({ tenant_id: tenantId, id }) => keys.has(JSON.stringify([tenantId, id])))
   if (mine.length === 0) return 0
-  const written = parameters()
-  const resealed = dialect.table(
-    'given',
-    { tenant_id: 'text', id: types.id, after: types.text },
-    mine.map(({ tenantId, id, after }) => ({ tenant_id: tenantId, id, after })),
-    written.add,
-  )
   yield* rows(
-    `update pillarbox.${table} as t set ${column} = given.after from ${resealed}
-      where t.tenant_id = given.tenant_id and t.id = given.id`,
-    written.values,
+    `update pillarbox.${table} as t set ${column} = g.after from :g where t.tenant_id = g.tenant_id and t.id = g.id`,
+    { g: givenRows({ ...key, after: types.text }, mine) },
   )
   return mine.length
 }
@@ -132,32 +116,31 @@ const FORGET_AFTER_MS = 24 * 3_600_000
 function* announce(dialect: Dialect, holder: KeyHolder): Script<void> {
   yield* rows(
     `insert into pillarbox.key_holders (id, host, pid, part, key_ids, seals_under, announced_at)
-      values ($1, $2, $3, $4, $5, $6, ${dialect.now})
+      values (:id, :host, :pid, :part, :keyIds, :sealsUnder, ${dialect.now})
       on conflict (id) do update set key_ids = excluded.key_ids, seals_under = excluded.seals_under,
         announced_at = excluded.announced_at`,
-    [holder.id, holder.host, holder.pid, holder.part, JSON.stringify(holder.keyIds), holder.sealsUnder],
+    holder,
   )
   yield* rows(
     `delete from pillarbox.key_holders where announced_at < ${dialect.plus(dialect.now, `-${FORGET_AFTER_MS}`)}`,
   )
 }
 
+const HOLDERS = nounOf<KeyHolder>('key_holders', {
+  id: 'text',
+  host: 'text',
+  pid: 'number',
+  part: 'text',
+  keyIds: 'json',
+  sealsUnder: 'text',
+})
+
 function* holders(dialect: Dialect): Script<(KeyHolder & { silentForMs: number })[]> {
-  const silent =
-    dialect.engine === 'postgres'
-      ? 'extract(epoch from now() - announced_at)::float8 * 1000'
-      : `${dialect.now} - announced_at`
   const found = yield* rows(
-    `select id, host, pid, part, key_ids, seals_under, ${silent} as silent_ms from pillarbox.key_holders
-      order by host, pid, id`,
+    `select ${HOLDERS.columns}, announced_at, ${dialect.now} as now from pillarbox.key_holders order by host, pid, id`,
   )
   return found.map((row) => ({
-    id: String(row['id']),
-    host: String(row['host']),
-    pid: Number(row['pid']),
-    part: String(row['part']),
-    keyIds: jsonOf<string[]>(row['key_ids']),
-    sealsUnder: textOrNull(row['seals_under']),
-    silentForMs: Math.max(0, Math.trunc(Number(row['silent_ms']))),
+    ...HOLDERS.of(row),
+    silentForMs: Math.max(0, instantOf(row['now']) - instantOf(row['announced_at'])),
   }))
 }

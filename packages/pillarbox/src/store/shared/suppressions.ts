@@ -3,12 +3,23 @@ import type { SuppressionStore } from '../../dispatch/suppression-store.ts'
 import { addressIdentity } from '../../model/address.ts'
 import { CHANNELS, type Channel } from '../../model/channel.ts'
 import type { Page, PageOf } from '../../model/page.ts'
-import type { Suppression, SuppressionCause } from '../../model/suppression.ts'
+import type { Suppression } from '../../model/suppression.ts'
 import { writeAudit } from './audit.ts'
-import { decodeCursor, invalidCursor, pageOf } from './cursor.ts'
-import { storableText, textOrNull, uuidOrNull } from './fields.ts'
-import { parameters } from './parameters.ts'
-import { type Dialect, instantOf, type Row, row, rows, type Script, type ScriptRunner } from './script.ts'
+import { storableText } from './fields.ts'
+import { findBy, newestFirst, nounOf, removeBy } from './noun.ts'
+import { type Dialect, givenRows, row, rows, type Script, type ScriptRunner } from './script.ts'
+
+const SUPPRESSIONS = nounOf<Suppression>('suppressions', {
+  id: 'uuid',
+  tenantId: 'text',
+  channel: 'text',
+  address: 'text',
+  cause: 'text',
+  error: 'text',
+  notificationId: 'uuid',
+  createdBy: 'text',
+  createdAt: 'instant',
+})
 
 /** `dispatching` runs what provider calls wait for, so that nothing people do by hand gets in their way. */
 export function sharedSuppressions(
@@ -18,104 +29,65 @@ export function sharedSuppressions(
   return {
     insert: (suppression) => dispatching.write(() => insertSuppression(dialect, suppression)),
     any: (tenantId, channel) => dispatching.read(() => hasAny(tenantId, channel)),
-    among: (tenantId, channel, addresses) =>
-      addresses.length === 0
-        ? Promise.resolve([])
-        : dispatching.read(() => findAmong(dialect, { tenantId, channel, addresses })),
-    find: (tenantId, id) => read(() => findSuppression(tenantId, id)),
+    among: async (tenantId, channel, addresses) =>
+      addresses.length === 0 ? [] : dispatching.read(() => findAmong({ tenantId, channel, addresses })),
+    find: (tenantId, id) => read(() => findBy(SUPPRESSIONS, { tenantId, id })),
     list: (tenantId, filter, page) => read(() => listSuppressions(tenantId, filter, page)),
     remove: (tenantId, id, actor) => write(() => removeSuppression(dialect, tenantId, id, actor)),
   }
 }
 
-const COLUMNS = 'id, tenant_id, channel, address, cause, error, notification_id, created_by, created_at'
-
-function suppressionOf(found: Row): Suppression {
-  return {
-    id: String(found['id']),
-    tenantId: String(found['tenant_id']),
-    channel: String(found['channel']) as Channel,
-    address: String(found['address']),
-    cause: String(found['cause']) as SuppressionCause,
-    error: textOrNull(found['error']),
-    notificationId: textOrNull(found['notification_id']),
-    createdBy: String(found['created_by']),
-    createdAt: instantOf(found['created_at']),
-  }
-}
-
 /** What addresses are compared by: a device token or a URL may be longer than an index takes. */
-function digestOf(identity: string): string {
-  return createHash('sha256').update(storableText(identity)).digest('base64url')
+function digestOf(channel: Channel, address: string): string {
+  return createHash('sha256')
+    .update(storableText(addressIdentity(channel, address)))
+    .digest('base64url')
 }
 
 function* insertSuppression(dialect: Dialect, given: Omit<Suppression, 'createdAt'>): Script<boolean> {
-  const { id, tenantId, channel, cause, error, notificationId, createdBy } = given
-  const address = storableText(addressIdentity(channel, given.address))
+  const { id, tenantId, channel, cause, error, createdBy } = given
   const written = yield* row(
     `insert into pillarbox.suppressions (id, tenant_id, channel, address, digest, cause, error, notification_id,
         created_by, created_at)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, ${dialect.now})
+      values (:id, :tenantId, :channel, :address, :digest, :cause, :error, :notificationId, :createdBy, ${dialect.now})
       on conflict (tenant_id, channel, digest) do nothing returning id`,
-    [
-      id,
-      tenantId,
-      channel,
-      address,
-      digestOf(address),
-      cause,
-      error === null ? null : storableText(error),
-      notificationId,
-      createdBy,
-    ],
+    {
+      ...given,
+      address: storableText(addressIdentity(channel, given.address)),
+      digest: digestOf(channel, given.address),
+      error: error === null ? null : storableText(error),
+    },
   )
   if (!written) return false
-  yield* writeAudit(dialect, {
-    tenantId,
-    actor: createdBy,
-    action: 'suppress',
-    subject: `suppression:${id}`,
-    reason: cause,
-  })
+  const subject = `suppression:${id}`
+  yield* writeAudit(dialect, { tenantId, actor: createdBy, action: 'suppress', subject, reason: cause })
   return true
 }
 
 function* hasAny(tenantId: string, channel: Channel): Script<boolean> {
   const found = yield* row(
-    'select 1 as found from pillarbox.suppressions where tenant_id = $1 and channel = $2 limit 1',
-    [tenantId, channel],
+    'select 1 as found from pillarbox.suppressions where tenant_id = :tenantId and channel = :channel limit 1',
+    { tenantId, channel },
   )
   return found !== null
 }
 
-function* findAmong(
-  dialect: Dialect,
-  { tenantId, channel, addresses }: { tenantId: string; channel: Channel; addresses: readonly string[] },
-): Script<Suppression[]> {
-  const { add, values } = parameters()
-  const digests = new Set(addresses.map((address) => digestOf(addressIdentity(channel, address))))
-  const given = dialect.table(
-    'g',
-    { given_digest: 'text' },
-    [...digests].map((digest) => ({ given_digest: digest })),
-    add,
+function* findAmong(wanted: {
+  tenantId: string
+  channel: Channel
+  addresses: readonly string[]
+}): Script<Suppression[]> {
+  const digests = new Set(wanted.addresses.map((address) => digestOf(wanted.channel, address)))
+  const g = givenRows(
+    { digest: 'text' },
+    [...digests].map((digest) => ({ digest })),
   )
   const found = yield* rows(
-    `select ${COLUMNS} from ${given} cross join pillarbox.suppressions s
-      where s.tenant_id = ${add(tenantId)} and s.channel = ${add(channel)} and s.digest = g.given_digest`,
-    values,
+    `select ${SUPPRESSIONS.columnsOf('s')} from :g cross join pillarbox.suppressions s
+      where s.tenant_id = :tenantId and s.channel = :channel and s.digest = g.digest`,
+    { ...wanted, g },
   )
-  return found.map(suppressionOf)
-}
-
-function* findSuppression(tenantId: string, id: string): Script<Suppression | null> {
-  const suppressionId = uuidOrNull(id)
-  if (suppressionId === null) return null
-  const found = yield* row(`select ${COLUMNS} from pillarbox.suppressions where tenant_id = $1 and id = $2`, [
-    tenantId,
-    suppressionId,
-  ])
-  return found && suppressionOf(found)
+  return found.map(SUPPRESSIONS.of)
 }
 
 function* listSuppressions(
@@ -123,37 +95,24 @@ function* listSuppressions(
   { channel, address }: { channel?: Channel; address?: string },
   page: Page,
 ): Script<PageOf<Suppression>> {
-  const { add, values } = parameters()
-  const where = [`tenant_id = ${add(tenantId)}`]
+  const where = ['tenant_id = :tenantId']
+  const values: Record<string, string> = { tenantId }
   if (address !== undefined) {
     // By each channel's own rule, and each channel by name: so that the index is of use.
-    const isIt = (channel === undefined ? CHANNELS : [channel]).map(
-      (each) => `channel = ${add(each)} and digest = ${add(digestOf(addressIdentity(each, address)))}`,
-    )
-    where.push(`(${isIt.join(' or ')})`)
-  } else if (channel !== undefined) where.push(`channel = ${add(channel)}`)
-  if (page.cursor !== undefined) {
-    const after = uuidOrNull(decodeCursor(page.cursor, 1)[0] ?? '')
-    if (after === null) throw invalidCursor()
-    where.push(`id < ${add(after)}`)
+    const channels = channel === undefined ? CHANNELS : [channel]
+    where.push(`(${channels.map((each) => `channel = :${each}Name and digest = :${each}`).join(' or ')})`)
+    for (const each of channels) Object.assign(values, { [`${each}Name`]: each, [each]: digestOf(each, address) })
+  } else if (channel !== undefined) {
+    where.push('channel = :channel')
+    values['channel'] = channel
   }
-  const found = yield* rows(
-    `select ${COLUMNS} from pillarbox.suppressions where ${where.join(' and ')}
-      order by id desc limit ${add(page.limit + 1)}`,
-    values,
-  )
-  return pageOf(found.map(suppressionOf), page.limit, ({ id }) => [id])
+  return yield* newestFirst(SUPPRESSIONS, where, values, page)
 }
 
 function* removeSuppression(dialect: Dialect, tenantId: string, id: string, actor: string): Script<boolean> {
-  const suppressionId = uuidOrNull(id)
-  if (suppressionId === null) return false
-  const removed = yield* row(
-    'delete from pillarbox.suppressions where tenant_id = $1 and id = $2 returning id, cause',
-    [tenantId, suppressionId],
-  )
+  const removed = yield* removeBy(SUPPRESSIONS, { tenantId, id })
   if (!removed) return false
-  const subject = `suppression:${suppressionId}`
-  yield* writeAudit(dialect, { tenantId, actor, action: 'lift', subject, reason: String(removed['cause']) })
+  const subject = `suppression:${removed.id}`
+  yield* writeAudit(dialect, { tenantId, actor, action: 'lift', subject, reason: removed.cause })
   return true
 }

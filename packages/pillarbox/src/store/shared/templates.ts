@@ -1,20 +1,39 @@
-import type { ProviderTemplate } from '../../model/catalogue.ts'
-import type { Channel } from '../../model/channel.ts'
 import type { Page, PageOf } from '../../model/page.ts'
 import type { NewTemplate, Template, TemplateVersion } from '../../model/template.ts'
 import type { TemplateFilter, TemplateStore } from '../../tenant/template-store.ts'
 import { writeAudit } from './audit.ts'
 import { decodeCursor, pageOf } from './cursor.ts'
-import { booleanOf, entityOrNull, isUniqueViolation, jsonText, textOrNull, uuidOrNull } from './fields.ts'
-import { parameters } from './parameters.ts'
-import { type Dialect, instantOf, jsonOrNull, type Row, row, rows, type Script, type ScriptRunner } from './script.ts'
+import { isUniqueViolation, uuidOrNull } from './fields.ts'
+import { conditionsOf, findBy, listBy, nounOf } from './noun.ts'
+import { type Dialect, givenIds, row, rows, type Script, type ScriptRunner } from './script.ts'
+
+export const TEMPLATES = nounOf<Template>('templates', {
+  id: 'uuid',
+  tenantId: 'text',
+  eventType: 'text',
+  channel: 'text',
+  locale: 'text',
+  scope: 'entity',
+  subject: 'text',
+  body: 'text',
+  providerTemplate: 'json',
+  version: 'number',
+  isActive: 'boolean',
+  isEdited: 'boolean',
+  createdAt: 'instant',
+  updatedAt: 'instant',
+  updatedBy: 'text',
+})
+
+/** What makes a template's place unique, in the order of lists. */
+const TEMPLATE_PLACE = `event_type, channel, locale, coalesce(scope_type, ''), coalesce(scope_id, '')`
 
 export function sharedTemplates({ dialect, read, write }: ScriptRunner): TemplateStore {
   return {
     insert: (template, actor) => write(() => insertTemplate(dialect, template, actor)),
-    find: (tenantId, id) => read(() => findTemplate(tenantId, id)),
+    find: (tenantId, id) => read(() => findBy(TEMPLATES, { tenantId, id })),
     list: (tenantId, filter, page) => read(() => listTemplates(tenantId, filter, page)),
-    ofEventType: (tenantId, eventType) => read(() => templatesOf(tenantId, eventType)),
+    ofEventType: (tenantId, eventType) => read(() => listBy(TEMPLATES, { tenantId, eventType }, TEMPLATE_PLACE)),
     update: (tenantId, id, changes, actor, version) =>
       write(() => updateTemplate(dialect, { tenantId, id, changes, actor, version })).catch((error: unknown) => {
         if (isUniqueViolation(error)) return 'taken' as const
@@ -26,37 +45,15 @@ export function sharedTemplates({ dialect, read, write }: ScriptRunner): Templat
       const wanted = [...new Set(ids.map(uuidOrNull).filter((id) => id !== null))].sort()
       if (wanted.length === 0) return
       // Nearly always they are known, and then nothing has to be written.
-      const unmarked = await read(() => unmarkedOf(dialect, wanted))
-      if (unmarked.length > 0) await write(() => markTemplates(dialect, unmarked))
+      const unmarked = await read(() => unmarkedOf(wanted))
+      if (unmarked.length > 0) await write(() => markTemplates(unmarked))
     },
   }
 }
 
-/** The columns `templateOf` reads. */
-export const TEMPLATE_COLUMNS = `id, tenant_id, event_type, channel, locale, scope_type, scope_id, subject, body,
-  provider_template, version, is_active, is_edited, created_at, updated_at, updated_by`
-
-/** What makes a template's place unique, in the order of lists. */
-const TEMPLATE_PLACE = `event_type, channel, locale, coalesce(scope_type, ''), coalesce(scope_id, '')`
-
-export function templateOf(found: Row): Template {
-  return {
-    id: String(found['id']),
-    tenantId: String(found['tenant_id']),
-    eventType: String(found['event_type']),
-    channel: String(found['channel']) as Channel,
-    locale: String(found['locale']),
-    scope: entityOrNull(found['scope_type'], found['scope_id']),
-    subject: textOrNull(found['subject']),
-    body: String(found['body']),
-    providerTemplate: jsonOrNull<ProviderTemplate>(found['provider_template']),
-    version: Number(found['version']),
-    isActive: booleanOf(found['is_active']),
-    isEdited: booleanOf(found['is_edited']),
-    createdAt: instantOf(found['created_at']),
-    updatedAt: instantOf(found['updated_at']),
-    updatedBy: String(found['updated_by']),
-  }
+/** The values of a template's columns; an entity has two. */
+function valuesOf({ scope, ...template }: NewTemplate, actor: string): object {
+  return { ...template, scopeType: scope?.type ?? null, scopeId: scope?.id ?? null, actor }
 }
 
 /** What somebody wrote by hand counts as edited: an import that brings the same place does not overwrite it. */
@@ -64,71 +61,43 @@ function* insertTemplate(dialect: Dialect, template: NewTemplate, actor: string)
   const written = yield* row(
     `insert into pillarbox.templates (id, tenant_id, event_type, channel, locale, scope_type, scope_id, subject, body,
         provider_template, version, is_active, is_edited, created_at, updated_at, updated_by)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, $11, true, ${dialect.now}, ${dialect.now}, $12)
-      on conflict do nothing returning ${TEMPLATE_COLUMNS}`,
-    [
-      template.id,
-      template.tenantId,
-      template.eventType,
-      template.channel,
-      template.locale,
-      template.scope?.type ?? null,
-      template.scope?.id ?? null,
-      template.subject,
-      template.body,
-      jsonText(template.providerTemplate),
-      template.isActive,
-      actor,
-    ],
+      values (:id, :tenantId, :eventType, :channel, :locale, :scopeType, :scopeId, :subject, :body, :providerTemplate, 1,
+        :isActive, true, ${dialect.now}, ${dialect.now}, :actor)
+      on conflict do nothing returning ${TEMPLATES.columns}`,
+    valuesOf(template, actor),
   )
   if (!written) return null
-  const inserted = templateOf(written)
-  yield* keepVersions(dialect, [inserted.id])
+  const inserted = TEMPLATES.of(written)
+  yield* keepVersions([inserted.id])
   yield* auditTemplate(dialect, inserted, 'create', actor)
   return inserted
 }
 
-function* findTemplate(tenantId: string, id: string): Script<Template | null> {
-  const templateId = uuidOrNull(id)
-  if (templateId === null) return null
-  const found = yield* row(`select ${TEMPLATE_COLUMNS} from pillarbox.templates where tenant_id = $1 and id = $2`, [
-    tenantId,
-    templateId,
-  ])
-  return found && templateOf(found)
-}
-
 function* listTemplates(tenantId: string, filter: TemplateFilter, page: Page): Script<PageOf<Template>> {
-  const { add, values } = parameters()
-  const where = [`tenant_id = ${add(tenantId)}`]
-  if (filter.eventType !== undefined) where.push(`event_type = ${add(filter.eventType)}`)
-  if (filter.channel !== undefined) where.push(`channel = ${add(filter.channel)}`)
-  if (filter.locale !== undefined) where.push(`locale = ${add(filter.locale)}`)
-  if (filter.isActive !== undefined) where.push(filter.isActive ? 'is_active' : 'not is_active')
-  if (page.cursor !== undefined) {
-    const place = decodeCursor(page.cursor, 5).map((part) => `cast(${add(part)} as text)`)
-    where.push(`(${TEMPLATE_PLACE}) > (${place.join(', ')})`)
-  }
+  const where = [
+    'tenant_id = :tenantId',
+    ...conditionsOf(filter, {
+      eventType: 'event_type = :eventType',
+      channel: 'channel = :channel',
+      locale: 'locale = :locale',
+      isActive: 'is_active = :isActive',
+    }),
+  ]
+  const after = page.cursor === undefined ? null : decodeCursor(page.cursor, 5)
+  if (after) where.push(`(${TEMPLATE_PLACE}) > (${after.map((_, i) => `cast(:after${i} as text)`).join(', ')})`)
+  const place = Object.fromEntries((after ?? []).map((part, i) => [`after${i}`, part]))
   const found = yield* rows(
-    `select ${TEMPLATE_COLUMNS} from pillarbox.templates where ${where.join(' and ')}
-      order by ${TEMPLATE_PLACE} limit ${add(page.limit + 1)}`,
-    values,
+    `select ${TEMPLATES.columns} from pillarbox.templates where ${where.join(' and ')}
+      order by ${TEMPLATE_PLACE} limit :limit`,
+    { ...filter, ...place, tenantId, limit: page.limit + 1 },
   )
-  return pageOf(found.map(templateOf), page.limit, ({ eventType, channel, locale, scope }) => [
+  return pageOf(found.map(TEMPLATES.of), page.limit, ({ eventType, channel, locale, scope }) => [
     eventType,
     channel,
     locale,
     scope?.type ?? '',
     scope?.id ?? '',
   ])
-}
-
-function* templatesOf(tenantId: string, eventType: string): Script<Template[]> {
-  const found = yield* rows(
-    `select ${TEMPLATE_COLUMNS} from pillarbox.templates where tenant_id = $1 and event_type = $2 order by ${TEMPLATE_PLACE}`,
-    [tenantId, eventType],
-  )
-  return found.map(templateOf)
 }
 
 interface TemplateUpdate {
@@ -144,7 +113,7 @@ function* updateTemplate(
   dialect: Dialect,
   { tenantId, id, changes, actor, version }: TemplateUpdate,
 ): Script<Template | 'stale' | null> {
-  const current = yield* lockTemplate(tenantId, id)
+  const current = yield* findBy(TEMPLATES, { tenantId, id }, { lockedBy: dialect })
   if (!current) return null
   if (version !== undefined && version !== current.version) return 'stale'
   const wanted = { ...current, ...changes }
@@ -163,40 +132,17 @@ const WRITABLE = [
   'isActive',
 ] as const satisfies (keyof NewTemplate)[]
 
-/** As it is now, and as it stays until the transaction ends. */
-function* lockTemplate(tenantId: string, id: string): Script<Template | null> {
-  const templateId = uuidOrNull(id)
-  if (templateId === null) return null
-  // Changes nothing, but locks the row.
-  const found = yield* row(
-    `update pillarbox.templates set version = version where tenant_id = $1 and id = $2 returning ${TEMPLATE_COLUMNS}`,
-    [tenantId, templateId],
-  )
-  return found && templateOf(found)
-}
-
 function* saveVersion(dialect: Dialect, wanted: Template, action: string, actor: string): Script<Template> {
   const found = yield* row(
-    `update pillarbox.templates set event_type = $2, channel = $3, locale = $4, scope_type = $5, scope_id = $6,
-        subject = $7, body = $8, provider_template = $9, is_active = $10, is_edited = true, version = version + 1,
-        updated_at = ${dialect.now}, updated_by = $11
-      where id = $1 returning ${TEMPLATE_COLUMNS}`,
-    [
-      wanted.id,
-      wanted.eventType,
-      wanted.channel,
-      wanted.locale,
-      wanted.scope?.type ?? null,
-      wanted.scope?.id ?? null,
-      wanted.subject,
-      wanted.body,
-      jsonText(wanted.providerTemplate),
-      wanted.isActive,
-      actor,
-    ],
+    `update pillarbox.templates set event_type = :eventType, channel = :channel, locale = :locale,
+        scope_type = :scopeType, scope_id = :scopeId, subject = :subject, body = :body,
+        provider_template = :providerTemplate, is_active = :isActive, is_edited = true, version = version + 1,
+        updated_at = ${dialect.now}, updated_by = :actor
+      where id = :id returning ${TEMPLATES.columns}`,
+    valuesOf(wanted, actor),
   )
-  const saved = found ? templateOf(found) : wanted
-  yield* keepVersions(dialect, [saved.id])
+  const saved = found ? TEMPLATES.of(found) : wanted
+  yield* keepVersions([saved.id])
   yield* auditTemplate(dialect, saved, action, actor)
   return saved
 }
@@ -207,75 +153,65 @@ function* removeTemplate(
   id: string,
   actor: string,
 ): Script<'removed' | Template | null> {
-  const current = yield* lockTemplate(tenantId, id)
+  const current = yield* findBy(TEMPLATES, { tenantId, id }, { lockedBy: dialect })
   if (!current) return null
-  const isUsed = yield* row('select template_id from pillarbox.template_uses where template_id = $1', [current.id])
+  const isUsed = yield* row('select template_id from pillarbox.template_uses where template_id = :id', current)
   if (isUsed)
     return current.isActive
       ? yield* saveVersion(dialect, { ...current, isActive: false }, 'deactivate', actor)
       : current
-  yield { text: 'delete from pillarbox.templates where id = $1', values: [current.id] }
+  yield* rows('delete from pillarbox.templates where id = :id', current)
   yield* auditTemplate(dialect, current, 'remove', actor)
   return 'removed'
 }
 
 /** Copies templates as they now stand into their histories. */
-export function* keepVersions(dialect: Dialect, ids: readonly string[]): Script<void> {
-  const { add, values } = parameters()
-  const given = dialect.table('g', { id: 'uuid' }, asRows(ids), add)
-  yield {
-    text: `insert into pillarbox.template_versions
+export function* keepVersions(ids: readonly string[]): Script<void> {
+  yield* rows(
+    `insert into pillarbox.template_versions
         (template_id, version, subject, body, provider_template, is_active, changed_by, changed_at)
       select id, version, subject, body, provider_template, is_active, updated_by, updated_at
-      from pillarbox.templates where id in (select g.id from ${given})`,
-    values,
-  }
+      from pillarbox.templates where id in (select g.id from :g)`,
+    { g: givenIds(ids) },
+  )
 }
 
 function auditTemplate(dialect: Dialect, { tenantId, id }: Template, action: string, actor: string): Script<void> {
   return writeAudit(dialect, { tenantId, actor, action, subject: `template:${id}` })
 }
 
+const VERSIONS = nounOf<TemplateVersion>('template_versions', {
+  version: 'number',
+  subject: 'text',
+  body: 'text',
+  providerTemplate: 'json',
+  isActive: 'boolean',
+  changedAt: 'instant',
+  changedBy: 'text',
+})
+
 function* versionsOf(tenantId: string, id: string): Script<TemplateVersion[]> {
-  const templateId = uuidOrNull(id)
-  if (templateId === null) return []
+  const template = yield* findBy(TEMPLATES, { tenantId, id })
+  if (!template) return []
   const found = yield* rows(
-    `select v.version, v.subject, v.body, v.provider_template, v.is_active, v.changed_at, v.changed_by
-      from pillarbox.template_versions v join pillarbox.templates t on t.id = v.template_id
-      where t.tenant_id = $1 and t.id = $2 order by v.version desc`,
-    [tenantId, templateId],
+    `select ${VERSIONS.columns} from pillarbox.template_versions where template_id = :id order by version desc`,
+    template,
   )
-  return found.map((version) => ({
-    version: Number(version['version']),
-    subject: textOrNull(version['subject']),
-    body: String(version['body']),
-    providerTemplate: jsonOrNull<ProviderTemplate>(version['provider_template']),
-    isActive: booleanOf(version['is_active']),
-    changedAt: instantOf(version['changed_at']),
-    changedBy: String(version['changed_by']),
-  }))
+  return found.map(VERSIONS.of)
 }
 
-function* unmarkedOf(dialect: Dialect, ids: readonly string[]): Script<string[]> {
-  const { add, values } = parameters()
-  const given = dialect.table('g', { id: 'uuid' }, asRows(ids), add)
+function* unmarkedOf(ids: readonly string[]): Script<string[]> {
   const found = yield* rows(
-    `select g.id from ${given}
+    `select g.id from :g
       where not exists (select 1 from pillarbox.template_uses u where u.template_id = g.id) order by g.id`,
-    values,
+    { g: givenIds(ids) },
   )
   return found.map(({ id }) => String(id))
 }
 
-function* markTemplates(dialect: Dialect, ids: readonly string[]): Script<void> {
-  const { add, values } = parameters()
-  const given = dialect.table('g', { id: 'uuid' }, asRows(ids), add)
-  yield {
-    text: `insert into pillarbox.template_uses (template_id) select g.id from ${given} where true on conflict do nothing`,
-    values,
-  }
-}
-
-function asRows(ids: readonly string[]): { id: string }[] {
-  return ids.map((id) => ({ id }))
+function* markTemplates(ids: readonly string[]): Script<void> {
+  yield* rows(
+    `insert into pillarbox.template_uses (template_id) select g.id from :g where true on conflict do nothing`,
+    { g: givenIds(ids) },
+  )
 }

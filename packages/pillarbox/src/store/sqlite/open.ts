@@ -1,34 +1,22 @@
 import type { Clock, Logger } from '../../model/ports.ts'
-import { sharedAccounts } from '../shared/accounts.ts'
-import { sharedCatalogue } from '../shared/catalogue.ts'
 import { sharedEvents } from '../shared/events.ts'
 import { sharedInbox } from '../shared/inbox.ts'
-import { sharedInstance } from '../shared/instance.ts'
-import { sharedKeys } from '../shared/keys.ts'
-import { sharedLanes } from '../shared/lanes.ts'
-import { sharedLists } from '../shared/lists.ts'
 import { sharedNotifications } from '../shared/notifications.ts'
-import { sharedPeople } from '../shared/people.ts'
+import { sharedParts } from '../shared/parts.ts'
 import { sharedPlan } from '../shared/plan.ts'
 import { sharedReceipts } from '../shared/receipts.ts'
-import { sharedSchedules } from '../shared/schedules.ts'
 import { row } from '../shared/script.ts'
-import { sharedSealed } from '../shared/sealed.ts'
-import { sharedSuppressions } from '../shared/suppressions.ts'
-import { sharedTemplates } from '../shared/templates.ts'
-import { sharedTenants } from '../shared/tenants.ts'
-import { sharedWorkers } from '../shared/workers.ts'
 import type { Store } from '../store.ts'
 import { applySettings, type Connection, openConnection } from './connection.ts'
 import { openDispatch } from './dispatch.ts'
-import { sqliteEvents } from './events.ts'
+import { openEvents } from './events.ts'
 import { sqliteSchema } from './migrate.ts'
-import { sqliteNotifications } from './notifications.ts'
+import { openNotifications } from './notifications.ts'
 import { sqlitePlan } from './plan.ts'
 import { receiptParts } from './receipts.ts'
 import { dialect, scriptRunner } from './scripts.ts'
 import { untilFree } from './until-free.ts'
-import { sqliteWake } from './wake.ts'
+import { openWake } from './wake.ts'
 import { openWriter, type Writer } from './writer.ts'
 
 export interface SqliteOptions {
@@ -88,7 +76,7 @@ interface Parts {
 function compose({ connection, reader, writer, clock, watch, open }: Parts): Store {
   const connections = { connection, reader, writer, clock }
   const run = scriptRunner(connections)
-  const wake = sqliteWake({ connection, clock, watch })
+  const wake = openWake({ connection, clock, watch })
   return {
     engine: 'sqlite',
     ...sqliteSchema(connections),
@@ -96,25 +84,13 @@ function compose({ connection, reader, writer, clock, watch, open }: Parts): Sto
       run.read(function* () {
         return Number((yield* row(`select ${dialect.now} as now`))?.['now'])
       }),
-    events: { ...sharedEvents(run), ...sqliteEvents(connections) },
+    ...sharedParts({ admin: run, planning: run, dispatching: run, control: run, beats: run }),
+    events: { ...sharedEvents(run), ...openEvents(connections) },
     plan: { ...sharedPlan(run), ...sqlitePlan(connections) },
-    notifications: { ...sharedNotifications(run), ...sqliteNotifications(connections) },
+    notifications: { ...sharedNotifications(run), ...openNotifications(connections) },
     dispatch: openDispatch(connections),
     receipts: sharedReceipts(run, receiptParts(connections)),
-    suppressions: sharedSuppressions(run, { dispatching: run }),
     inbox: sharedInbox(run),
-    lanes: sharedLanes(run),
-    workers: sharedWorkers(run, run),
-    tenants: sharedTenants(run),
-    keys: sharedKeys(run),
-    accounts: sharedAccounts(run),
-    catalogue: sharedCatalogue(run),
-    templates: sharedTemplates(run),
-    people: sharedPeople(run, { planning: run }),
-    lists: sharedLists(run, { planning: run }),
-    schedules: sharedSchedules(run),
-    instance: sharedInstance(run),
-    sealed: sharedSealed(run),
     wake,
     close: async () => {
       wake.close()

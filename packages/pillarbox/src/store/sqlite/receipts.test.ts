@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { it } from 'node:test'
 import { FOUND_BY_MESSAGE_ID } from '../../model/receipt.ts'
 import { findByMessageId } from '../shared/receipts.ts'
+import { boundStatement } from '../shared/script.ts'
 import { localText } from './connection.ts'
 import { openSqlite } from './open.ts'
 import { dialect } from './scripts.ts'
@@ -24,7 +25,8 @@ it('finds a message by its id through an index that has the same providers, and 
   const db = new DatabaseSync(path)
   t.after(() => db.close())
 
-  const { text, values } = findByMessageId(dialect, [{ place: 0, provider: 'ses', messageId: 'message' }])
+  const wanted = [{ place: 0, provider: 'ses', message: 'message' }]
+  const { text, values } = boundStatement(dialect, findByMessageId(wanted))
   const plan = db.prepare(`explain query plan ${localText(text)}`).all(String(values[0]))
   const index = db.prepare(`select sql from sqlite_master where name = 'pillarbox_attempts_message'`).get()
 

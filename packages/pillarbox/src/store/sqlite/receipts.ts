@@ -14,7 +14,7 @@ export function receiptParts(connections: Connections): ReceiptParts {
         const { answers, takers } = runScript(connection, mergeReceipts(dialect, receipts))
         if (takers.length === 0) return answers
         const links = takers.map(({ id, next }) => ({ id, nextId: insertNotification(connection, next, now).id }))
-        runScript(connection, linkTakers(dialect, links))
+        runScript(connection, linkTakers(links))
         return answers
       }),
   }

@@ -67,3 +67,8 @@ export function runScript<T>(connection: Connection, script: Script<T>): T {
   }
   return step.value
 }
+
+/** An insert of one row with its values in the order of these columns. */
+export function insertText(table: string, columns: readonly string[]): string {
+  return `insert into pillarbox.${table} (${columns.join(', ')}) values (${columns.map((_, i) => `$${i + 1}`).join(', ')})`
+}

@@ -17,7 +17,7 @@ const TOPICS: readonly WakeTopic[] = ['events', 'dispatch', 'receipts', 'inbox']
  * file's `data_version` as this connection sees it, while its own commits do not. So nothing needs to be told, and
  * `notify` has nothing to do. Looks only while somebody listens.
  */
-export function sqliteWake({ connection, clock, watch }: WakeOptions): WakeStore & { close(): void } {
+export function openWake({ connection, clock, watch }: WakeOptions): WakeStore & { close(): void } {
   const listeners = new Set<(topic: WakeTopic) => void>()
   const closing = new AbortController()
   const version = connection.db.prepare('pragma data_version')
