@@ -23,6 +23,8 @@ export interface OpenStore {
   advance(ms: number): Promise<void>
   /** A second handle on the same database, as another process has one. Absent where there can be none. */
   another?(): Promise<Store>
+  /** Every row of every table, by table and column, as the engine's driver gives them. Absent where nobody else can look. */
+  tables?(): Promise<Record<string, Record<string, unknown>[]>>
   /** `hasFailed`: the rule was not kept, and what it has begun may still be under way. */
   close(hasFailed: boolean): Promise<void>
 }
@@ -43,6 +45,8 @@ export interface Bench {
   /** The same database as another process has it; where there can be none, the same store. */
   another(): Promise<Store>
   advance(ms: number): Promise<void>
+  /** Every row of every table; null where nobody but the store can look. */
+  tables(): Promise<Record<string, Record<string, unknown>[]>> | null
   /** UUIDv7s that sort in the order they were made. */
   newId(): string
   /** A new tenant's id. */
@@ -65,7 +69,7 @@ export interface Bench {
 /** Far enough away that no test machine is slow enough to get there. */
 export const FAR_MS = 600_000
 
-export async function createBench({ store, advance, another }: OpenStore): Promise<Bench> {
+export async function createBench({ store, advance, another, tables }: OpenStore): Promise<Bench> {
   let time = await store.now()
   let count = 0
   const next = (): number => ++count
@@ -82,6 +86,7 @@ export async function createBench({ store, advance, another }: OpenStore): Promi
     store,
     another: async () => (await another?.()) ?? store,
     newId,
+    tables: () => tables?.() ?? null,
     async advance(ms) {
       assert.ok(ms <= 50, 'a rule moves the time by at most 50 ms: on PostgreSQL it is waited for')
       await advance(ms)

@@ -14,6 +14,7 @@ import { notificationRules } from './notifications.ts'
 import { peopleRules } from './people.ts'
 import { planRules } from './plan.ts'
 import { receiptRules } from './receipts.ts'
+import { rowRules } from './rows.ts'
 import { scheduleRules } from './schedules.ts'
 import { scrubRules } from './scrub.ts'
 import { sealedRules } from './sealed.ts'
@@ -75,6 +76,7 @@ export function storeConformance(
     lists: listRules,
     schedules: scheduleRules,
     sealed: sealedRules,
+    rows: rowRules,
   }
   describe(`${engine} store`, () => {
     for (const [topic, rules] of Object.entries(topics)) describe(topic, () => rules(rule))

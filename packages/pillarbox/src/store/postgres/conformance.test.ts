@@ -24,6 +24,7 @@ interface Bed {
   store: Store
   emptying: pg.Client
   deletes: string
+  tables: string[]
 }
 
 /** What no rule is using. Connections are most of what a rule costs, with all that PostgreSQL reads for each anew. */
@@ -38,11 +39,12 @@ async function makeBed(prepare: boolean): Promise<Bed> {
   await emptying.connect()
   await emptying.query('set session_replication_role = replica')
   // Of few rows in many tables, deleting is several times as fast as truncating, which makes new files for each.
-  const { rows } = await emptying.query<{ deletes: string }>(
-    `select string_agg(format('delete from pillarbox.%I', tablename), '; ') as deletes from pg_tables
-      where schemaname = 'pillarbox' and tablename <> 'schema_versions'`,
+  const { rows } = await emptying.query<{ name: string }>(
+    `select tablename as name from pg_tables where schemaname = 'pillarbox' and tablename <> 'schema_versions'`,
   )
-  return { database, store: await openOn(database, prepare), emptying, deletes: rows[0]?.deletes ?? '' }
+  const tables = rows.map(({ name }) => name)
+  const deletes = tables.map((name) => `delete from pillarbox.${name}`).join('; ')
+  return { database, store: await openOn(database, prepare), emptying, deletes, tables }
 }
 
 async function removeBed({ database, store, emptying }: Bed): Promise<void> {
@@ -67,6 +69,11 @@ async function openEmpty(prepare: boolean): Promise<OpenStore> {
       const other = await openOn(bed.database, prepare)
       others.push(other)
       return other
+    },
+    tables: async () => {
+      const found: Record<string, Record<string, unknown>[]> = {}
+      for (const table of bed.tables) found[table] = (await bed.emptying.query(`select * from pillarbox.${table}`)).rows
+      return found
     },
     close: async (hasFailed) => {
       await Promise.all(others.map((each) => each.close()))

@@ -218,16 +218,16 @@ const WRITE_EVENTS = `
     update pillarbox.events e
     set status = case when given.schedule_id is null then 'failed' else 'published' end,
       published_at = case when given.schedule_id is not null then now() end,
-      attempt_count = e.attempt_count + case when given.schedule_id is null then 1 else 0 end,
+      attempt_count = e.attempt_count + 1,
       last_error = case when given.schedule_id is null then given.error end
     from given
     where e.ctid = given.place
     returning given.*, e.tenant_id, e.id, e.type, e.entity_type, e.entity_id
   ), scheduled as (
     insert into pillarbox.schedules (id, tenant_id, event_id, event_type, entity_type, entity_id, due_at, status,
-      next_attempt_at, last_error, completed_at)
+      attempt_count, next_attempt_at, last_error, completed_at)
     select schedule_id, tenant_id, id, type, entity_type, entity_id, coalesce(to_timestamp(due_ms / 1000), now()),
-      schedule_status,
+      schedule_status, case when schedule_status = 'completed' then 1 else 0 end,
       case when schedule_status in ('pending', 'awaiting_approval') then to_timestamp(due_ms / 1000) end,
       error,
       case when schedule_status = 'completed' then now() end
@@ -308,7 +308,7 @@ const WRITE_SCHEDULES = `
     update pillarbox.schedules s
     set status = given.status, next_attempt_at = case when given.status = 'pending' then now() end,
       last_error = given.error, completed_at = case when given.status = 'completed' then now() end,
-      attempt_count = s.attempt_count + case when given.status = 'failed' then 1 else 0 end,
+      attempt_count = s.attempt_count + case when given.status = 'pending' then 0 else 1 end,
       progress = coalesce(given.progress, s.progress)
     from given
     where s.id = given.id

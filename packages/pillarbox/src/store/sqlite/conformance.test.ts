@@ -1,6 +1,7 @@
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before } from 'node:test'
 import { storeConformance } from '../../../../../test/conformance/index.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
@@ -47,12 +48,25 @@ storeConformance(
       await Promise.all(opened.map((each) => each.close()))
       await rm(folder, { recursive: true })
     }
-    return { store, advance, another, close }
+    return { store, advance, another, tables: async () => tablesOf(path), close }
   },
   {},
   // Every commit waits for the disk here, and the histories are the same as in memory.
   { modelRuns: 10 },
 )
+
+/** What a file holds, but for what PostgreSQL keeps elsewhere: its claim tokens are a sequence. */
+function tablesOf(path: string): Record<string, Record<string, unknown>[]> {
+  const database = new DatabaseSync(path, { readOnly: true })
+  const names = database
+    .prepare(`select substr(name, 11) as name from sqlite_schema where type = 'table' and name like 'pillarbox_%'`)
+    .all()
+    .map(({ name }) => String(name))
+    .filter((name) => name !== 'schema_versions' && name !== 'claim_tokens')
+  const found = names.map((name) => [name, database.prepare(`select * from pillarbox_${name}`).all()])
+  database.close()
+  return Object.fromEntries(found)
+}
 
 /** Time that only `advance` moves. Nothing sleeps: the store is alone with its file. */
 function handClock(): { clock: Clock; advance: (ms: number) => Promise<void> } {

@@ -123,7 +123,8 @@ async function planBatch<Due, Plan extends EventPlan | SchedulePlan>(
   return { taken: taken.length, ...rest }
 }
 
-const PUBLISH_EVENT = `update pillarbox.events set status = 'published', published_at = $3, attempt_count = attempt_count + 1
+const PUBLISH_EVENT = `update pillarbox.events set status = 'published', published_at = $3, attempt_count = attempt_count + 1,
+    last_error = null
   where tenant_id = $1 and id = $2`
 const FAIL_EVENT = `update pillarbox.events set status = 'failed', last_error = $3, attempt_count = attempt_count + 1
   where tenant_id = $1 and id = $2`

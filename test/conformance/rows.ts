@@ -1,0 +1,334 @@
+import assert from 'node:assert/strict'
+import type { Completion } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
+import type { DueSchedule, EventPlan, SchedulePlan } from '../../packages/pillarbox/src/plan/plan-store.ts'
+import { EXPECTED_ROWS } from './expected-rows.ts'
+import {
+  at,
+  type Bench,
+  bornParked,
+  completion,
+  deciding,
+  dueLater,
+  dueNow,
+  FAR_MS,
+  type Lane,
+  only,
+  type Rule,
+  receiptOf,
+  replacementOn,
+} from './fixtures.ts'
+
+/**
+ * Both engines leave the same rows behind. A life of events, schedules and notifications is played through the contract,
+ * and then every column of every table is compared with one picture, `expected-rows.ts`.
+ */
+export function rowRules(rule: Rule): void {
+  rule('every column of every table is the same on every engine after the same life', async (bench) => {
+    const tables = bench.tables()
+    if (tables === null)
+      return assert.equal(bench.store.engine, 'sqlite', 'only a database in memory has no other reader')
+    await playLife(bench)
+    const now = await bench.store.now()
+
+    assert.equal(pictureOf((await bench.tables()) ?? {}, now), EXPECTED_ROWS)
+  })
+}
+
+const ACTOR = 'key:ada'
+
+async function playLife(bench: Bench): Promise<void> {
+  const tenantId = await bench.tenant()
+  const [email, standIn] = [await bench.lane({ tenantId }), await bench.lane({ tenantId })]
+  const sms = await bench.lane({ tenantId, channel: 'sms' })
+  const worker = await bench.worker()
+  await planAll(bench, email)
+  await completeAll(bench, worker, { email, standIn, sms })
+  await receiveAll(bench, worker, { email, sms })
+  await actOnAll(bench, worker, email)
+  await rescueAll(bench, worker, email)
+  await scrubAll(bench, worker, email)
+  await holdLanes(bench, { email, standIn, sms })
+}
+
+const planEvents = ({ store }: Bench, plan: () => EventPlan) => store.plan.events(10, deciding(plan))
+const planSchedules = ({ store }: Bench, plan: (due: DueSchedule) => SchedulePlan) =>
+  store.plan.schedules(10, deciding(plan))
+
+/** Events: deferred and then published, failed, replayed; schedules: due, in parts, approved, rejected, cancelled. */
+async function planAll(bench: Bench, lane: Lane): Promise<void> {
+  const { store, event, newId, notification } = bench
+  const { tenantId } = lane
+  const publish = async (plan: EventPlan, changes: Partial<ReturnType<typeof event>> = {}): Promise<string> => {
+    const { id } = only(await store.events.insert([event(tenantId, changes)]))
+    await planEvents(bench, () => plan)
+    return id
+  }
+  const deferred = event(tenantId, { locale: 'de', recipients: [{ email: 'ada@example.test' }], correlationId: 'c-1' })
+  await store.events.insert([deferred])
+  await store.plan.deferEvent({ tenantId, id: deferred.id }, 'boom', 0)
+  const planned = { eventId: deferred.id, eventType: deferred.type, entity: deferred.entity }
+  await planEvents(bench, () => dueNow(newId(), [notification(lane, { ...planned, locale: 'de' })]))
+
+  const failed = await publish({ kind: 'failed', reason: 'planning_failed', error: 'no such type' })
+  await store.events.replay(tenantId, failed, ACTOR)
+  await planEvents(bench, () => ({ kind: 'failed', reason: 'planning_failed', error: 'still no such type' }))
+
+  const now = await store.now()
+  const [parts, stopped, approved, rejected, cancelled] = [newId(), newId(), newId(), newId(), newId()]
+  await publish(dueLater(parts, now), { type: 'booking.reminder' })
+  await planSchedules(bench, () => ({
+    kind: 'part',
+    notifications: [notification(lane)],
+    progress: { after: '1' } as never,
+  }))
+  await bench.advance(2)
+  await planSchedules(bench, () => ({ kind: 'notifications', notifications: [notification(lane)] }))
+  await publish(dueLater(stopped, now), { type: 'booking.reminder' })
+  await store.plan.deferSchedule({ tenantId, id: stopped }, 'boom', 0)
+  await planSchedules(bench, () => ({ kind: 'failed', reason: 'no_recipient', error: 'nobody' }))
+  await store.schedules.act({ tenantId, id: stopped, action: 'replay', actor: ACTOR })
+  await planSchedules(bench, () => ({ kind: 'cancelled', reason: 'cancelled_by_host', error: 'the host said no' }))
+  await publish(dueLater(approved, now + FAR_MS, { needsApproval: true }), { type: 'booking.offer' })
+  await store.schedules.act({ tenantId, id: approved, action: 'approve', actor: ACTOR })
+  await publish(dueLater(rejected, now + FAR_MS, { needsApproval: true }), { type: 'booking.offer' })
+  await store.schedules.act({ tenantId, id: rejected, action: 'reject', actor: ACTOR, reason: 'too dear' })
+
+  // What stands for an entity is ended by a later event.
+  await publish(dueLater(cancelled, now + FAR_MS), { type: 'stay.reminder', entity: { type: 'stay', id: '7' } })
+  const stay = { eventType: 'stay.reminder', entity: { type: 'stay', id: '7' } }
+  await bench.enqueue(lane, 1, stay)
+  await bench.advance(2)
+  await publish(dueNow(newId(), [], { eventTypes: ['stay.reminder'], replaces: true }), {
+    type: 'stay.cancelled',
+    entity: { type: 'stay', id: '7' },
+  })
+}
+
+/** Claims the oldest row of a lane. */
+async function claimOne(bench: Bench, worker: string, lane: Lane) {
+  return only(await bench.claim(worker, lane))
+}
+
+/** Sends away everything that waits on a lane, so that the next step begins with it empty. */
+async function drain(bench: Bench, worker: string, lane: Lane): Promise<void> {
+  for (const claim of await bench.claim(worker, lane, 100))
+    await bench.store.dispatch.complete(worker, [completion(claim, 'sent')])
+}
+
+/** Every way a worker's result may go. */
+async function completeAll(
+  bench: Bench,
+  worker: string,
+  { email, standIn, sms }: { email: Lane; standIn: Lane; sms: Lane },
+): Promise<void> {
+  const { store, enqueue, notification } = bench
+  await drain(bench, worker, email)
+  const complete = async (to: Completion['to'], changes: Partial<Completion> = {}): Promise<void> => {
+    await enqueue(email)
+    const claim = await claimOne(bench, worker, email)
+    await store.dispatch.complete(worker, [completion(claim, to, changes)])
+  }
+  await complete('sent', { resolvedTargets: ['ada@example.test', 'bob@example.test'] })
+  await complete('retrying', { possibleDuplicate: true, ageMs: 12.4, durationMs: 11.6, delayMs: FAR_MS + 0.4 })
+  await complete('retrying', { outcome: null, spent: 0, delayMs: 2 * FAR_MS })
+  await complete('retrying', { moveTo: { accountId: standIn.id, provider: 'other' } })
+  await complete('parked')
+  await complete('uncertain')
+  await complete('cancelled')
+  await complete('failed', { next: notification(sms, { fallbackOf: null }) })
+
+  // Repeated because its answer was lost; given back; late, because another worker took it over.
+  const [repeated, released, late] = [
+    only(await enqueue(email)),
+    only(await enqueue(email)),
+    only(await enqueue(email)),
+  ]
+  const claims = new Map((await bench.claim(worker, email, 3)).map((claim) => [claim.notificationId, claim]))
+  const result = completion(claims.get(repeated) ?? assert.fail(), 'sent')
+  await store.dispatch.complete(worker, [result])
+  await store.dispatch.complete(worker, [result])
+  await store.dispatch.release(worker, [claims.get(released) ?? assert.fail()])
+  const stale = claims.get(late) ?? assert.fail()
+  const answer = await store.dispatch.complete(worker, [{ ...completion(stale, 'sent'), token: stale.token + 1_000 }])
+  assert.deepEqual(answer.fenced, [late])
+  await store.dispatch.complete(worker, [completion(stale, 'retrying', { possibleDuplicate: true })])
+  await store.dispatch.complete(worker, [completion(stale, 'retrying', { possibleDuplicate: true })])
+  await drain(bench, worker, email)
+}
+
+/** Every rank of receipt, in and out of order, with a fallback and for one recipient of several. */
+async function receiveAll(bench: Bench, worker: string, { email, sms }: { email: Lane; sms: Lane }): Promise<void> {
+  const { store, enqueue, notification } = bench
+  const send = async (): Promise<string> => {
+    const id = only(await enqueue(email))
+    await drain(bench, worker, email)
+    return id
+  }
+  const [read, bounced, uncertain] = [await send(), await send(), only(await enqueue(email))]
+  await store.receipts.merge(receiptOf(email, read, 'read'))
+  await store.receipts.merge(receiptOf(email, read, 'delivered'))
+  await store.receipts.merge(receiptOf(email, read, 'read'))
+  await store.receipts.merge(receiptOf(email, bounced, 'bounced', { next: notification(sms) }))
+  await store.receipts.merge(receiptOf(email, bounced, 'failed'))
+  const claim = await claimOne(bench, worker, email)
+  await store.dispatch.complete(worker, [completion(claim, 'uncertain')])
+  await store.receipts.merge(receiptOf(email, uncertain, 'sent'))
+  const several = await send()
+  await store.receipts.merge(receiptOf(email, several, 'failed', { recipient: 'bob@example.test' }))
+  await store.receipts.merge(receiptOf(email, several, 'read', { recipient: 'ada@example.test' }))
+  const complained = await send()
+  await store.receipts.merge(receiptOf(email, complained, 'complained'))
+}
+
+/** Every operator's act, from every status that it moves. */
+async function actOnAll(bench: Bench, worker: string, lane: Lane): Promise<void> {
+  const { store, enqueue } = bench
+  const { tenantId } = lane
+  const act = async (id: string, action: 'retry' | 'discard' | 'cancel' | 'park'): Promise<void> => {
+    const acted = await store.notifications.act({ tenantId, id, action, actor: ACTOR })
+    assert.equal(acted?.moved, true, `${action} moved nothing`)
+  }
+  const settle = async (to: Completion['to']): Promise<string> => {
+    const id = only(await enqueue(lane))
+    await store.dispatch.complete(worker, [completion(await claimOne(bench, worker, lane), to)])
+    return id
+  }
+  await act(await settle('parked'), 'discard')
+  await act(await settle('uncertain'), 'discard')
+  await act(await settle('uncertain'), 'park')
+  await act(await settle('retrying'), 'cancel')
+  await act(await settle('retrying'), 'park')
+  await act(only(await enqueue(lane)), 'cancel')
+  await act(only(await enqueue(lane)), 'park')
+  await act(await settle('parked'), 'retry')
+  await drain(bench, worker, lane)
+  await act(await settle('uncertain'), 'retry')
+  const born = only(await enqueue(lane, 1, bornParked()))
+  const replacement = replacementOn(lane)
+  await store.notifications.act({ tenantId, id: born, action: 'retry', actor: ACTOR, replacement })
+  await enqueue(lane, 1, bornParked())
+  // Everything that waits on a lane whose account is suspended.
+  const suspended = await bench.lane({ tenantId })
+  await enqueue(suspended, 2)
+  await store.dispatch.complete(worker, [completion(await claimOne(bench, worker, suspended), 'retrying')])
+  await store.accounts.setStatus(suspended.id, 'suspended', 'bill unpaid', ACTOR)
+  await store.dispatch.stopLane(suspended.id, 'channel_suspended', 'The account is suspended', ACTOR, 10)
+}
+
+/** A worker leaves while it holds two claims; another takes them over, settles one and loses the answer to the other. */
+async function rescueAll(bench: Bench, worker: string, lane: Lane): Promise<void> {
+  const { store, enqueue } = bench
+  await drain(bench, worker, lane)
+  const gone = await bench.worker()
+  const [first, second] = [only(await enqueue(lane)), only(await enqueue(lane))]
+  await claimOne(bench, gone, lane)
+  await claimOne(bench, gone, lane)
+  await store.workers.remove(gone)
+  const taken = await store.workers.takeOver(worker, FAR_MS, 10)
+  assert.deepEqual(taken.map(({ notificationId }) => notificationId).toSorted(), [first, second].toSorted())
+  const mine = taken.find(({ notificationId }) => notificationId === first) ?? assert.fail()
+  const unknown = { outcome: 'unknown', code: 'worker_gone', error: 'nobody knows', possibleDuplicate: true } as const
+  await store.dispatch.complete(worker, [completion(mine, 'retrying', unknown)])
+  const lost = only(await enqueue(lane))
+  await claimOne(bench, worker, lane)
+  const answered = await store.dispatch.orphans(worker, [])
+  assert.deepEqual(
+    answered.map(({ notificationId }) => notificationId),
+    [second],
+  )
+  assert.equal((await bench.view(lost)).status, 'queued')
+  await drain(bench, worker, lane)
+}
+
+/** Sealed content that is sent, and then scrubbed. */
+async function scrubAll(bench: Bench, worker: string, lane: Lane): Promise<void> {
+  await bench.enqueue(lane, 1, { content: { sealed: 'v1:words' } as never })
+  await bench.enqueue(lane, 1, {
+    content: { sealed: 'v1:waiting' } as never,
+    dueAt: (await bench.store.now()) + FAR_MS,
+  })
+  await drain(bench, worker, lane)
+  assert.equal(await bench.store.notifications.scrub(10), 1)
+}
+
+/** Pace, hold and breaker. */
+async function holdLanes({ store }: Bench, lanes: { email: Lane; standIn: Lane; sms: Lane }): Promise<void> {
+  const [email, standIn, sms] = [lanes.email.id, lanes.standIn.id, lanes.sms.id]
+  const pace = { perSecond: 0.000_001, burst: 5 }
+  assert.equal(at(await store.lanes.take([{ laneId: email, want: 3, pace }]), 0).granted, 3)
+  await store.lanes.giveBack(email, 1, pace)
+  await store.lanes.hold(standIn, 2 * FAR_MS, 'slow down')
+  await store.lanes.openBreaker(standIn, FAR_MS, 'five failures')
+  await store.lanes.openBreaker(sms, 0, 'five failures')
+  assert.equal(await store.lanes.probe(sms, 2 * FAR_MS), true)
+  await store.lanes.openBreaker(sms, FAR_MS, 'the probe failed')
+}
+
+// ── the picture ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Table = Record<string, unknown>[]
+
+/** One line per table with its columns, then one per row with every column that is not null. */
+function pictureOf(tables: Record<string, Table>, now: number): string {
+  const tokens = Object.values(tables)
+    .flat()
+    .flatMap((row) => ('token' in row && row['token'] !== null ? [Number(row['token'])] : []))
+  assert.equal(new Set(tokens).size, tokens.length, 'two claims have one token')
+  return Object.keys(tables)
+    .toSorted()
+    .flatMap((name) => {
+      const rows = tables[name] ?? []
+      const lines = ordered(rows).map((row) => `  ${lineOf(row, now)}`)
+      const header = `${name}: ${Object.keys(rows[0] ?? {})
+        .toSorted()
+        .join(' ')}`
+      // Rows whose ids are numbers were written one after the other; the others come in any order.
+      return lines.length === 0 ? [] : [header, ...(isNumbered(rows) ? lines : lines.toSorted())]
+    })
+    .join('\n')
+}
+
+function isNumbered(rows: Table): boolean {
+  return rows[0] !== undefined && 'id' in rows[0] && /^\d+$/.test(String(rows[0]['id']))
+}
+
+function ordered(rows: Table): Table {
+  return isNumbered(rows) ? rows.toSorted((a, b) => Number(a['id']) - Number(b['id'])) : rows
+}
+
+function lineOf(row: Record<string, unknown>, now: number): string {
+  const columns = Object.keys(row).filter((name) => row[name] !== null && !(name === 'id' && isNumbered([row])))
+  return columns
+    .toSorted()
+    .map((name) => (name === 'token' ? name : `${name}=${shownValue(row[name], now)}`))
+    .join(' ')
+}
+
+/** A value as both engines have it: booleans are 0 and 1, JSON is parsed, ids and times are told by their order. */
+function shownValue(value: unknown, now: number): string {
+  if (typeof value === 'boolean') return value ? '1' : '0'
+  if (value instanceof Date) return timeOf(value.getTime(), now)
+  if (typeof value === 'number')
+    return value > 1_500_000_000_000 ? timeOf(value, now) : String(Math.round(value * 1_000) / 1_000)
+  if (typeof value === 'object') return withoutIds(JSON.stringify(value))
+  const text = String(value)
+  const isJson = /^[[{]/.test(text)
+  return withoutIds(isJson ? JSON.stringify(JSON.parse(text)) : text.includes(' ') ? JSON.stringify(text) : text)
+}
+
+/** Told by the receipts' own times, or in minutes from now: what took milliseconds is now. */
+function timeOf(ms: number, now: number): string {
+  const minutes = Math.round((ms - now) / 60_000)
+  return Math.abs(minutes) > 60
+    ? new Date(ms).toISOString()
+    : minutes === 0
+      ? 'now'
+      : `${minutes > 0 ? '+' : ''}${minutes}m`
+}
+
+/** The bench numbers its ids, and the number is their last part. */
+function withoutIds(text: string): string {
+  return text.replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-8000-([0-9a-f]{12})/g, (_, number: string) => {
+    return `#${Number.parseInt(number, 16)}`
+  })
+}
