@@ -983,6 +983,37 @@ function orphanRules(rule: Rule): void {
     },
   )
 
+  rule('a row is an orphan unless the worker knows its present token; an earlier one does not count', async (bench) => {
+    const { store, lane, enqueue, worker, claim } = bench
+    const [target, by] = [await lane(), await worker()]
+    const id = only(await enqueue(target))
+    const first = only(await claim(by, target))
+    await store.dispatch.release(by, [first])
+    await claim(by, target)
+
+    assert.deepEqual(await store.dispatch.orphans(by, [first.token]), [])
+
+    assert.equal((await bench.view(id)).status, 'queued')
+  })
+
+  rule('what was taken over is reported under its new token alone, whoever reports it', async (bench) => {
+    const { store, lane, enqueue, worker, claim } = bench
+    const [target, gone, rescuer] = [await lane(), await worker(), await worker()]
+    const id = only(await enqueue(target))
+    const before = only(await claim(gone, target))
+    await store.workers.remove(gone)
+    const taken = only(await store.workers.takeOver(rescuer, FAR_MS, 10))
+
+    const stale = await store.dispatch.complete(rescuer, [completion(before, 'sent')])
+    await store.dispatch.release(rescuer, [before])
+    const held = (await bench.view(id)).status
+    const present = await store.dispatch.complete(rescuer, [completion(taken, 'parked')])
+
+    assert.notEqual(taken.token, before.token)
+    assert.deepEqual([stale.fenced, held, present.fenced], [[id], 'sending', []])
+    assert.equal((await bench.view(id)).status, 'parked')
+  })
+
   rule('finds no orphans where a worker knows all that it holds', async (bench) => {
     const { store, worker, view } = bench
     const { by, claim } = await claimed(bench)

@@ -567,6 +567,23 @@ function filterRules(rule: Rule): void {
     }
   })
 
+  rule('a key with % or _ in it is found by exactly that text, and no other key is', async (bench) => {
+    const { store, lane, enqueue } = bench
+    const target = await lane()
+    const keys = ['100%', '100%3A', '100', 'a_b', 'axb', '%']
+    const ids = new Map<string, string>()
+    for (const idempotencyKey of keys) ids.set(idempotencyKey, only(await enqueue(target, 1, { idempotencyKey })))
+
+    for (const q of keys) {
+      const { items } = await store.notifications.list({ tenantId: target.tenantId, q }, { limit: 10 })
+      assert.deepEqual(
+        items.map(({ id }) => id),
+        [ids.get(q)],
+        q,
+      )
+    }
+  })
+
   rule('lists notifications that may have been sent twice', async (bench) => {
     const { store, lane, enqueue, worker, claim } = bench
     const target = await lane()

@@ -32,7 +32,37 @@ export function rowRules(rule: Rule): void {
 
     assert.equal(pictureOf((await bench.tables()) ?? {}, now), EXPECTED_ROWS)
   })
+
+  rule('an event ends only what stands for the same entity of its own tenant', async (bench) => {
+    const { store, event, newId, enqueue } = bench
+    const of = { type: 'stay.reminder', entity: { type: 'stay', id: '7' } }
+    const [mine, theirs] = [await bench.lane(), await bench.lane()]
+    const standing = new Map<Lane, { scheduleId: string; notificationId: string }>()
+    for (const lane of [mine, theirs]) {
+      const scheduleId = newId()
+      await store.events.insert([event(lane.tenantId, of)])
+      await planEvents(bench, () => dueLater(scheduleId, FAR_AWAY))
+      const queued = { eventType: of.type, entity: of.entity }
+      standing.set(lane, { scheduleId, notificationId: only(await enqueue(lane, 1, queued)) })
+    }
+    await bench.advance(2)
+
+    await store.events.insert([event(mine.tenantId, { ...of, type: 'stay.cancelled' })])
+    await planEvents(bench, () => dueNow(newId(), [], { eventTypes: [of.type], replaces: true }))
+
+    const statuses: string[] = []
+    for (const [{ tenantId }, { scheduleId, notificationId }] of standing)
+      statuses.push((await bench.schedule(tenantId, scheduleId)).status, (await bench.view(notificationId)).status)
+    assert.deepEqual(statuses, ['cancelled', 'cancelled', 'pending', 'queued'])
+    const asked = [mine, theirs].map(({ tenantId }) => ({ tenantId, entity: of.entity, eventType: of.type }))
+    const [cancelledAt, notCancelled] = await store.plan.cancelledAt(asked)
+    assert.equal(typeof cancelledAt, 'number')
+    assert.equal(notCancelled, null)
+  })
 }
+
+/** A time that no test run reaches. */
+const FAR_AWAY = 4_000_000_000_000
 
 const ACTOR = 'key:ada'
 

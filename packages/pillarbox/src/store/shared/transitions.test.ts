@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { sampleCompletion } from '../../../../../test/support/samples.ts'
+import { ACTIONS, type Action, NOTIFICATION_STATUSES } from '../../model/notification.ts'
+import { actChanges, completionChanges, lateChanges, type RestingNotification, stopChanges } from './transitions.ts'
+
+describe('what a result does to the rows', () => {
+  it('lets the dispatch row go, and settles only what is not simply sent', () => {
+    const sent = completionChanges(sampleCompletion())
+    const parked = completionChanges(sampleCompletion({ outcome: 'permanent', to: 'parked', error: 'no such user' }))
+
+    assert.deepEqual([sent.waitMs, sent.settledAs, sent.auditedAs, sent.dueLane], [null, null, null, null])
+    assert.deepEqual([parked.waitMs, parked.settledAs, parked.auditedAs], [null, 'parked', null])
+  })
+
+  it('audits a transition without a call, which no attempt tells', () => {
+    const cancelled = completionChanges(sampleCompletion({ outcome: null, to: 'cancelled', reason: 'expired' }))
+
+    assert.deepEqual([cancelled.settledAs, cancelled.auditedAs], ['cancelled', 'cancel'])
+  })
+
+  it('names the lane that has work at once, and no other', () => {
+    const retried = { outcome: 'transient', to: 'retrying', laneId: 'lane-1' } as const
+    const moveTo = { accountId: 'lane-2', provider: 'other' }
+
+    assert.equal(completionChanges(sampleCompletion({ ...retried, delayMs: 0.4 })).dueLane, 'lane-1')
+    assert.equal(completionChanges(sampleCompletion({ ...retried, delayMs: 0, moveTo })).dueLane, 'lane-2')
+    assert.equal(completionChanges(sampleCompletion({ ...retried, delayMs: 5 })).dueLane, null)
+  })
+
+  it('moves only what is tried again', () => {
+    const moveTo = { accountId: 'lane-2', provider: 'other' }
+    const { moveTo: moved, moveReason } = completionChanges(sampleCompletion({ to: 'failed', moveTo }))
+
+    assert.deepEqual([moved, moveReason], [null, null])
+  })
+
+  it('never flags a late attempt', () => {
+    assert.equal(lateChanges(sampleCompletion({ possibleDuplicate: true })).possibleDuplicate, false)
+  })
+})
+
+describe('what an operator’s act does to the rows', () => {
+  const resting = (from: RestingNotification['from']): RestingNotification => ({
+    notificationId: 'n-1',
+    tenantId: 'atlas',
+    from,
+    attempt: 2,
+    spent: 1,
+    possibleDuplicate: false,
+    lastError: 'no answer',
+  })
+
+  it('moves a notification exactly from where the table of actions says', () => {
+    for (const action of Object.keys(ACTIONS) as Action[])
+      for (const from of NOTIFICATION_STATUSES) {
+        const isMovable = (ACTIONS[action].from as readonly string[]).includes(from)
+        assert.equal(actChanges(action, 'key:ada', resting(from)) !== null, isMovable, `${action} from ${from}`)
+      }
+  })
+
+  it('flags an uncertain notification that may be sent again, and not one that is discarded', () => {
+    const flags = (['retry', 'park', 'discard'] as const).map((action) => {
+      const changes = actChanges(action, 'key:ada', resting('uncertain'))
+      return changes?.queued?.possibleDuplicate ?? changes?.settled?.possibleDuplicate
+    })
+
+    assert.deepEqual(flags, [true, true, false])
+  })
+})
+
+it('a stop settles a waiting notification with its reason, and says from where', () => {
+  const waiting = { notificationId: 'n-1', tenantId: 'atlas', attempt: 1, spent: 1, possibleDuplicate: true }
+  const stop = { to: 'parked', action: 'park', reason: 'channel_suspended', error: 'suspended', actor: 'key:ada' } as const
+
+  const { settled, audit } = stopChanges({ ...waiting, from: 'retrying' }, stop)
+
+  assert.deepEqual(settled, { ...waiting, status: 'parked', reason: 'channel_suspended', lastError: 'suspended' })
+  assert.deepEqual([audit.from, audit.to, audit.actor, audit.attempt], ['retrying', 'parked', 'key:ada', 1])
+})
