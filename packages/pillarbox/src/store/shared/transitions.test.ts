@@ -71,7 +71,13 @@ describe('what an operator’s act does to the rows', () => {
 
 it('a stop settles a waiting notification with its reason, and says from where', () => {
   const waiting = { notificationId: 'n-1', tenantId: 'atlas', attempt: 1, spent: 1, possibleDuplicate: true }
-  const stop = { to: 'parked', action: 'park', reason: 'channel_suspended', error: 'suspended', actor: 'key:ada' } as const
+  const stop = {
+    to: 'parked',
+    action: 'park',
+    reason: 'channel_suspended',
+    error: 'suspended',
+    actor: 'key:ada',
+  } as const
 
   const { settled, audit } = stopChanges({ ...waiting, from: 'retrying' }, stop)
 

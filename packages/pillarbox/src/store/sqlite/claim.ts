@@ -14,18 +14,48 @@ const DUE = `select ${CLAIM_COLUMNS} from pillarbox.dispatch d cross join pillar
 const CLAIM = `update pillarbox.dispatch set token = $2, worker_id = $3, claimed_at = $4, attempt = attempt + 1
   where notification_id = $1`
 
+/**
+ * The values of a `ClaimRow` in the order of `CLAIM_FIELDS`. SQLite's driver makes the names of 18 columns anew for every
+ * row: with named rows, draining SQLite (the benchmark's row `e2`, `pillarbox-sqlite`) took a quarter more processor time.
+ */
+type ClaimValues = readonly ClaimRow[keyof ClaimRow][]
+
+function claimRow(values: ClaimValues): ClaimRow {
+  return {
+    notification_id: values[0],
+    lane_id: values[1],
+    token: values[2],
+    attempt: values[3],
+    spent: values[4],
+    possible_duplicate: values[5],
+    tenant_id: values[6],
+    channel: values[7],
+    recipient: values[8],
+    content: values[9],
+    policy: values[10],
+    event_type: values[11],
+    entity_type: values[12],
+    entity_id: values[13],
+    locale: values[14],
+    correlation_id: values[15],
+    fallback: values[16],
+    expires_at: values[17],
+  } as ClaimRow
+}
+
 /** Claims due rows of each lane; see the contract. */
 export function claim(connection: Connection, now: number, { workerId, lanes }: ClaimRequest): ClaimAnswer {
   if (connection.prepare(WORKER).get(workerId) === undefined) return { fenced: true }
   const claims: Claim[] = []
-  const due = connection.prepare(DUE)
+  const due = connection.prepareArrays(DUE)
   const update = connection.prepare(CLAIM)
   for (const { laneId, limit, probe } of lanes) {
     if (limit <= 0 || (!probe && !isOpen(connection, laneId, now))) continue
-    const found = due.all(laneId, now, limit) as unknown as ClaimRow[]
+    const found = due.all(laneId, now, limit) as unknown as ClaimValues[]
     if (found.length === 0) continue
     let token = firstToken(connection, found.length)
-    for (const row of found) {
+    for (const values of found) {
+      const row = claimRow(values)
       update.run(row.notification_id, token, workerId, now)
       row.attempt += 1
       row.token = token++

@@ -17,7 +17,7 @@ export function openNotifications({ connection, writer }: Connections): Pick<Not
   }
 }
 
-const COLUMNS = Object.values(NEW_NOTIFICATION)
+const VALUES = Object.values(NEW_NOTIFICATION).map(({ of }) => of)
 const INSERT = `${insertText('notifications', [...Object.keys(NEW_NOTIFICATION), 'created_at'])}
   on conflict (tenant_id, idempotency_key) do nothing`
 const FIRST = 'select id from pillarbox.notifications where tenant_id = $1 and idempotency_key = $2'
@@ -38,7 +38,7 @@ export function insertNotification(
   n: NewNotification,
   now: number,
 ): { id: string; duplicate: boolean; lane: string | null } {
-  const written = connection.prepare(INSERT).run(...COLUMNS.map(({ of }) => of(n)), now)
+  const written = connection.prepare(INSERT).run(...VALUES.map((of) => of(n)), now)
   if (written.changes === 0) {
     const first = connection.prepare(FIRST).get(n.tenantId, n.idempotencyKey)
     return { id: String(first?.['id']), duplicate: true, lane: null }
