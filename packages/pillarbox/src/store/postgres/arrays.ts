@@ -1,3 +1,5 @@
+// Only on PostgreSQL: its statements take arrays; SQLite binds row by row.
+
 import type { NewColumn, NewColumns } from '../shared/new-rows.ts'
 
 /**

@@ -1,3 +1,5 @@
+// Only on PostgreSQL: SQLite's writer (`sqlite/writer.ts`) commits all that comes together anyway.
+
 import { isUnavailable } from './unavailable.ts'
 
 const MAX_ROWS = 1_000

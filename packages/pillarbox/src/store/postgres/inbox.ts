@@ -1,3 +1,5 @@
+// Only on PostgreSQL: on SQLite every write shares a commit anyway, and the shared script is enough.
+
 import type { InboxStore } from '../../channels/in_app/inbox-store.ts'
 import { type NewInboxMessage, putMessages } from '../shared/inbox.ts'
 import { grouped } from './group.ts'

@@ -1,3 +1,5 @@
+// Only on PostgreSQL: SQLite leaves no dead entries in its indexes.
+
 import type { Clock } from '../../model/ports.ts'
 
 /**

@@ -1,3 +1,5 @@
+// Only on PostgreSQL: connections to a server break and are made again. SQLite's are in `sqlite/connection.ts`.
+
 import pg from 'pg'
 import { PillarboxError } from '../../model/errors.ts'
 import type { Clock, Logger } from '../../model/ports.ts'

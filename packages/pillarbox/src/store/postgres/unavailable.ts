@@ -1,3 +1,5 @@
+// Only on PostgreSQL: a server can be away. What SQLite says of its file is in `sqlite/connection.ts`.
+
 import { PillarboxError } from '../../model/errors.ts'
 
 /** SQLSTATEs, or their classes, that say "the database cannot do this now" rather than "this is wrong". */

@@ -1,9 +1,9 @@
-import type { Channel } from '../../model/channel.ts'
-import type { Content, NotificationPolicy, NotificationView, SealedContent, Warning } from '../../model/notification.ts'
+import type { NotificationView } from '../../model/notification.ts'
 import { NOTIFICATION_STATUSES, type NotificationStatus, type SettledStatus } from '../../model/notification.ts'
 import type { StoredReason } from '../../model/reason.ts'
 import type { Address } from '../../model/recipient.ts'
-import { booleanOf, entityOrNull, numberOrNull, textOrNull, uuidOrNull } from './fields.ts'
+import { booleanOf, textOrNull, uuidOrNull } from './fields.ts'
+import { nounOf } from './noun.ts'
 import { instantOf, instantOrNull, jsonOf, jsonOrNull, type Row, row, rows, type Script } from './script.ts'
 
 /**
@@ -21,10 +21,41 @@ export const VIEW_JOINS = `left join pillarbox.dispatch d on d.notification_id =
  */
 export const IS_RETRYING = '(d.attempt > 0 and (d.spent > 0 or d.last_error is not null))'
 
-export const VIEW_COLUMNS = `n.id, n.tenant_id, n.idempotency_key, n.channel, n.account_id, n.provider, n.recipient, n.content,
-  n.event_id, n.event_type, n.schedule_id, n.entity_type, n.entity_id, n.template_id, n.template_version, n.locale,
-  n.correlation_id, n.execution_id, n.parent_execution_id, n.site, n.triggered_by, n.fallback, n.fallback_of, n.fallback_to,
-  n.warnings, n.contact_id, n.conversation_id, n.policy, n.is_scrubbed, n.due_at, n.expires_at, n.created_at,
+const OF_LEDGER = {
+  id: 'uuid',
+  tenantId: 'text',
+  idempotencyKey: 'text',
+  channel: 'text',
+  accountId: 'uuid',
+  provider: 'text',
+  content: 'json',
+  eventId: 'text',
+  eventType: 'text',
+  scheduleId: 'uuid',
+  entity: 'entity',
+  templateId: 'text',
+  templateVersion: 'number',
+  locale: 'text',
+  correlationId: 'text',
+  executionId: 'text',
+  parentExecutionId: 'text',
+  site: 'text',
+  triggeredBy: 'text',
+  fallback: 'json',
+  fallbackOf: 'uuid',
+  fallbackTo: 'uuid',
+  warnings: 'json',
+  contactId: 'uuid',
+  conversationId: 'uuid',
+  policy: 'json',
+  isScrubbed: 'boolean',
+  dueAt: 'instant',
+  expiresAt: 'instant',
+  createdAt: 'instant',
+} as const
+const LEDGER = nounOf<Pick<NotificationView, keyof typeof OF_LEDGER>>('notifications', OF_LEDGER)
+
+export const VIEW_COLUMNS = `${LEDGER.columnsOf('n')}, n.recipient,
   d.notification_id as live, d.token, ${IS_RETRYING} as is_retrying, d.visible_at, d.last_error as live_error,
   s.status as settled_status, s.reason, s.last_error as settled_error, s.settled_at, s.delivered_at, s.read_at,
   a.provider_message_id, a.started_at, a.duration_ms,
@@ -38,8 +69,8 @@ export function* findNotification(tenantId: string | null, id: string): Script<N
   if (notificationId === null) return null
   const found = yield* row(
     `select ${VIEW_COLUMNS} from pillarbox.notifications n ${VIEW_JOINS}
-      where n.id = $1 ${tenantId === null ? '' : 'and n.tenant_id = $2'}`,
-    tenantId === null ? [notificationId] : [notificationId, tenantId],
+      where n.id = :notificationId ${tenantId === null ? '' : 'and n.tenant_id = :tenantId'}`,
+    { notificationId, tenantId },
   )
   return found && viewOf(found)
 }
@@ -60,39 +91,13 @@ export function statusOf(found: Row): NotificationStatus {
 export function viewOf(found: Row): NotificationView {
   const status = statusOf(found)
   const isWaiting = status === 'queued' || status === 'retrying'
+  const ledger = LEDGER.of(found)
   return {
-    id: String(found['id']),
-    tenantId: String(found['tenant_id']),
-    idempotencyKey: String(found['idempotency_key']),
-    channel: String(found['channel']) as Channel,
-    accountId: textOrNull(found['account_id']),
-    provider: textOrNull(found['provider']),
+    ...ledger,
     to: jsonOf<Address>(found['recipient']),
-    content: jsonOrNull<Content | SealedContent>(found['content']),
-    contactId: textOrNull(found['contact_id']),
-    conversationId: textOrNull(found['conversation_id']),
-    policy: jsonOrNull<NotificationPolicy>(found['policy']),
-    eventId: textOrNull(found['event_id']),
-    eventType: textOrNull(found['event_type']),
-    scheduleId: textOrNull(found['schedule_id']),
-    entity: entityOrNull(found['entity_type'], found['entity_id']),
-    templateId: textOrNull(found['template_id']),
-    templateVersion: numberOrNull(found['template_version']),
-    locale: textOrNull(found['locale']),
-    correlationId: textOrNull(found['correlation_id']),
-    executionId: textOrNull(found['execution_id']),
-    parentExecutionId: textOrNull(found['parent_execution_id']),
-    site: textOrNull(found['site']),
-    triggeredBy: String(found['triggered_by']),
-    fallback: jsonOrNull<Channel[]>(found['fallback']) ?? [],
-    fallbackOf: textOrNull(found['fallback_of']),
-    fallbackTo: textOrNull(found['fallback_to']),
-    warnings: jsonOrNull<Warning[]>(found['warnings']) ?? [],
-    dueAt: instantOrNull(found['due_at']),
-    expiresAt: instantOrNull(found['expires_at']),
-    createdAt: instantOf(found['created_at']),
+    fallback: ledger.fallback ?? [],
+    warnings: ledger.warnings ?? [],
     resolvedTargets: jsonOrNull<string[]>(found['resolved_targets']),
-    isScrubbed: booleanOf(found['is_scrubbed']),
     status,
     reason: textOrNull(found['reason']) as StoredReason | null,
     lastError: textOrNull(found['live'] === null ? found['settled_error'] : found['live_error']),
@@ -119,12 +124,12 @@ export function* countByStatus(tenantId: string | null): Script<Record<Notificat
     `select case when d.token is not null then 'sending' when ${IS_RETRYING} then 'retrying' else 'queued' end as status,
         count(*) as count
       from pillarbox.dispatch d
-      ${one ? 'join pillarbox.notifications n on n.id = d.notification_id where n.tenant_id = $1' : ''} group by 1
+      ${one ? 'join pillarbox.notifications n on n.id = d.notification_id where n.tenant_id = :tenantId' : ''} group by 1
     union all
-    select status, count(*) from pillarbox.settled ${one ? 'where tenant_id = $1' : ''} group by status
+    select status, count(*) from pillarbox.settled ${one ? 'where tenant_id = :tenantId' : ''} group by status
     union all
-    select 'all', count(*) from pillarbox.notifications ${one ? 'where tenant_id = $1' : ''}`,
-    one ? [tenantId] : [],
+    select 'all', count(*) from pillarbox.notifications ${one ? 'where tenant_id = :tenantId' : ''}`,
+    { tenantId },
   )
   const counts = Object.fromEntries(NOTIFICATION_STATUSES.map((status) => [status, 0])) as Record<
     NotificationStatus,

@@ -5,9 +5,10 @@ import { PillarboxError } from '../../model/errors.ts'
 import type { Page, PageOf } from '../../model/page.ts'
 import type { PeopleStore } from '../../plan/people-store.ts'
 import { writeAudit } from './audit.ts'
+import { CONTACTS } from './contacts.ts'
 import { isUniqueViolation, storableText, uuidOrNull } from './fields.ts'
 import { conditionsOf, findBy, newestFirst, nounOf } from './noun.ts'
-import { CONTACTS, resolvePeople } from './resolve-people.ts'
+import { resolvePeople } from './resolve-people.ts'
 import { type Dialect, givenRows, row, rows, type Script, type ScriptRunner } from './script.ts'
 
 const CONVERSATIONS = nounOf<Conversation>('conversations', {

@@ -4,23 +4,9 @@ import { PillarboxError } from '../../model/errors.ts'
 import type { Entity } from '../../model/event.ts'
 import type { Person, PersonRequest } from '../../plan/people-store.ts'
 import { writeAudit } from './audit.ts'
+import { CONTACTS } from './contacts.ts'
 import { isForeignKeyViolation, storableText, uuidOrNull } from './fields.ts'
-import { nounOf } from './noun.ts'
 import { type Dialect, givenIds, givenRows, type Row, rows, type Script, type ScriptRunner } from './script.ts'
-
-export const CONTACTS = nounOf<Contact>('contacts', {
-  id: 'uuid',
-  tenantId: 'text',
-  profileId: 'text',
-  userId: 'text',
-  name: 'text',
-  phone: 'text',
-  email: 'text',
-  locale: 'text',
-  version: 'number',
-  createdAt: 'instant',
-  updatedAt: 'instant',
-})
 
 /** Whoever loses a race finds next time what the winner wrote, so a few tries are plenty. */
 const MAX_TRIES = 10

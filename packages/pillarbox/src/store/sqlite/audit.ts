@@ -1,3 +1,5 @@
+// Only on SQLite: PostgreSQL's hand-tuned statements write their audit rows themselves.
+
 import { type AuditRow, writeAudit } from '../shared/audit.ts'
 import type { Connection } from './connection.ts'
 import { dialect, runScript } from './scripts.ts'

@@ -1,3 +1,5 @@
+// Only on SQLite: the file is opened in this process. PostgreSQL's connections are in `postgres/session.ts`.
+
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { PillarboxError } from '../../model/errors.ts'
 import type { Row, Value } from '../shared/script.ts'

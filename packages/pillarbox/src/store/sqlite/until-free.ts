@@ -1,3 +1,5 @@
+// Only on SQLite: another process may hold the lock of the whole file. PostgreSQL's server waits for us.
+
 import type { Clock } from '../../model/ports.ts'
 import { isBusy, translated } from './connection.ts'
 

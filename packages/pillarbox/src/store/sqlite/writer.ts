@@ -1,3 +1,5 @@
+// Only on SQLite: one connection writes for all callers. PostgreSQL's callers share a commit by `postgres/group.ts`.
+
 import { PillarboxError } from '../../model/errors.ts'
 import type { Clock } from '../../model/ports.ts'
 import { type Connection, isBusy, translated, unavailable } from './connection.ts'
