@@ -341,7 +341,7 @@ function shownValue(value: unknown, now: number): string {
   if (typeof value === 'number')
     return value > 1_500_000_000_000 ? timeOf(value, now) : String(Math.round(value * 1_000) / 1_000)
   if (typeof value === 'object') return withoutIds(JSON.stringify(value))
-  const text = String(value)
+  const text = value as string
   const isJson = /^[[{]/.test(text)
   return withoutIds(isJson ? JSON.stringify(JSON.parse(text)) : text.includes(' ') ? JSON.stringify(text) : text)
 }

@@ -41,7 +41,7 @@ const AWAIT_OTHERS = `
   )
   select from others having count(*) < 0` // Looks at all of them, and answers none.
 
-/** To be run before anything else of the batch: whoever waits should hold as little as possible. */
+/** To be run before anything else of the batch: a planner that waits should hold as few locks as possible. */
 export function awaitOthers(endings: readonly Ending[], taken: readonly StoredEvent[]): Query {
   const [tenantIds, entityTypes, entityIds, eventTypes] = givenValues(endings)
   // The database's times are finer than ours.

@@ -11,7 +11,7 @@ const ONLY_LANE = CLAIM_FIELDS.map((field) => (field === 'lane_id' ? field : 'nu
  * `me` is locked so that a rescuer, which deletes the worker's row before it looks for the worker's claims, either
  * leaves us alone until this claim is committed or makes us find no row. No row: fenced, and nothing else happens.
  * `due` is materialized because, inlined, the planner may run the limited subquery again and lock more than asked.
- * It names the place of each row, which cannot move while we hold its lock, to save the update a second index descent.
+ * `due` names the place of each row, which cannot move while we hold its lock: the update needs no second index descent.
  * The update touches no indexed column, so it is heap-only while the page has room.
  * The first row of the answer is `me`: there even when there was nothing to claim, and the only one to tell the time.
  * The last ones tell each lane's oldest row, for the low-water mark.

@@ -72,7 +72,10 @@ async function openEmpty(prepare: boolean): Promise<OpenStore> {
     },
     tables: async () => {
       const found: Record<string, Record<string, unknown>[]> = {}
-      for (const table of bed.tables) found[table] = (await bed.emptying.query(`select * from pillarbox.${table}`)).rows
+      for (const table of bed.tables) {
+        const { rows } = await bed.emptying.query<Record<string, unknown>>(`select * from pillarbox.${table}`)
+        found[table] = rows
+      }
       return found
     },
     close: async (hasFailed) => {

@@ -97,7 +97,7 @@ export function openWake(options: SessionOptions): PostgresWake {
 
   const notifyOnce = (topic: WakeTopic): void => {
     if (client === null) unsent.add(topic)
-    // A hint that fails is dropped: whoever would have got it polls anyway.
+    // A hint that fails is dropped: the process that would have got it polls anyway.
     else send('select pg_notify($1, $2)', [CHANNEL, topic]).catch(() => {})
   }
   const notify = rateLimited(notifyOnce, (ms) => clock.sleep(ms, closing.signal))

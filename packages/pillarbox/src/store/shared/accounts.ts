@@ -138,7 +138,8 @@ function* setStatus(
     `update pillarbox.accounts set status = :status, status_reason = :reason, updated_at = ${dialect.now} where id = :id`,
     { id: account.id, status, reason },
   )
-  // Mended by hand: whoever held the lane knew less. A breaker stays open, so the first call is a probe.
+  // An operator has mended the account, so the hold that a worker put on its lane ends. An open breaker stays open: the
+  // first call is a probe.
   if (status === 'active')
     yield* rows(
       `update pillarbox.lanes set hold_until = null, hold_reason = null,

@@ -66,7 +66,7 @@ function callbackOf(found: Row): StoredCallback {
   return { ...callback, body: Buffer.from(String(found['body']), 'base64'), result }
 }
 
-/** The same bytes under another proof are another callback: they speak for other accounts. */
+/** The digest tells callbacks apart. The same bytes with a proof for other accounts are another callback. */
 function digestOf({ tenantId, accountIds, body }: NewCallback): string {
   return createHash('sha256')
     .update(`${JSON.stringify([tenantId, [...accountIds].sort()])}\n`)

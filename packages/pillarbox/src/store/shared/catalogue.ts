@@ -119,7 +119,7 @@ function placeOf({
   return JSON.stringify([eventType, channel, locale, scope?.type ?? null, scope?.id ?? null])
 }
 
-/** Nobody edits them between being looked at and being replaced: the update changes nothing, but locks the rows. */
+/** The update changes nothing, but locks the templates, so that no operator edits one before the import replaces it. */
 function* lockTemplates(tenantId: string, eventTypes: ReadonlySet<string>): Script<Template[]> {
   if (eventTypes.size === 0) return []
   const found = yield* rows(
@@ -238,7 +238,7 @@ function* listEventTypes(tenantId: string): Script<EventType[]> {
   return found.map(eventTypeOf)
 }
 
-/** Those whose text names it at all are few; which of them name it in the right place is seen when they are read. */
+/** Few definitions have the event type's name in their text; reading them tells which are cancelled by it. */
 function* listCancelledBy(tenantId: string, eventType: string): Script<string[]> {
   const found = yield* rows(`${DEFINITIONS} and cast(definition as text) like :named order by name`, {
     tenantId,

@@ -5,7 +5,7 @@ export function encodeCursor(key: readonly string[]): string {
   return Buffer.from(JSON.stringify(key)).toString('base64url')
 }
 
-/** The key of `encodeCursor`. Anything else, whoever made it, is `invalid_query`. */
+/** The key that `encodeCursor` was given. A text that `encodeCursor` did not make is refused as `invalid_query`. */
 export function decodeCursor(cursor: string, length: number): string[] {
   try {
     const key: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())

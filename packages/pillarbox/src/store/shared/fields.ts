@@ -18,10 +18,6 @@ export function booleanOf(value: unknown): boolean {
   return value === true || value === 1
 }
 
-export function numberOrNull(value: unknown): number | null {
-  return value === null || value === undefined ? null : Number(value)
-}
-
 export function textOrNull(value: unknown): string | null {
   return value === null || value === undefined ? null : (value as string)
 }

@@ -63,7 +63,7 @@ function messageOf(change: InboxChange): InboxMessage {
   return { ...change, sealed: change.sealed ?? '' }
 }
 
-/** Any number at once, each with a number of its inbox. Those that are there already stay as they are. */
+/** Puts any number of messages at once; each gets the next number of its inbox. One that is there stays as it is. */
 export function* putMessages(dialect: Dialect, messages: readonly NewInboxMessage[]): Script<void> {
   const given = new Map(messages.map((message) => [message.id.toLowerCase(), message]))
   const known = yield* knownAmong([...given.keys()])
@@ -104,7 +104,7 @@ function inboxKey({ tenantId, userId }: Inbox): string {
 }
 
 /**
- * Each inbox's revision after `count` further changes, by its key. Whoever asks has these inboxes alone until the
+ * Each inbox's revision after `count` further changes, by its key. No other transaction changes these inboxes until the
  * transaction ends. In one order everywhere: two who change the same inboxes then wait for each other and do not deadlock.
  */
 function* advance(changed: readonly (Inbox & { count: number })[]): Script<Map<string, number>> {
@@ -226,7 +226,7 @@ function* markMessages(
   return marked
 }
 
-/** Null where nothing ever came. Whoever asks has the inbox alone until the transaction ends. */
+/** The inbox's revision; null where no message ever came. No other transaction changes the inbox until this one ends. */
 function* lockInbox(dialect: Dialect, inbox: Inbox): Script<number | null> {
   const found = yield* row(
     `select i.revision from pillarbox.inboxes i
@@ -236,7 +236,7 @@ function* lockInbox(dialect: Dialect, inbox: Inbox): Script<number | null> {
   return found && Number(found['revision'])
 }
 
-/** Those of the inbox that do not have the mark yet, in the order in which they came. */
+/** The messages of the inbox that do not have the mark yet, in the order in which they came. */
 function* unmarked(inbox: Inbox, mark: 'seen' | 'read', ids: readonly string[] | 'oldest'): Script<string[]> {
   const wanted = ids === 'oldest' ? null : [...new Set(ids.map(uuidOrNull))].filter((id) => id !== null)
   if (wanted?.length === 0) return []

@@ -3,7 +3,8 @@ import { row, type ScriptRunner } from './script.ts'
 
 export function sharedInstance({ read, change }: ScriptRunner): InstanceStore {
   return {
-    // The update that changes nothing makes the statement answer the row that was there, and wait for whoever writes it.
+    // The update changes nothing, but makes the statement answer the row that was there, and wait for a process that is
+    // writing it.
     settle: async (name, value) => {
       const [settled] = await change(
         `insert into pillarbox.instance as i (name, value) values (:name, :value)

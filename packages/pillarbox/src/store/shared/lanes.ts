@@ -99,7 +99,7 @@ export function drawTokens(
   }
 }
 
-/** An account that is gone has nothing to give; whoever asks again will have noticed by then. */
+/** An account that is gone has no tokens; the worker that asks will have noticed the removal by then. */
 const GONE_WAIT_MS = 1_000
 
 type Requests = Parameters<LaneStore['take']>[0]

@@ -68,7 +68,7 @@ interface ListUpdate {
   actor: string
 }
 
-/** Whoever changes a list has it alone until the transaction ends, so that its count is right. */
+/** The list is locked until the transaction ends, so that no other change makes its count wrong. */
 function* updateList(dialect: Dialect, { tenantId, id, changes, actor }: ListUpdate): Script<RecipientList | null> {
   const list = yield* findBy(LISTS, { tenantId, id }, { lockedBy: dialect })
   if (!list) return null
@@ -107,7 +107,7 @@ function chunksOf<T>(items: readonly T[]): T[][] {
   return Array.from({ length: Math.ceil(items.length / CHUNK) }, (_, i) => items.slice(i * CHUNK, (i + 1) * CHUNK))
 }
 
-/** Those that are on it already are left out. */
+/** Members that are on the list already are left out. */
 function* insertMembers(listId: string, members: readonly ListMember[]): Script<void> {
   for (const chunk of chunksOf(members))
     yield* rows(
@@ -118,7 +118,7 @@ function* insertMembers(listId: string, members: readonly ListMember[]): Script<
 }
 
 /**
- * Those who stay keep their place: a send that is under way goes on behind the last member it had, and would begin anew
+ * Members who stay keep their place: a send that is under way goes on behind the last member it had, and would begin anew
  * if everybody got a new one.
  */
 function* replaceMembers(listId: string, members: readonly ListMember[]): Script<void> {

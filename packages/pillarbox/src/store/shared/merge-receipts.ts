@@ -53,7 +53,10 @@ function nameOf({ tenantId, notificationId }: Pick<NewReceipt, 'tenantId' | 'not
   return `${tenantId} ${notificationId}`
 }
 
-/** Each notification that is there, by name, and who has taken over from it. Locked in one order everywhere. */
+/**
+ * The notifications that are there, by `nameOf`, each with the id of the notification that took over from it, or null.
+ * They are locked in the order of their ids, as everywhere.
+ */
 function* lockNotifications(dialect: Dialect, receipts: readonly NewReceipt[]): Script<Map<string, string | null>> {
   const wanted = new Map(receipts.map((receipt) => [nameOf(receipt), receipt]))
   const given = [...wanted.values()].flatMap(({ notificationId, tenantId }) =>
@@ -265,7 +268,7 @@ function* writeStandings(dialect: Dialect, all: readonly (Concerned & ReceiptCha
     )
 }
 
-/** Says who took over from each. */
+/** Writes to each notification which one took over from it. */
 export function* linkTakers(links: readonly { id: string; nextId: string }[]): Script<void> {
   yield* rows('update pillarbox.notifications as n set fallback_to = g.next_id from :g where n.id = g.id', {
     g: givenRows(

@@ -160,7 +160,7 @@ function* claimIdentifiers(
 ): Script<void> {
   const identifiers = identifiersOf(facts)
   if (identifiers.length === 0) return
-  // Whoever has it already keeps it; the update that changes nothing makes the row, and so its owner, answer.
+  // A contact that has the identifier already keeps it; the update that changes nothing makes the row answer its owner.
   const owners = yield* rows(
     `insert into pillarbox.contact_identifiers as i (tenant_id, kind, value, contact_id)
       select :tenantId, g.kind, g.value, :contactId from :g where true

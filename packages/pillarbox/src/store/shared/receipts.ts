@@ -10,7 +10,7 @@ import { nounOf } from './noun.ts'
 import { givenRows, rows, type Script, type ScriptRunner, type Statement } from './script.ts'
 
 export interface ReceiptParts extends CallbackParts {
-  /** Merges receipts, and writes and links whoever takes over, in one transaction. */
+  /** Merges receipts, and writes and links the notifications that take over, in one transaction. */
   merge(receipts: readonly NewReceipt[]): Promise<readonly Merged['answers'][number][]>
 }
 

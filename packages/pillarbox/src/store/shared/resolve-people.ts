@@ -8,7 +8,7 @@ import { CONTACTS } from './contacts.ts'
 import { isForeignKeyViolation, storableText, uuidOrNull } from './fields.ts'
 import { type Dialect, givenIds, givenRows, type Row, rows, type Script, type ScriptRunner } from './script.ts'
 
-/** Whoever loses a race finds next time what the winner wrote, so a few tries are plenty. */
+/** A process that loses a race finds at its next try what the winner wrote, so a few tries are plenty. */
 const MAX_TRIES = 10
 
 /**
@@ -154,7 +154,7 @@ interface WantedConversation {
   context: Entity
 }
 
-/** Each once, however many requests want it. */
+/** The conversations that requests want, each once. */
 function conversationsWanted(requests: readonly PersonRequest[], { contactIds }: Decision): WantedConversation[] {
   const wanted = new Map<string, WantedConversation>()
   for (const [i, { tenantId, conversation }] of requests.entries()) {
@@ -181,7 +181,7 @@ function wantedRow({ tenantId, contactId, context }: WantedConversation) {
   }
 }
 
-/** Those that are there and not closed. */
+/** The ids of the wanted conversations that are there and not closed, by `conversationKey`. */
 function* findConversations(wanted: readonly WantedConversation[]): Script<Map<string, string>> {
   if (wanted.length === 0) return new Map()
   const found = yield* rows(
@@ -212,7 +212,8 @@ interface Application {
 /** A handful of statements for all of it, each only where there is something to do. */
 function* apply(dialect: Dialect, { given, decision, wanted, newId }: Application): Script<Person[]> {
   const contacts = new Map(decision.contacts)
-  // First, because it locks the contacts that change: whoever merges or removes one waits, and then sees what was added.
+  // First, because it locks the contacts that change: a process that merges or removes one waits, and then sees what was
+  // added.
   for (const contact of yield* changeContacts(dialect, decision)) contacts.set(contact.id, contact)
   for (const contact of yield* insertContacts(dialect, decision)) contacts.set(contact.id, contact)
   yield* moveToSurvivors(dialect, decision)

@@ -40,11 +40,11 @@ export interface Dialect {
   keyShare(alias: string): string
   /** Behind a select: its rows of `alias` stay as they were read until the transaction ends. */
   share(alias: string): string
-  /** The same, and whoever else wants to lock them waits. */
+  /** Behind a select: its rows of `alias` are locked until the transaction ends; others who lock them wait. */
   lock(alias: string): string
-  /** The same, without those that somebody else has locked. */
+  /** Behind a select: the same, without rows that another transaction has locked. */
   skipLocked(alias: string): string
-  /** Before rows are deleted: the same, also without those that somebody else has locked by `keyShare`. */
+  /** Behind a select of rows to be deleted: the same, also without rows that another has locked by `keyShare`. */
   deleteSkipLocked(alias: string): string
 }
 

@@ -11,7 +11,7 @@ import { type Dialect, givenIds, instantOf, row, rows, type Script, type ScriptR
  *                                        registered ──removed, and holds nothing──▶ forgotten
  *
  * A departed worker has no row in `workers`, so it can claim nothing more, and one in `departed` until its claims have
- * been taken over. Whoever does that and dies half-way holds those rows itself, and is found in turn.
+ * been taken over. A rescuer that dies half-way holds those rows itself, and is found in turn.
  *
  * `beats` runs what touches a worker's own row and nothing else: a beat that waited behind a take-over would cost the
  * worker its life.

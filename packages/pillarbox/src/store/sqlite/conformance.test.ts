@@ -63,9 +63,10 @@ function tablesOf(path: string): Record<string, Record<string, unknown>[]> {
     .all()
     .map(({ name }) => String(name))
     .filter((name) => name !== 'schema_versions' && name !== 'claim_tokens')
-  const found = names.map((name) => [name, database.prepare(`select * from pillarbox_${name}`).all()])
+  const found: Record<string, Record<string, unknown>[]> = {}
+  for (const name of names) found[name] = database.prepare(`select * from pillarbox_${name}`).all()
   database.close()
-  return Object.fromEntries(found)
+  return found
 }
 
 /** Time that only `advance` moves. Nothing sleeps: the store is alone with its file. */

@@ -27,7 +27,7 @@ const MAX_STATEMENTS = 500
 
 /**
  * Opens a connection that never waits for a lock: the thread may itself hold the transaction that is in the way, and
- * would then wait for itself. Whoever uses the connection waits in the event loop instead (`untilFree`, the writer).
+ * would then wait for itself. The user of the connection waits in the event loop instead (`untilFree`, the writer).
  */
 export function openConnection({ path, readOnly, now }: ConnectionOptions): Connection {
   const db = new DatabaseSync(path, { readOnly, timeout: 0, enableForeignKeyConstraints: true })
