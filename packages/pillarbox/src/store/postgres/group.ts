@@ -4,7 +4,7 @@ import { isUnavailable } from './unavailable.ts'
 
 const MAX_ROWS = 1_000
 
-interface Call<In, Out> {
+interface GroupedCall<In, Out> {
   items: readonly In[]
   resolve(answers: Out[]): void
   reject(error: unknown): void
@@ -20,7 +20,7 @@ interface Call<In, Out> {
 export function grouped<In, Out>(
   flush: (items: readonly In[]) => Promise<Out[]>,
 ): (items: readonly In[]) => Promise<Out[]> {
-  const waiting: Call<In, Out>[] = []
+  const waiting: GroupedCall<In, Out>[] = []
   let isFlushing = false
 
   const flushAll = async (): Promise<void> => {
@@ -42,7 +42,7 @@ export function grouped<In, Out>(
 }
 
 /** At least one call, and as many more as fit. */
-function nextGroup<In, Out>(waiting: Call<In, Out>[]): Call<In, Out>[] {
+function nextGroup<In, Out>(waiting: GroupedCall<In, Out>[]): GroupedCall<In, Out>[] {
   let rows = 0
   let count = 0
   for (const { items } of waiting) {
@@ -55,7 +55,7 @@ function nextGroup<In, Out>(waiting: Call<In, Out>[]): Call<In, Out>[] {
 
 async function flushTogether<In, Out>(
   flush: (items: readonly In[]) => Promise<Out[]>,
-  group: readonly Call<In, Out>[],
+  group: readonly GroupedCall<In, Out>[],
 ): Promise<void> {
   try {
     const answers = await flush(group.flatMap(({ items }) => items))

@@ -6,7 +6,7 @@ import { columnArrays, givenColumns, plainArray, storable, textArray } from './a
 import { grouped } from './group.ts'
 import type { Run, Session } from './session.ts'
 
-type Answer = { id: string; duplicate: boolean }
+type InsertedNotification = { id: string; duplicate: boolean }
 
 /** Writing new notifications. Concurrent calls share a commit; one that is refused spoils no other. */
 export function openNotifications(intake: Session): Pick<NotificationStore, 'insert'> {
@@ -19,7 +19,7 @@ export function openNotifications(intake: Session): Pick<NotificationStore, 'ins
 
 /** What came of each notification, in the given order, and the lanes that now have due work. */
 export interface Inserted {
-  answers: Answer[]
+  answers: InsertedNotification[]
   lanes: string[]
 }
 

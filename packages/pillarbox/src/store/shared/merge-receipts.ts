@@ -14,11 +14,11 @@ import {
 } from './receipt-changes.ts'
 import { type Dialect, givenIds, givenRows, type Row, rows, type Script } from './script.ts'
 
-type Answer = Awaited<ReturnType<ReceiptStore['merge']>>
+type MergeAnswer = Awaited<ReturnType<ReceiptStore['merge']>>
 
 /** What receipts came to, in the given order, and who takes over: to be written and linked in the same transaction. */
 export interface Merged {
-  answers: readonly Answer[]
+  answers: readonly MergeAnswer[]
   takers: readonly { id: string; next: NewNotification }[]
 }
 
@@ -102,8 +102,8 @@ const RECEIPT = {
 } as const
 
 /** On record, unless its notification is being sent: only when that is over is there anything to compare. */
-function* keep(dialect: Dialect, receipts: readonly NewReceipt[]): Script<Map<NewReceipt, Answer>> {
-  const answers = new Map<NewReceipt, Answer>()
+function* keep(dialect: Dialect, receipts: readonly NewReceipt[]): Script<Map<NewReceipt, MergeAnswer>> {
+  const answers = new Map<NewReceipt, MergeAnswer>()
   if (receipts.length === 0) return answers
   const firsts = new Map<string, NewReceipt>()
   for (const receipt of receipts) if (!firsts.has(keyOf(receipt))) firsts.set(keyOf(receipt), receipt)

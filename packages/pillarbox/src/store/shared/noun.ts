@@ -17,14 +17,14 @@ export interface Noun<T> {
   /** `column = :field` for each field that has a value. */
   assignments(changes: Partial<T>): string[]
   /** Conditions for fields with these values; null where no row can match, since a UUID is asked for and none given. */
-  matching(fields: Fields<T>): { where: string[]; values: Record<string, unknown> } | null
+  matching(fields: FieldValues<T>): { where: string[]; values: Record<string, unknown> } | null
 }
 
-type Fields<T> = { readonly [Field in keyof T]?: Value | undefined }
+type FieldValues<T> = { readonly [Field in keyof T]?: Value | undefined }
 
-type Kind = 'text' | 'uuid' | 'number' | 'instant' | 'boolean' | 'json' | 'entity'
+type ColumnKind = 'text' | 'uuid' | 'number' | 'instant' | 'boolean' | 'json' | 'entity'
 
-type KindOf<T> = [T] extends [boolean]
+type ColumnKindOf<T> = [T] extends [boolean]
   ? 'boolean'
   : [T] extends [number]
     ? 'number' | 'instant'
@@ -32,9 +32,9 @@ type KindOf<T> = [T] extends [boolean]
       ? 'text' | 'uuid'
       : 'json' | 'entity'
 
-type Kinds<T> = { readonly [Field in keyof T]-?: KindOf<NonNullable<T[Field]>> }
+type ColumnKinds<T> = { readonly [Field in keyof T]-?: ColumnKindOf<NonNullable<T[Field]>> }
 
-const READERS: Record<Exclude<Kind, 'entity'>, (value: unknown) => unknown> = {
+const READERS: Record<Exclude<ColumnKind, 'entity'>, (value: unknown) => unknown> = {
   text: String,
   uuid: String,
   number: Number,
@@ -44,8 +44,8 @@ const READERS: Record<Exclude<Kind, 'entity'>, (value: unknown) => unknown> = {
 }
 
 /** `prefix`: what the columns' names begin with in a statement's answer, where another noun's stand beside them. */
-export function nounOf<T>(table: string, kinds: Kinds<T>, prefix = ''): Noun<T> {
-  const fields = Object.entries<Kind>(kinds).map(([name, kind]) => {
+export function nounOf<T>(table: string, kinds: ColumnKinds<T>, prefix = ''): Noun<T> {
+  const fields = Object.entries<ColumnKind>(kinds).map(([name, kind]) => {
     const column = columnOf(name)
     return { name, kind, column, columns: kind === 'entity' ? [`${column}_type`, `${column}_id`] : [column] }
   })
@@ -100,7 +100,7 @@ interface Further {
 }
 
 /** The row with these fields, or null. */
-export function* findBy<T>(noun: Noun<T>, fields: Fields<T>, { and, lockedBy }: Further = {}): Script<T | null> {
+export function* findBy<T>(noun: Noun<T>, fields: FieldValues<T>, { and, lockedBy }: Further = {}): Script<T | null> {
   const wanted = noun.matching(fields)
   if (!wanted) return null
   const where = and === undefined ? wanted.where : [...wanted.where, and]
@@ -112,7 +112,7 @@ export function* findBy<T>(noun: Noun<T>, fields: Fields<T>, { and, lockedBy }: 
 }
 
 /** All rows with these fields, in the order named. */
-export function* listBy<T>(noun: Noun<T>, fields: Fields<T>, order: string, { and }: Further = {}): Script<T[]> {
+export function* listBy<T>(noun: Noun<T>, fields: FieldValues<T>, order: string, { and }: Further = {}): Script<T[]> {
   const wanted = noun.matching(fields)
   if (!wanted) return []
   const where = and === undefined ? wanted.where : [...wanted.where, and]
@@ -124,7 +124,7 @@ export function* listBy<T>(noun: Noun<T>, fields: Fields<T>, order: string, { an
 }
 
 /** Takes away the row with these fields, and answers it; null where there is none. */
-export function* removeBy<T>(noun: Noun<T>, fields: Fields<T>): Script<T | null> {
+export function* removeBy<T>(noun: Noun<T>, fields: FieldValues<T>): Script<T | null> {
   const wanted = noun.matching(fields)
   if (!wanted) return null
   const removed = yield* row(

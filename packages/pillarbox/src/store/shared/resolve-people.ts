@@ -60,7 +60,7 @@ interface Known {
 function* findKnown(requests: readonly PersonRequest[]): Script<Known> {
   const known: Known = { people: new Map(), byId: new Map() }
   const ids = new Set<string>()
-  const identifiers = new Map<string, Identifier>()
+  const identifiers = new Map<string, IdentifierRow>()
   for (const request of requests)
     if (request.contactId !== undefined) {
       const id = uuidOrNull(request.contactId)
@@ -74,9 +74,9 @@ function* findKnown(requests: readonly PersonRequest[]): Script<Known> {
 }
 
 const IDENTIFIER = { tenant_id: 'text', kind: 'text', value: 'text' } as const
-type Identifier = Record<keyof typeof IDENTIFIER, string>
+type IdentifierRow = Record<keyof typeof IDENTIFIER, string>
 
-function* findOwners(identifiers: readonly Identifier[], people: Known['people']): Script<void> {
+function* findOwners(identifiers: readonly IdentifierRow[], people: Known['people']): Script<void> {
   // `cross join` only fixes the order for SQLite's planner; with its condition in the where clause it is an inner join.
   const found = yield* rows(
     `select i.kind, i.value, ${CONTACTS.columnsOf('c')}

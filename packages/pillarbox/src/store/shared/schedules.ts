@@ -37,8 +37,8 @@ function scheduleConditions(dialect: Dialect, filter: ScheduleFilter): string[] 
   return [...where, 'status in (:status)']
 }
 
-type ActRequest = Parameters<ScheduleStore['act']>[0]
-type Acted = Awaited<ReturnType<ScheduleStore['act']>>
+type ScheduleAct = Parameters<ScheduleStore['act']>[0]
+type ScheduleActed = Awaited<ReturnType<ScheduleStore['act']>>
 
 /** From where each action moves a schedule, to where, and the reason it is then on record with. */
 const MOVES = {
@@ -47,11 +47,11 @@ const MOVES = {
   reject: { from: ['awaiting_approval'], to: 'cancelled', reason: 'rejected_by_operator' },
   replay: { from: ['failed'], to: 'pending', reason: null },
 } as const satisfies Record<
-  ActRequest['action'],
+  ScheduleAct['action'],
   { from: readonly ScheduleStatus[]; to: ScheduleStatus; reason: Reason | null }
 >
 
-function* act(dialect: Dialect, { tenantId, id, action, actor, reason: words }: ActRequest): Script<Acted> {
+function* act(dialect: Dialect, { tenantId, id, action, actor, reason: words }: ScheduleAct): Script<ScheduleActed> {
   const schedule = yield* findBy(SCHEDULES, { tenantId, id }, { lockedBy: dialect })
   if (!schedule) return null
   const { status: from } = schedule

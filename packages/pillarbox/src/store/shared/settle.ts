@@ -3,7 +3,7 @@ import { writeAudit } from './audit.ts'
 import { booleanOf } from './fields.ts'
 import { IS_RETRYING } from './notification-view.ts'
 import { type Dialect, givenIds, givenRows, type Row, rows, type Script } from './script.ts'
-import { type SettledRow, type Stop, stopChanges, type WaitingNotification } from './transitions.ts'
+import { type SettledRow, type StopReason, stopChanges, type WaitingNotification } from './transitions.ts'
 
 const SETTLED_COLUMNS = {
   notification_id: 'uuid',
@@ -55,7 +55,7 @@ function waitingOf(found: Row): WaitingNotification {
 }
 
 /** Takes rows with `WAITING_COLUMNS`, which are locked, out of the work table, on record. */
-export function* stopWaiting(dialect: Dialect, found: readonly Row[], stop: Stop): Script<void> {
+export function* stopWaiting(dialect: Dialect, found: readonly Row[], stop: StopReason): Script<void> {
   if (found.length === 0) return
   const waiting = found.map(waitingOf)
   yield* rows('delete from pillarbox.dispatch where notification_id in (select g.id from :g)', {

@@ -93,7 +93,7 @@ export interface WaitingNotification {
 }
 
 /** Why waiting notifications are stopped: their account was suspended, or a later event cancelled them. */
-export interface Stop {
+export interface StopReason {
   to: 'parked' | 'cancelled'
   action: 'park' | 'cancel'
   reason: string
@@ -102,7 +102,7 @@ export interface Stop {
 }
 
 /** The dispatch row goes; these are written. */
-export function stopChanges(waiting: WaitingNotification, stop: Stop): { settled: SettledRow; audit: AuditRow } {
+export function stopChanges(waiting: WaitingNotification, stop: StopReason): { settled: SettledRow; audit: AuditRow } {
   const { from, ...rest } = waiting
   const { notificationId, tenantId, attempt } = rest
   const { to, action, reason, error, actor } = stop

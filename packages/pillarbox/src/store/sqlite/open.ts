@@ -64,7 +64,7 @@ export async function openSqlite({
   }
 }
 
-interface Parts {
+interface OpenParts {
   connection: Connection
   reader: Connection
   writer: Writer
@@ -73,7 +73,7 @@ interface Parts {
   open: Connection[]
 }
 
-function compose({ connection, reader, writer, clock, watch, open }: Parts): Store {
+function compose({ connection, reader, writer, clock, watch, open }: OpenParts): Store {
   const connections = { connection, reader, writer, clock }
   const run = scriptRunner(connections)
   const wake = openWake({ connection, clock, watch })

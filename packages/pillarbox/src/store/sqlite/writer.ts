@@ -6,14 +6,14 @@ import { type Connection, isBusy, translated, unavailable } from './connection.t
 import { BUSY_LIMIT_MS, busyWaits } from './until-free.ts'
 
 /** Something to be written, run inside the transaction with its one point in time. */
-export type Work<T> = (now: number) => T
+export type QueuedWork<T> = (now: number) => T
 
 /**
  * Group commit on the one write connection: what is asked for while the thread was busy goes into one transaction, and
  * every caller hears of it only after the commit. A piece of work that throws is undone and rejected alone.
  */
 export interface Writer {
-  write<T>(work: Work<T>): Promise<T>
+  write<T>(work: QueuedWork<T>): Promise<T>
   /** The time of the transaction that is open, or else the clock's. */
   now(): number
   /** Resolves when nothing is queued any more; what comes later is refused. */
@@ -31,7 +31,7 @@ export interface WriterOptions {
 const MAX_GROUP = 256
 
 interface Queued {
-  work: Work<unknown>
+  work: QueuedWork<unknown>
   resolve: (value: unknown) => void
   reject: (error: unknown) => void
   since: number
@@ -54,7 +54,7 @@ export function openWriter({ connection, clock, defer }: WriterOptions): Writer 
   let transactionNow: number | null = null
   let onIdle: (() => void) | null = null
 
-  const write = <T>(work: Work<T>): Promise<T> =>
+  const write = <T>(work: QueuedWork<T>): Promise<T> =>
     new Promise<T>((resolve, reject) => {
       if (isClosed) {
         reject(new PillarboxError('store_unavailable', 'The store is closed'))
