@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { createBench } from '../../../../../test/conformance/fixtures.ts'
 import { migratedDatabase } from '../../../../../test/support/postgres/database.ts'
-import type { Clock, Logger } from '../../model/ports.ts'
+import { until } from '../../../../../test/support/until.ts'
+import type { Logger } from '../../model/ports.ts'
+import { systemClock } from '../../system.ts'
 import { openPostgres } from './open.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
-const clock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  sleep: (ms, signal) => wait(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {}),
-}
 
 /** A store, a connection that holds locks, and one that looks who waits for them. */
 async function setup(t: TestContext) {
   const database = await migratedDatabase()
-  const store = await openPostgres({ url: database.url, clock, logger: silent })
+  const store = await openPostgres({ url: database.url, clock: systemClock, logger: silent })
   const [holder, onlooker] = [database, database].map(({ url }) => new pg.Client({ connectionString: url }))
   assert.ok(holder && onlooker)
   t.after(async () => {
@@ -25,22 +21,21 @@ async function setup(t: TestContext) {
     await database.drop()
   })
   await Promise.all([holder.connect(), onlooker.connect()])
-  const bench = await createBench({ store, advance: (ms) => wait(ms), close: () => store.close() })
+  const bench = await createBench({ store, advance: systemClock.sleep, close: () => store.close() })
   /** Resolves once somebody waits for a lock; fails if `work` ends before. */
   const untilWaiting = async (work: Promise<unknown>): Promise<void> => {
     let hasEnded = false
-    const ended = work.then(
-      () => (hasEnded = true),
-      () => (hasEnded = true),
-    )
-    for (;;) {
+    const end = (): void => {
+      hasEnded = true
+    }
+    work.then(end, end)
+    await until('somebody waits for a lock', async () => {
       const { rows } = await onlooker.query(
         `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
       )
-      if (rows.length > 0) return
-      assert.equal(hasEnded, false, 'nobody waited for the lock')
-      await Promise.race([ended, onlooker.query('select pg_sleep(0.005)')])
-    }
+      assert.ok(rows.length > 0 || !hasEnded, 'nobody waited for the lock')
+      return rows.length > 0
+    })
   }
   return { store, bench, holder, untilWaiting }
 }
