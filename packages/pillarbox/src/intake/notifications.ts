@@ -1,21 +1,22 @@
 import { type Static, Type } from 'typebox'
 import type { StoredAccount } from '../model/account.ts'
 import { withOwnUrl } from '../model/account-choice.ts'
-import { isPhone } from '../model/address.ts'
+import { addressProblems, isPhone } from '../model/address.ts'
 import { EVENT_TYPE_NAME } from '../model/catalogue.ts'
 import { CHANNELS, type Channel } from '../model/channel.ts'
 import type { Contact } from '../model/contact.ts'
 import { foldEmail } from '../model/email.ts'
 import { type FieldError, isPillarboxError, PillarboxError } from '../model/errors.ts'
 import type { NewNotification, NotificationStatus, Warning } from '../model/notification.ts'
-import { toE164 } from '../model/phone.ts'
-import type { IdSource } from '../model/ports.ts'
+import type { Clock, IdSource } from '../model/ports.ts'
 import { type Address, addressOf } from '../model/recipient.ts'
 import { regionOf } from '../model/tenant.ts'
+import { toE164 } from '../model/phone.ts'
+import { type ComposeTools, compose, policyOf, throwUnlessRendered } from '../plan/compose.ts'
+import { noRecipient } from '../plan/recipients.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountDirectory } from './accounts.ts'
-import { addressProblems } from './address.ts'
 import {
   ChannelName,
   EntityRef,
@@ -28,7 +29,7 @@ import {
   withoutNulls,
 } from './body-fields.ts'
 import { createTenantCache } from './tenant-cache.ts'
-import { createWordsFinder, type WordsDeps, type WordsSource, wordsProblems } from './words.ts'
+import { createWordsFinder, type RequestWords, type WordsDeps, wordsProblems } from './words.ts'
 
 export const MAX_IDEMPOTENCY_KEY = 255
 
@@ -146,8 +147,10 @@ const MAX_EXPANDED_KEY = 200
 const EXPANDED_AT_ONCE = 1_000
 const REGION_MAX_AGE_MS = 1_000
 
-export interface NotificationIntakeDeps extends WordsDeps {
-  store: Pick<Store, 'notifications' | 'people' | 'lists' | 'templates' | 'catalogue' | 'tenants'>
+export interface NotificationIntakeDeps extends ComposeTools, WordsDeps {
+  store: WordsDeps['store'] & Pick<Store, 'notifications' | 'people' | 'lists'>
+  sealing: ComposeTools['sealing'] & WordsDeps['sealing']
+  clock: Clock
   accounts: AccountDirectory
   ids: IdSource
   nudge: (topic: WakeTopic) => void
@@ -166,7 +169,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
   ): Promise<NotificationAnswer[]> {
     const answers: NotificationAnswer[] = []
     const accepted: { notification: NewNotification; index: number }[] = []
-    const words = createWordsFinder(deps, caller.tenantId)
+    const finder = createWordsFinder(deps, caller.tenantId)
     const bodies = given.map((body) => (isPushBody(body) ? fromPush(body) : body))
     const contacts = await contactsOf(caller.tenantId, bodies)
     for (const [index, body] of bodies.entries()) {
@@ -175,9 +178,9 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
         const problems = [...addressProblems(body.channel, to), ...bodyProblems(body), ...wordsProblems(body)]
         if (body.expand) problems.push({ path: '/expand', message: 'cannot be used in a batch' })
         if (problems.length) throw invalid(problems)
-        const source = await words.sourceOf(body)
+        const words = await finder.wordsOf(body)
         const contact = contacts.get(body.to.contactId ?? '') ?? null
-        accepted.push({ index, notification: await newNotification(caller, body, { to, contact, source }) })
+        accepted.push({ index, notification: await newNotification(caller, body, { to, contact, words }) })
       } catch (error) {
         if (!isPillarboxError(error) || isPillarboxError(error, 'store_unavailable')) throw error
         answers[index] = { problem: error }
@@ -195,10 +198,10 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     const { tenantId } = caller
     const problems = [...expandProblems(body), ...bodyProblems(body), ...wordsProblems(body)]
     if (problems.length) throw invalid(problems)
-    const source = await createWordsFinder(deps, tenantId).sourceOf(body)
-    const chain = chainOf(body).filter((channel) => source.channels?.has(channel) ?? true)
+    const words = await createWordsFinder(deps, tenantId).wordsOf(body)
+    const chain = chainOf(body).filter((channel) => words.channels?.has(channel) ?? true)
     // Words that cannot be made are told before anything is written.
-    for (const channel of chain) source.on(channel, ids(), { to: {}, locale: null })
+    for (const channel of chain) composeOn(caller, body, { to: {}, contact: null, words }, { channel, account: null })
     const list = await store.lists.findByName(tenantId, body.to.list ?? '')
     if (!list) throw invalid([{ path: '/to/list', message: 'is not a recipient list of this tenant' }])
     const { members, skipped } = await membersOf(tenantId, list.id, chain)
@@ -209,7 +212,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
       const part: NewNotification[] = []
       for (const { id, to } of members.slice(from, from + EXPANDED_AT_ONCE)) {
         const one = { ...body, idempotencyKey: `${body.idempotencyKey}:${id}` }
-        part.push(await newNotification(caller, one, { to, contact: null, source }))
+        part.push(await newNotification(caller, one, { to, contact: null, words }))
       }
       for (const { id, duplicate } of await write(part)) {
         expanded.ids.push(id)
@@ -289,42 +292,43 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     return withOwnUrl(to, await accounts.choose(tenantId, 'webhook', to))
   }
 
-  async function newNotification(
+  async function newNotification(caller: Caller, body: NotificationBody, request: Request): Promise<NewNotification> {
+    const route = await routeFor(caller.tenantId, chainOf(body), request)
+    return composeOn(caller, body, request, route)
+  }
+
+  /** Throws where the template cannot be rendered: the caller is there to hear of it. */
+  function composeOn(
     { tenantId, actor }: Caller,
     body: NotificationBody,
-    { to, contact, source }: { to: Address; contact: Contact | null; source: WordsSource },
-  ): Promise<NewNotification> {
-    const { channel, account, rest, warnings } = await route(tenantId, chainOf(body), to, source)
+    { to, contact, words }: Request,
+    { channel, account, fallback = [], warnings = [] }: RequestRoute,
+  ): NewNotification {
     const id = ids()
-    const said = source.on(channel, id, { to, locale: contact?.locale ?? null })
-    return {
-      ...said,
+    const locale = contact?.locale ?? null
+    const notification = compose(deps, {
       id,
-      tenantId,
-      idempotencyKey: body.idempotencyKey ?? id,
+      key: body.idempotencyKey ?? id,
+      recipient: { ...noRecipient, address: to, locale, contactId: contact?.id ?? null },
+      words: words.on(channel, locale),
       channel,
-      accountId: account?.id ?? null,
-      provider: account?.provider ?? null,
-      to,
-      contactId: contact?.id ?? null,
-      conversationId: null,
-      eventId: null,
-      scheduleId: null,
-      entity: body.entity ?? null,
-      correlationId: body.correlationId ?? null,
-      executionId: body.executionId ?? null,
-      parentExecutionId: body.parentExecutionId ?? null,
-      site: null,
-      triggeredBy: actor,
-      fallback: rest,
-      fallbackOf: null,
-      warnings: [...warnings, ...said.warnings],
-      dueAt: instantMs(body.dueAt),
-      expiresAt: instantMs(body.expiresAt),
-      parked: account
-        ? null
-        : { reason: 'no_active_channels', error: `The tenant has no active account for ${channel}.` },
-    }
+      account,
+      cause: {
+        tenantId,
+        triggeredBy: actor,
+        eventType: words.eventType,
+        policy: policyOf(words.type),
+        entity: body.entity ?? null,
+        correlationId: body.correlationId ?? null,
+        executionId: body.executionId ?? null,
+        parentExecutionId: body.parentExecutionId ?? null,
+        dueAt: instantMs(body.dueAt),
+        expiresAt: instantMs(body.expiresAt),
+      },
+      fallback,
+      warnings,
+    })
+    return throwUnlessRendered(notification, body.templateId ? '/templateId' : '/eventType')
   }
 
   /**
@@ -332,14 +336,13 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
    * failed, so the next one is taken at once; where none has an account, the notification waits, parked, on the channel
    * asked for.
    */
-  async function route(
+  async function routeFor(
     tenantId: string,
     chain: readonly Channel[],
-    to: Address,
-    { channels }: WordsSource,
-  ): Promise<{ channel: Channel; account: StoredAccount | null; rest: Channel[]; warnings: Warning[] }> {
-    const fallback = chain.slice(1)
-    const warnings: Warning[] = fallback
+    { to, words: { channels } }: Request,
+  ): Promise<RequestRoute> {
+    const warnings: Warning[] = chain
+      .slice(1)
       .filter((channel) => addressOf(channel, to) === null)
       .map((key) => ({
         code: 'no_fallback_address',
@@ -359,11 +362,26 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
         skip(channel, `The tenant has no active account for ${channel}.`)
         continue
       }
-      return { channel, account, rest: reachable.slice(i + 1), warnings: [...skipped, ...warnings] }
+      return { channel, account, fallback: reachable.slice(i + 1), warnings: [...skipped, ...warnings] }
     }
     const channel = reachable.find((one) => channels?.has(one) ?? true) ?? chain[0] ?? 'email'
-    return { channel, account: null, rest: reachable.filter((one) => one !== channel), warnings }
+    return { channel, account: null, fallback: reachable.filter((one) => one !== channel), warnings }
   }
+}
+
+/** What a request comes to before its channel is chosen. */
+interface Request {
+  to: Address
+  contact: Contact | null
+  words: RequestWords
+}
+
+/** The channel a request goes out on, and those to be tried after it. */
+interface RequestRoute {
+  channel: Channel
+  account: StoredAccount | null
+  fallback?: Channel[]
+  warnings?: Warning[]
 }
 
 function fromPush(body: PushBody): NotificationBody {

@@ -4,18 +4,17 @@ import type { Reason } from '../model/reason.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
 import type { ContextBook } from './context-book.ts'
-import { type DueEvent, withAnswer } from './due-event.ts'
-import { open, type Stop } from './judge.ts'
-import { type Addressee, introduced } from './people.ts'
-import type { Recipient } from './recipients.ts'
+import { type DueEvent, openEvent, type StoppedEvent, withAnswer } from './due-event.ts'
+import { recognisedAs } from './people.ts'
+import { noRecipient, type Recipient } from './recipients.ts'
 import { askHook, type ResolveHook } from './resolve-hook.ts'
 
 /** Events that were planned before and are looked at again: another channel, a retry, a resend. */
 export interface EventBook {
   /** The event as planning would see it now, the host's hook included; or why it would not. Rejects when the store does. */
-  open(tenantId: string, eventId: string): Promise<DueEvent | Stop>
-  /** Whom a notification of it is for, with what their contact knows by now. */
-  addresseeOf(due: DueEvent, notification: NotificationView): Promise<Addressee>
+  open(tenantId: string, eventId: string): Promise<DueEvent | StoppedEvent>
+  /** Whom a notification of the event is for, with what their contact knows by now. */
+  recipientOf(due: DueEvent, notification: NotificationView): Promise<Recipient>
 }
 
 export interface EventBookDeps {
@@ -38,17 +37,16 @@ export function createEventBook(deps: EventBookDeps): EventBook {
   const { store, contexts, clock, maxAgeMs = MAX_AGE_MS } = deps
   const known = new Map<string, { due: DueEvent; readAt: number }>()
 
-  async function read(tenantId: string, eventId: string): Promise<DueEvent | Stop> {
+  async function read(tenantId: string, eventId: string): Promise<DueEvent | StoppedEvent> {
     const event = await store.events.find(tenantId, eventId)
     if (!event) return stop('failed', 'invalid_event', `the event ${eventId} is gone`)
     if (isScrubbed(event.payload))
       return stop('failed', 'content_scrubbed', 'the event held secrets, which were removed when it was final')
-    const context = contexts.peek(tenantId, event.type) ?? (await contexts.load(tenantId, event.type))
-    const due = open(deps.sealing, event, context)
+    const due = openEvent(deps.sealing, event, await contexts.get(tenantId, event.type))
     if ('kind' in due) return due
     if (due.type.delivery.kind === 'none')
       return stop('cancelled', 'no_templates_found', `${event.type} says nothing to anybody: its delivery is none`)
-    const answer = (await askHook(deps, [event]))?.[0]
+    const [answer] = await askHook(deps, [event])
     if (answer === undefined) return due
     if ('cancel' in answer) return stop('cancelled', 'cancelled_by_host', answer.cancel)
     if ('failed' in answer) return stop('failed', 'planning_failed', answer.failed)
@@ -68,18 +66,18 @@ export function createEventBook(deps: EventBookDeps): EventBook {
       if (known.size > MAX_KEPT) known.delete(known.keys().next().value ?? '')
       return due
     },
-    async addresseeOf(due, { tenantId, to, contactId, conversationId, locale }) {
+    async recipientOf(due, { tenantId, to, contactId, conversationId, locale }) {
       const found = findAgain(due, to)
       const contact = contactId === null ? null : await store.people.findContact(tenantId, contactId)
       const recipient: Recipient = found
         ? { ...found, address: { ...to, ...found.address }, locale: locale ?? found.locale }
-        : { address: to, locale, key: '', identity: null, element: null }
-      return { ...introduced(recipient, { contact, conversationId }), contactId }
+        : { ...noRecipient, address: to, locale }
+      return { ...recognisedAs(recipient, { contact, conversationId }), contactId }
     },
   }
 }
 
-function stop(kind: Stop['kind'], reason: Reason, error: string): Stop {
+function stop(kind: StoppedEvent['kind'], reason: Reason, error: string): StoppedEvent {
   return { kind, reason, error }
 }
 

@@ -1,9 +1,9 @@
 import type { Progress } from '../model/schedule.ts'
 import type { Store } from '../store/store.ts'
+import type { Obstacle } from './compose.ts'
 import type { DueEvent } from './due-event.ts'
-import type { Stopped } from './plan-event.ts'
-import { type Entry, type Recipient, recipientOfMember } from './recipients.ts'
-import { channelsFor, isChain } from './words.ts'
+import { type AudienceEntry, noRecipient, type Recipient, recipientOfMember } from './recipients.ts'
+import { channelsFor, isChain } from './routes.ts'
 
 /** How many recipients are planned in one transaction at most, and how many notifications. */
 export const PART_RECIPIENTS = 1_000
@@ -24,13 +24,18 @@ export const BEGINNING: Position = { place: 0, after: null, found: 0 }
 /** The next recipients of an event. */
 export interface Part {
   recipients: Recipient[]
-  stopped: Stopped[]
+  stopped: StoppedRecipient[]
   /** How many places and list members these are, and where to go on; null at the end. */
   taken: number
   next: Position
   isLast: boolean
   /** All of them, as far as is known. */
   total: number
+}
+
+/** A recipient list that is missing or empty, or an element of the payload without an address. */
+export interface StoppedRecipient extends Obstacle {
+  recipient: Recipient
 }
 
 /** How many of an event's recipients make one part: so many that a part is no more notifications than a batch. */
@@ -43,15 +48,16 @@ export function channelCount(due: DueEvent): number {
   return isChain(due) ? 1 : Math.max(1, channelsFor(due).length)
 }
 
-/** The part from `from` on. At once where no recipient list has to be read. */
-export function takePart(due: DueEvent, from: Position, limit: number, lists: Store['lists']): Part | Promise<Part> {
+/** The part from `from` on. */
+export async function takePart(due: DueEvent, from: Position, limit: number, lists: Store['lists']): Promise<Part> {
   return due.audience.hasExpandedList ? takeWithLists(due, from, limit, lists) : takePlaces(due, from, limit)
 }
 
-function takePlaces({ audience }: DueEvent, from: Position, limit: number): Part {
+/** Without reading any list: an expanded one counts as one place. */
+export function takePlaces({ audience }: DueEvent, from: Position, limit: number): Part {
   const end = Math.min(audience.size, from.place + limit)
   const recipients: Recipient[] = []
-  const stopped: Stopped[] = []
+  const stopped: StoppedRecipient[] = []
   for (let place = from.place; place < end; place++) {
     const entry = audience.at(place)
     if (entry) put(entry, { recipients, stopped })
@@ -69,7 +75,7 @@ function takePlaces({ audience }: DueEvent, from: Position, limit: number): Part
 async function takeWithLists(due: DueEvent, from: Position, limit: number, lists: Store['lists']): Promise<Part> {
   const { audience, event, context } = due
   const recipients: Recipient[] = []
-  const stopped: Stopped[] = []
+  const stopped: StoppedRecipient[] = []
   const position = { ...from }
   let taken = 0
   let total = 0
@@ -111,20 +117,20 @@ async function takeWithLists(due: DueEvent, from: Position, limit: number, lists
   return { recipients, stopped, taken, next: position, isLast: position.place >= audience.size, total }
 }
 
-function put(entry: Entry, { recipients, stopped }: { recipients: Recipient[]; stopped: Stopped[] }): void {
+function put(entry: AudienceEntry, { recipients, stopped }: Pick<Part, 'recipients' | 'stopped'>): void {
   if ('nobodyAt' in entry) stopped.push(unaddressed(entry.nobodyAt))
   else recipients.push('list' in entry ? listRecipient(entry.list) : entry.recipient)
 }
 
 /** Somebody was meant, and nobody will be told: that must be seen. */
-export function unaddressed(where: string): Stopped {
-  const recipient = { address: {}, locale: null, key: `element:${where}`, identity: null, element: null }
+export function unaddressed(where: string): StoppedRecipient {
+  const recipient = { ...noRecipient, key: `element:${where}` }
   return { recipient, reason: 'no_recipient', error: `${where} has no address` }
 }
 
 /** One message to all of a list: who that is, is found out when it is sent. */
 function listRecipient(list: string): Recipient {
-  return { address: { list }, locale: null, key: `list:${list}`, identity: null, element: null }
+  return { ...noRecipient, address: { list }, key: `list:${list}` }
 }
 
 /** Where a schedule that is planned in parts goes on. One that cannot be read begins anew: its keys are taken. */
