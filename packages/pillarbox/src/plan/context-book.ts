@@ -5,6 +5,7 @@ import type { Template } from '../model/template.ts'
 import { regionOf, type Tenant } from '../model/tenant.ts'
 import type { RenderOptions } from '../render/render.ts'
 import { renderOptions } from '../render/render-options.ts'
+import { createTimedCache } from '../runtime/timed-cache.ts'
 import type { Store } from '../store/store.ts'
 
 /** All that planning one event type of one tenant needs to know. */
@@ -35,24 +36,16 @@ export interface ContextBook {
   get(tenantId: string, eventType: string): Promise<PlanContext>
 }
 
-/** More than these are forgotten, the oldest first: one process may see any number of tenants. */
-const MAX_KEPT = 10_000
-
 export function createContextBook(store: ContextStore, clock: Clock, maxAgeMs: number): ContextBook {
-  const known = new Map<string, { context: PlanContext; readAt: number }>()
-  return {
-    async get(tenantId, eventType) {
-      const key = `${tenantId}\n${eventType}`
-      const entry = known.get(key)
-      if (entry && clock.monotonic() - entry.readAt < maxAgeMs) return entry.context
-      const context = await readPlanContext(store, tenantId, eventType)
-      known.delete(key)
-      // From the answer on: counted from the question, a slow store's answer would be too old when it arrives.
-      known.set(key, { context, readAt: clock.monotonic() })
-      if (known.size > MAX_KEPT) known.delete(known.keys().next().value ?? '')
-      return context
+  const contexts = createTimedCache({
+    clock,
+    maxAgeMs,
+    async read(key) {
+      const [tenantId = '', eventType = ''] = key.split('\n')
+      return readPlanContext(store, tenantId, eventType)
     },
-  }
+  })
+  return { get: (tenantId, eventType) => contexts.get(`${tenantId}\n${eventType}`) }
 }
 
 /** What planning one event type of a tenant needs, as it is now. */

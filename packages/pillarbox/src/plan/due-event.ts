@@ -35,6 +35,8 @@ export function openEvent(
   if (!type) return failedEvent('unknown_event_type', `the catalogue has no event type "${event.type}"`)
   const message = openMessage(sealing, event, context)
   if ('problem' in message) {
+    if (message.isScrubbed)
+      return failedEvent('content_scrubbed', 'the event held secrets, which were removed when it was final')
     const { path, message: error } = message.problem
     return failedEvent('invalid_event', `${path || 'the payload'} ${error}`)
   }

@@ -1,8 +1,9 @@
+import type { ListMember } from '../model/recipient-list.ts'
 import type { Progress } from '../model/schedule.ts'
 import type { Store } from '../store/store.ts'
 import type { Obstacle } from './compose.ts'
 import type { DueEvent } from './due-event.ts'
-import { type AudienceEntry, noRecipient, type Recipient, recipientOfMember } from './recipients.ts'
+import { noRecipient, type Recipient, recipientOfMember } from './recipients.ts'
 import { channelsFor, isChain } from './routes.ts'
 
 /** How many recipients are planned in one transaction at most, and how many notifications. */
@@ -50,76 +51,61 @@ export function channelCount(due: DueEvent): number {
 
 /** The part from `from` on. */
 export async function takePart(due: DueEvent, from: Position, limit: number, lists: Store['lists']): Promise<Part> {
-  return due.audience.hasExpandedList ? takeWithLists(due, from, limit, lists) : takePlaces(due, from, limit)
-}
-
-/** Without reading any list: an expanded one counts as one place. */
-export function takePlaces({ audience }: DueEvent, from: Position, limit: number): Part {
-  const end = Math.min(audience.size, from.place + limit)
-  const recipients: Recipient[] = []
-  const stopped: StoppedRecipient[] = []
-  for (let place = from.place; place < end; place++) {
-    const entry = audience.at(place)
-    if (entry) put(entry, { recipients, stopped })
-  }
-  return {
-    recipients,
-    stopped,
-    taken: end - from.place,
-    next: { place: end, after: null, found: from.found + recipients.length + stopped.length },
-    isLast: end === audience.size,
-    total: audience.size,
-  }
-}
-
-async function takeWithLists(due: DueEvent, from: Position, limit: number, lists: Store['lists']): Promise<Part> {
   const { audience, event, context } = due
   const recipients: Recipient[] = []
   const stopped: StoppedRecipient[] = []
-  const position = { ...from }
+  let { place, after } = from
   let taken = 0
-  let total = 0
-  for (let place = 0; place < audience.size; place++) {
+  while (place < audience.size && taken < limit) {
     const entry = audience.at(place)
-    if (!entry || !('list' in entry) || !entry.isExpanded) {
-      total += 1
-      if (place !== position.place || taken >= limit) continue
-      if (entry) put(entry, { recipients, stopped })
-      taken += 1
-      position.place += 1
+    if (entry && 'list' in entry && entry.isExpanded) {
+      const page = await pageOf(lists, event.tenantId, entry.list, after, limit - taken)
+      recipients.push(...page.members.flatMap((member) => recipientOfMember(member, context.region) ?? []))
+      if (page.obstacle) stopped.push({ recipient: listRecipient(entry.list), ...page.obstacle })
+      taken += page.members.length
+      after = page.next
+      if (page.next === null) place += 1
       continue
     }
-    const list = await lists.findByName(event.tenantId, entry.list)
-    total += list?.memberCount ?? 0
-    if (place !== position.place || taken >= limit) continue
-    if (!list) {
-      const recipient = listRecipient(entry.list)
-      stopped.push({ recipient, reason: 'list_not_found', error: `there is no recipient list "${entry.list}"` })
-      position.place += 1
-      continue
-    }
-    const page = await lists.members(event.tenantId, list.id, position.after, limit - taken)
-    for (const member of page.members) {
-      const recipient = recipientOfMember(member, context.region)
-      if (recipient) recipients.push(recipient)
-    }
-    if (page.members.length === 0 && position.after === null)
-      stopped.push({
-        recipient: listRecipient(entry.list),
-        reason: 'list_empty',
-        error: `the recipient list "${entry.list}" has no members`,
-      })
-    taken += page.members.length
-    position.after = page.next
-    if (page.next === null) position.place += 1
+    if (entry && 'nobodyAt' in entry) stopped.push(unaddressed(entry.nobodyAt))
+    else if (entry) recipients.push('list' in entry ? listRecipient(entry.list) : entry.recipient)
+    taken += 1
+    place += 1
   }
-  position.found += recipients.length + stopped.length
-  return { recipients, stopped, taken, next: position, isLast: position.place >= audience.size, total }
+  const found = from.found + recipients.length + stopped.length
+  const isLast = place >= audience.size
+  return { recipients, stopped, taken, next: { place, after, found }, isLast, total: await totalOf(due, lists) }
 }
 
-function put(entry: AudienceEntry, { recipients, stopped }: Pick<Part, 'recipients' | 'stopped'>): void {
-  if ('nobodyAt' in entry) stopped.push(unaddressed(entry.nobodyAt))
-  else recipients.push('list' in entry ? listRecipient(entry.list) : entry.recipient)
+/** The next members of a list; what is wrong where there is no such list, or nobody on it. */
+async function pageOf(
+  lists: Store['lists'],
+  tenantId: string,
+  name: string,
+  after: string | null,
+  limit: number,
+): Promise<{ members: ListMember[]; next: string | null; obstacle: Obstacle | null }> {
+  const list = await lists.findByName(tenantId, name)
+  if (!list) {
+    const obstacle: Obstacle = { reason: 'list_not_found', error: `there is no recipient list "${name}"` }
+    return { members: [], next: null, obstacle }
+  }
+  const page = await lists.members(tenantId, list.id, after, limit)
+  const isEmpty = page.members.length === 0 && after === null
+  const obstacle: Obstacle = { reason: 'list_empty', error: `the recipient list "${name}" has no members` }
+  return { ...page, obstacle: isEmpty ? obstacle : null }
+}
+
+/** All recipients of an event, with as many as its expanded lists have now. */
+async function totalOf({ audience, event }: DueEvent, lists: Store['lists']): Promise<number> {
+  let total = audience.size
+  if (!audience.hasExpandedList) return total
+  for (let place = 0; place < audience.size; place++) {
+    const entry = audience.at(place)
+    if (!entry || !('list' in entry) || !entry.isExpanded) continue
+    total += ((await lists.findByName(event.tenantId, entry.list))?.memberCount ?? 0) - 1
+  }
+  return total
 }
 
 /** Somebody was meant, and nobody will be told: that must be seen. */
@@ -129,7 +115,7 @@ export function unaddressed(where: string): StoppedRecipient {
 }
 
 /** One message to all of a list: who that is, is found out when it is sent. */
-function listRecipient(list: string): Recipient {
+export function listRecipient(list: string): Recipient {
   return { ...noRecipient, address: { list }, key: `list:${list}` }
 }
 

@@ -2,6 +2,7 @@ import type { Contact } from '../model/contact.ts'
 import type { Entity } from '../model/event.ts'
 import type { Clock, IdSource } from '../model/ports.ts'
 import type { Address } from '../model/recipient.ts'
+import { createTimedMap } from '../runtime/timed-cache.ts'
 import type { PeopleStore, Person, PersonRequest } from './people-store.ts'
 import type { Recipient } from './recipients.ts'
 
@@ -23,7 +24,6 @@ export interface PeopleBook {
 
 const CHUNK = 1_000
 const MAX_AGE_MS = 1_000
-const MAX_KEPT = 10_000
 
 export function createPeopleBook(deps: {
   people: Pick<PeopleStore, 'resolve'>
@@ -31,12 +31,7 @@ export function createPeopleBook(deps: {
   ids: IdSource
 }): PeopleBook {
   const { people, clock, ids } = deps
-  const known = new Map<string, { person: Person; readAt: number }>()
-
-  function peek(key: string): Person | null {
-    const entry = known.get(key)
-    return entry && clock.monotonic() - entry.readAt < MAX_AGE_MS ? entry.person : null
-  }
+  const known = createTimedMap<Person>({ clock, maxAgeMs: MAX_AGE_MS })
 
   async function ask(missing: ReadonlyMap<string, PersonRequest>): Promise<Map<string, Person>> {
     const found = new Map<string, Person>()
@@ -47,18 +42,12 @@ export function createPeopleBook(deps: {
         chunk.map(([, request]) => request),
         ids,
       )
-      const readAt = clock.monotonic()
       for (const [i, [key]] of chunk.entries()) {
         const person = persons[i]
         if (!person) continue
         found.set(key, person)
-        known.delete(key)
-        known.set(key, { person, readAt })
+        known.set(key, person)
       }
-    }
-    for (const oldest of known.keys()) {
-      if (known.size <= MAX_KEPT) break
-      known.delete(oldest)
     }
     return found
   }
@@ -73,7 +62,7 @@ export function createPeopleBook(deps: {
           if (!identity) return ''
           const request = { tenantId, ...identity, conversation }
           const key = JSON.stringify(request)
-          const person = found.get(key) ?? peek(key)
+          const person = found.get(key) ?? known.peek(key)
           if (person) found.set(key, person)
           else missing.set(key, request)
           return key

@@ -15,7 +15,7 @@ import { renderOptions } from '../render/render-options.ts'
 import { createPayloadSeal, isSealedContent } from '../security/payload-seal.ts'
 import type { PlanContext } from './context-book.ts'
 import { openEvent } from './due-event.ts'
-import { BEGINNING, takePlaces } from './part.ts'
+import { listRecipient } from './part.ts'
 import { recognisedAs } from './people.ts'
 import { type EventCause, tellPart } from './plan-event.ts'
 import type { Recipient } from './recipients.ts'
@@ -88,13 +88,18 @@ function plan(given: Given): NewNotification[] {
   assert.ok(!('kind' in due))
   let made = 0
   const tools = { ids: () => `id-${++made}`, renderer: createRenderer(), sealing: seal, clock: { now: () => START } }
-  const part = takePlaces(due, BEGINNING, 1_000)
-  const recipients = part.recipients.map((one) => {
+  const named = Array.from({ length: due.audience.size }, (_, place) => due.audience.at(place)).flatMap((entry) => {
+    if (!entry || 'nobodyAt' in entry) return []
+    return 'list' in entry ? [listRecipient(entry.list)] : [entry.recipient]
+  })
+  const recipients = named.map((one) => {
     const contact = given.contactOf?.(one) ?? given.contact
     return recognisedAs(one, contact ? { contact: contactOf(contact), conversationId: 'v-1' } : null)
   })
   const cause: EventCause = { due, scheduleId: 'schedule-1', dueAt: START, ...given.cause }
-  return tellPart(tools, cause, { ...part, recipients })
+  const next = { place: due.audience.size, after: null, found: recipients.length }
+  const part = { recipients, stopped: [], taken: next.place, next, isLast: true, total: next.place }
+  return tellPart(tools, cause, part)
 }
 
 function contactOf(changes: Partial<Contact>): Contact {
