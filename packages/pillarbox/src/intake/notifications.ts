@@ -33,16 +33,16 @@ export interface NotificationIntake {
    * Takes notifications that have the schema's form; answers in the given order. What is answered without a problem is
    * durable. One that cannot be taken is answered with a problem and spoils no other.
    */
-  submit(caller: Caller, bodies: readonly (NotificationBody | PushBody)[]): Promise<NotificationAnswer[]>
+  submit(caller: IntakeCaller, bodies: readonly (NotificationBody | PushBody)[]): Promise<NotificationAnswer[]>
   /**
    * Takes a body with `expand`: one notification for each member of its list with an address for the channel. They are
    * written in parts, each under the body's key and the member's id: a call that was cut short is simply repeated, and
    * makes those that are still missing. Throws what is wrong with the body before anything is written.
    */
-  expand(caller: Caller, body: NotificationBody): Promise<Expanded>
+  expand(caller: IntakeCaller, body: NotificationBody): Promise<Expanded>
 }
 
-export interface Caller {
+export interface IntakeCaller {
   tenantId: string
   actor: string
 }
@@ -84,7 +84,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
   return { submit, expand }
 
   async function submit(
-    caller: Caller,
+    caller: IntakeCaller,
     given: readonly (NotificationBody | PushBody)[],
   ): Promise<NotificationAnswer[]> {
     const answers: NotificationAnswer[] = []
@@ -114,7 +114,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     return answers
   }
 
-  async function expand(caller: Caller, body: NotificationBody): Promise<Expanded> {
+  async function expand(caller: IntakeCaller, body: NotificationBody): Promise<Expanded> {
     const { tenantId } = caller
     const problems = [...expandProblems(body), ...bodyProblems(body), ...wordsProblems(body)]
     if (problems.length) throw invalid(problems)
@@ -212,16 +212,20 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     return withOwnUrl(to, await accounts.choose(tenantId, 'webhook', to))
   }
 
-  async function newNotification(caller: Caller, body: NotificationBody, request: Request): Promise<NewNotification> {
+  async function newNotification(
+    caller: IntakeCaller,
+    body: NotificationBody,
+    request: ResolvedRequest,
+  ): Promise<NewNotification> {
     const route = await routeFor(caller.tenantId, chainOf(body), request)
     return composeOn(caller, body, request, route)
   }
 
   /** Throws where the template cannot be rendered: the caller is there to hear of it. */
   function composeOn(
-    { tenantId, actor }: Caller,
+    { tenantId, actor }: IntakeCaller,
     body: NotificationBody,
-    { to, contact, words }: Request,
+    { to, contact, words }: ResolvedRequest,
     { channel, account, fallback = [], warnings = [] }: RequestRoute,
   ): NewNotification {
     const id = ids()
@@ -259,7 +263,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
   async function routeFor(
     tenantId: string,
     chain: readonly Channel[],
-    { to, words: { channels } }: Request,
+    { to, words: { channels } }: ResolvedRequest,
   ): Promise<RequestRoute> {
     const warnings: Warning[] = chain
       .slice(1)
@@ -290,7 +294,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
 }
 
 /** What a request comes to before its channel is chosen. */
-interface Request {
+interface ResolvedRequest {
   to: Address
   contact: Contact | null
   words: RequestWords

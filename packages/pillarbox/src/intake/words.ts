@@ -4,7 +4,7 @@ import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { Content } from '../model/notification.ts'
 import type { WordsSource } from '../plan/compose.ts'
 import { type ContextStore, readPlanContext } from '../plan/context-book.ts'
-import { type Message, requestMessage, templateFor } from '../plan/message.ts'
+import { requestMessage, templateFor, type UnrenderedMessage } from '../plan/message.ts'
 import { looksLikeHtml } from '../render/render.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 
@@ -59,7 +59,7 @@ export function createWordsFinder({ store, sealing }: WordsDeps, tenantId: strin
     return found as Promise<T>
   }
 
-  async function messageOf(body: WordsBody, eventType: string): Promise<Message> {
+  async function messageOf(body: WordsBody, eventType: string): Promise<UnrenderedMessage> {
     const context = await once(`type ${eventType}`, () => readPlanContext(store, tenantId, eventType))
     return requestMessage(sealing, { tenantId, context: body.context ?? {}, locale: body.locale ?? null }, context)
   }

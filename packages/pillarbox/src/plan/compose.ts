@@ -9,7 +9,7 @@ import type { Template } from '../model/template.ts'
 import type { Renderer } from '../render/render.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import { redact } from '../security/redact.ts'
-import type { Message } from './message.ts'
+import type { UnrenderedMessage } from './message.ts'
 import type { Recipient } from './recipients.ts'
 
 /** What every notification is made of, whoever asks for it: an event, a request, a test, a resend, a fallback, a retry. */
@@ -34,7 +34,7 @@ export type ComposedRecipient = Pick<Recipient, 'address' | 'locale' | 'element'
 
 /** What a notification says, or what keeps it from saying anything. */
 export type WordsSource =
-  | { kind: 'template'; template: Template; message: Message; data?: Record<string, unknown> }
+  | { kind: 'template'; template: Template; message: UnrenderedMessage; data?: Record<string, unknown> }
   /** Words that exist already: those of the caller, or of the notification that this one takes over from. */
   | {
       kind: 'content'

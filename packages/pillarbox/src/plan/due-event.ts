@@ -5,12 +5,12 @@ import type { Reason } from '../model/reason.ts'
 import type { Tenant } from '../model/tenant.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { PlanContext } from './context-book.ts'
-import { type Message, openMessage } from './message.ts'
+import { openMessage, type UnrenderedMessage } from './message.ts'
 import { type Audience, audienceOf, openly } from './recipients.ts'
 import type { ResolveAnswer } from './resolve-hook.ts'
 
 /** An event that can be turned into notifications, with everything they are made from but the recipients' contacts. */
-export interface DueEvent extends Message {
+export interface DueEvent extends UnrenderedMessage {
   event: StoredEvent
   tenant: Tenant
   type: EventType

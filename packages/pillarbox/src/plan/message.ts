@@ -8,7 +8,7 @@ import type { OpenedPayload, PayloadSeal } from '../security/payload-seal.ts'
 import type { PlanContext } from './context-book.ts'
 
 /** What is to be said, by an event or by a request that names templates, before it is known to whom and on which channel. */
-export interface Message {
+export interface UnrenderedMessage {
   tenantId: string
   context: PlanContext
   /** Of the event or the request; the recipient's own counts where this is null. */
@@ -26,9 +26,9 @@ export interface Message {
 /** Opens the sealed fields of a payload. The problem, where one cannot be opened, names it. */
 export function openMessage(
   sealing: Pick<PayloadSeal, 'openPayload'>,
-  { tenantId, id, payload, locale }: Pick<Message, 'tenantId' | 'payload' | 'locale'> & { id: string },
+  { tenantId, id, payload, locale }: Pick<UnrenderedMessage, 'tenantId' | 'payload' | 'locale'> & { id: string },
   context: PlanContext,
-): (Message & { inClear: string[] }) | Extract<OpenedPayload, { problem: unknown }> {
+): (UnrenderedMessage & { inClear: string[] }) | Extract<OpenedPayload, { problem: unknown }> {
   const secretPaths = context.eventType?.secrets ?? []
   const opened = sealing.openPayload({ tenantId, id, payload }, secretPaths)
   if ('problem' in opened) return opened
@@ -44,7 +44,7 @@ export function requestMessage(
   sealing: Pick<PayloadSeal, 'openPayload'>,
   request: { tenantId: string; context: Record<string, unknown>; locale: string | null },
   context: PlanContext,
-): Message {
+): UnrenderedMessage {
   if (!context.tenant) throw new PillarboxError('not_found', 'There is no such tenant.')
   const { tenantId, locale } = request
   // What the server sealed opens in its event only, and this is none; what a host sealed needs no id.
@@ -61,7 +61,7 @@ export function requestMessage(
  * the recipient's, the tenant's, the catalogue's.
  */
 export function templateFor(
-  { context, payload, locale }: Message,
+  { context, payload, locale }: UnrenderedMessage,
   channel: Channel,
   recipientLocale: string | null,
 ): Template | null {

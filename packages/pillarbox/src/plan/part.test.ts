@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type { ListMember } from '../model/recipient-list.ts'
 import type { Store } from '../store/store.ts'
 import type { DueEvent } from './due-event.ts'
-import { BEGINNING, channelCount, type Part, partLimit, positionOf, progressOf, takePart } from './part.ts'
+import { BEGINNING, channelCount, partLimit, positionOf, progressOf, type RecipientPart, takePart } from './part.ts'
 import { audienceOf } from './recipients.ts'
 
 /** An event for these recipients, told on these channels. */
@@ -29,7 +29,7 @@ function listsOf(sizes: Record<string, number>): Store['lists'] {
   } as unknown as Store['lists']
 }
 
-const emails = ({ recipients }: Part): (string | undefined)[] => recipients.map(({ address }) => address.email)
+const emails = ({ recipients }: RecipientPart): (string | undefined)[] => recipients.map(({ address }) => address.email)
 
 describe('how many recipients make a part', () => {
   it('is a thousand, and fewer where each is told on so many channels that it would be over two thousand notifications', () => {
@@ -64,7 +64,7 @@ describe('a part', () => {
     const due = dueOf([{ list: 'x', expand: true }, { email: 'z@example.test' }, { list: 'y', expand: true }])
     const lists = listsOf({ x: 3, y: 2 })
 
-    const parts: Part[] = []
+    const parts: RecipientPart[] = []
     for (let from = BEGINNING; parts.at(-1)?.isLast !== true; from = parts.at(-1)?.next ?? from)
       parts.push(await takePart(due, from, 2, lists))
 

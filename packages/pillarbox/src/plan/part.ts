@@ -23,7 +23,7 @@ export interface Position {
 export const BEGINNING: Position = { place: 0, after: null, found: 0 }
 
 /** The next recipients of an event. */
-export interface Part {
+export interface RecipientPart {
   recipients: Recipient[]
   stopped: StoppedRecipient[]
   /** How many places and list members these are, and where to go on; null at the end. */
@@ -50,7 +50,12 @@ export function channelCount(due: DueEvent): number {
 }
 
 /** The part from `from` on. */
-export async function takePart(due: DueEvent, from: Position, limit: number, lists: Store['lists']): Promise<Part> {
+export async function takePart(
+  due: DueEvent,
+  from: Position,
+  limit: number,
+  lists: Store['lists'],
+): Promise<RecipientPart> {
   const { audience, event, context } = due
   const recipients: Recipient[] = []
   const stopped: StoppedRecipient[] = []
@@ -137,7 +142,7 @@ function readCursor(cursor: string): unknown[] {
   }
 }
 
-export function progressOf(before: Progress | null, part: Part): Progress {
+export function progressOf(before: Progress | null, part: RecipientPart): Progress {
   const { place, after, found } = part.next
   const planned = (before?.planned ?? 0) + part.taken
   return { cursor: JSON.stringify([place, after, found]), planned, total: Math.max(planned, part.total) }

@@ -3,14 +3,14 @@ import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { openPlanning } from './fixture.ts'
 import { createPeopleBook, type RecipientGroup } from './people.ts'
-import type { Person, PersonRequest } from './people-store.ts'
+import type { ContactRequest, RecognisedContact } from './people-store.ts'
 import { noRecipient, type Recipient } from './recipients.ts'
 
 function setup() {
   const clock = createManualClock()
-  const calls: PersonRequest[][] = []
+  const calls: ContactRequest[][] = []
   let made = 0
-  const resolve = async (requests: readonly PersonRequest[]): Promise<Person[]> => {
+  const resolve = async (requests: readonly ContactRequest[]): Promise<RecognisedContact[]> => {
     calls.push([...requests])
     return requests.map(({ tenantId, phone = null }) => {
       const id = `c-${++made}`

@@ -3,7 +3,7 @@ import type { Entity } from '../model/event.ts'
 import type { Clock, IdSource } from '../model/ports.ts'
 import type { Address } from '../model/recipient.ts'
 import { createTimedMap } from '../runtime/timed-cache.ts'
-import type { PeopleStore, Person, PersonRequest } from './people-store.ts'
+import type { ContactRequest, PeopleStore, RecognisedContact } from './people-store.ts'
 import type { Recipient } from './recipients.ts'
 
 /** Recipients of one event, and what the exchange with them is about. */
@@ -31,10 +31,10 @@ export function createPeopleBook(deps: {
   ids: IdSource
 }): PeopleBook {
   const { people, clock, ids } = deps
-  const known = createTimedMap<Person>({ clock, maxAgeMs: MAX_AGE_MS })
+  const known = createTimedMap<RecognisedContact>({ clock, maxAgeMs: MAX_AGE_MS })
 
-  async function ask(missing: ReadonlyMap<string, PersonRequest>): Promise<Map<string, Person>> {
-    const found = new Map<string, Person>()
+  async function ask(missing: ReadonlyMap<string, ContactRequest>): Promise<Map<string, RecognisedContact>> {
+    const found = new Map<string, RecognisedContact>()
     const wanted = [...missing]
     for (let from = 0; from < wanted.length; from += CHUNK) {
       const chunk = wanted.slice(from, from + CHUNK)
@@ -54,9 +54,9 @@ export function createPeopleBook(deps: {
 
   return {
     async recognise(groups) {
-      const missing = new Map<string, PersonRequest>()
+      const missing = new Map<string, ContactRequest>()
       // Kept for this batch: what is found now may be too old by the time the last one is answered.
-      const found = new Map<string, Person>()
+      const found = new Map<string, RecognisedContact>()
       const keys = groups.map(({ tenantId, conversation, recipients }) =>
         recipients.map(({ identity }) => {
           if (!identity) return ''
@@ -77,7 +77,7 @@ export function createPeopleBook(deps: {
 }
 
 /** A recipient with what their contact knows and they did not say. */
-export function recognisedAs(recipient: Recipient, person: Person | null): Recipient {
+export function recognisedAs(recipient: Recipient, person: RecognisedContact | null): Recipient {
   const contact = person?.contact ?? null
   return {
     ...recipient,

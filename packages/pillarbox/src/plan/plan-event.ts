@@ -4,7 +4,7 @@ import type { NewNotification } from '../model/notification.ts'
 import type { IdSource } from '../model/ports.ts'
 import { type Cause, type ComposeTools, compose, type Obstacle, policyOf, type WordsSource } from './compose.ts'
 import type { DueEvent } from './due-event.ts'
-import { type Part, progressOf } from './part.ts'
+import { progressOf, type RecipientPart } from './part.ts'
 import type { Cancels, EventPlan, SchedulePlan } from './plan-store.ts'
 import type { PreparedRow } from './prepare.ts'
 import type { Recipient } from './recipients.ts'
@@ -87,7 +87,7 @@ export interface EventCause {
 }
 
 /** The notifications of a part of an event's recipients; one that says so where the event turned out to be for nobody. */
-export function tellPart(tools: PlanTools, cause: EventCause, part: Part): NewNotification[] {
+export function tellPart(tools: PlanTools, cause: EventCause, part: RecipientPart): NewNotification[] {
   if (part.isLast && part.next.found === 0) return [composeStopped(tools, cause, null, NOBODY)]
   return planNotifications(tools, cause, part)
 }
@@ -101,7 +101,7 @@ export const NOBODY: Obstacle = { reason: 'no_recipient', error: 'the event name
 export function planNotifications(
   tools: PlanTools,
   cause: EventCause,
-  { recipients, stopped }: Pick<Part, 'recipients' | 'stopped'>,
+  { recipients, stopped }: Pick<RecipientPart, 'recipients' | 'stopped'>,
 ): NewNotification[] {
   const planned = stopped.map(({ recipient, ...obstacle }) => composeStopped(tools, cause, recipient, obstacle))
   const keys = new Set<string>()

@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts'
 import type { ContextBook, PlanContext } from './context-book.ts'
 import { conversationOf, type DueEvent, eventTime, withAnswer } from './due-event.ts'
 import { type Judgement, judgeEvent, judgeSchedule, type ReadyEvent } from './judge.ts'
-import { BATCH_NOTIFICATIONS, channelCount, type Part, partLimit, positionOf, takePart } from './part.ts'
+import { BATCH_NOTIFICATIONS, channelCount, partLimit, positionOf, type RecipientPart, takePart } from './part.ts'
 import type { PeopleBook } from './people.ts'
 import { askHook, type Resolved, type ResolveHook } from './resolve-hook.ts'
 
@@ -33,7 +33,7 @@ export interface PreparedRow extends DueRow {
     /** Left as it is: the batch has enough, or what the row needs could not be had. */
     | { kind: 'later' }
     /** Due, with the next part of its recipients, each with the contact they were recognised as. */
-    | { kind: 'tell'; due: DueEvent; dueAt: number; part: Part }
+    | { kind: 'tell'; due: DueEvent; dueAt: number; part: RecipientPart }
   /** What was wrong, where the row has to be set back alone once the batch is written. */
   setBack: string | null
 }
@@ -137,12 +137,12 @@ async function takeParts({ store }: PrepareDeps, rows: readonly PreparedRow[]): 
 }
 
 async function recogniseRecipients({ people }: PrepareDeps, rows: readonly PreparedRow[]): Promise<void> {
-  const told = rows.flatMap(({ judgement }) => (judgement.kind === 'tell' ? [judgement] : []))
-  const groups = told.map(({ due, part: { recipients } }) => {
+  const telling = rows.flatMap(({ judgement }) => (judgement.kind === 'tell' ? [judgement] : []))
+  const groups = telling.map(({ due, part: { recipients } }) => {
     return { tenantId: due.tenantId, conversation: conversationOf(due), recipients }
   })
   const recognised = await people.recognise(groups)
-  for (const [i, { part }] of told.entries()) part.recipients = recognised[i] ?? []
+  for (const [i, { part }] of telling.entries()) part.recipients = recognised[i] ?? []
 }
 
 function readyRows(rows: readonly PreparedRow[]): { row: PreparedRow; ready: ReadyEvent }[] {

@@ -5,7 +5,7 @@ import { textOf, valueAt } from '../model/path.ts'
 import { toE164 } from '../model/phone.ts'
 import type { Address } from '../model/recipient.ts'
 import type { ListMember } from '../model/recipient-list.ts'
-import type { PersonRequest } from './people-store.ts'
+import type { ContactRequest } from './people-store.ts'
 
 /** Somebody an event or a request names, with every address known: a fallback may need another one. */
 export interface Recipient {
@@ -33,7 +33,7 @@ export const noRecipient: Recipient = {
   conversationId: null,
 }
 
-export type Identity = Omit<PersonRequest, 'tenantId' | 'conversation'>
+export type Identity = Omit<ContactRequest, 'tenantId' | 'conversation'>
 
 /**
  * Somebody, a recipient list (one message to all of it, or with `isExpanded` one to each of its members), or an element

@@ -5,7 +5,7 @@ import type { Obstacle } from './compose.ts'
 import { conversationOf, type DueEvent } from './due-event.ts'
 import type { EventBook } from './event-book.ts'
 import type { ActRequest } from './notification-store.ts'
-import { BEGINNING, PART_RECIPIENTS, type Part, takePart, unaddressed } from './part.ts'
+import { BEGINNING, PART_RECIPIENTS, type RecipientPart, takePart, unaddressed } from './part.ts'
 import type { PeopleBook } from './people.ts'
 import { composeRoute, type EventCause, keyFor, NOBODY, type PlanTools, planNotifications } from './plan-event.ts'
 import type { Recipient } from './recipients.ts'
@@ -77,7 +77,7 @@ async function recipientsOf(
   { store, events, people }: ReplanDeps,
   due: DueEvent,
   notification: NotificationView,
-): Promise<Pick<Part, 'recipients' | 'stopped'> | Obstacle> {
+): Promise<Pick<RecipientPart, 'recipients' | 'stopped'> | Obstacle> {
   const { to, tenantId, reason } = notification
   const recognised = async (recipients: readonly Recipient[]): Promise<Recipient[]> =>
     (await people.recognise([{ tenantId, conversation: conversationOf(due), recipients }])).flat()

@@ -49,7 +49,7 @@ export function openPlan(
   }
 }
 
-interface BatchKind<Taken, Plan> {
+interface LockedBatchKind<Taken, Plan> {
   /** Answers a row where something is due. */
   probe: Query
   take(limit: number): Query
@@ -68,7 +68,7 @@ const WAIT_FOR_DISK: Query = { name: 'wait_for_disk', text: 'set local synchrono
  */
 function takingFrom<Taken, Plan>(
   session: Session,
-  { probe, take, wasHinted, read, writes }: BatchKind<Taken, Plan>,
+  { probe, take, wasHinted, read, writes }: LockedBatchKind<Taken, Plan>,
 ): (limit: number) => Promise<TakenBatch<Taken, Plan>> {
   let isMoreLikely = false
   return async (limit) => {

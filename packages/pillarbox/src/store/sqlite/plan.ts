@@ -32,7 +32,7 @@ export function sqlitePlan(connections: Connections): Pick<PlanStore, 'takeEvent
   }
 }
 
-interface BatchKind<Due, Plan> {
+interface UnlockedBatchKind<Due, Plan> {
   /** Selects the rows that are due, given the time and the limit. */
   due: string
   limit: number
@@ -49,7 +49,7 @@ interface PlanWriting {
 
 async function takeBatch<Due, Plan>(
   { connection, reader, writer, clock }: Connections,
-  { due, limit, read, apply }: BatchKind<Due, Plan>,
+  { due, limit, read, apply }: UnlockedBatchKind<Due, Plan>,
 ): Promise<TakenBatch<Due, Plan>> {
   const found = await untilFree(clock, () => thatFit(reader.prepare(due).iterate(clock.now(), limit)))
   const rows = found.map(read)
