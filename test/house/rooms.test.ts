@@ -7,10 +7,7 @@ import { engineFiles } from './source-files.ts'
 const KNOWN_DOORS_UPWARDS = [
   'operate/act.ts → intake/accounts.ts',
   'operate/test-send.ts → intake/accounts.ts',
-  'operate/test-send.ts → intake/address.ts',
   'operate/test-send.ts → intake/words.ts',
-  'plan/replan.ts → operate/act.ts',
-  'plan/resend.ts → operate/resend.ts',
   'receipts/apply.ts → dispatch/account-book.ts',
   'receipts/receiving-accounts.ts → dispatch/account-book.ts',
 ]
@@ -23,14 +20,9 @@ const KNOWN_REPEATED_TYPES: Readonly<Record<string, number>> = {
   ActRequest: 2,
   Acted: 2,
   Answer: 2,
-  Batch: 2,
   ClaimRow: 2,
-  Entry: 2,
-  Parts: 3,
-  Row: 3,
-  Source: 4,
-  Taken: 2,
-  WordsDeps: 2,
+  Parts: 2,
+  Source: 2,
 }
 
 const files = engineFiles()
