@@ -14,7 +14,7 @@ export const KILL_POINTS = {
   'submit.before': 'a notification was received, nothing is stored',
   'submit.after': 'the notification is stored, the caller was not told',
   'plan.before': 'events wait, no transaction has begun',
-  'plan.inside': 'in the middle of the planning transaction',
+  'plan.inside': 'events are taken and planned, the plans are not written',
   'plan.after': 'notifications are stored, nobody was woken',
   'claim.before': 'rows are due, none is claimed',
   'claim.after': 'rows are claimed, the worker has not seen the answer',
@@ -67,18 +67,18 @@ export function storeUnderTest(store: Store, reach: Reach, note: Note, callsUnde
     },
     plan: {
       ...store.plan,
-      async events(limit, planning) {
+      async takeEvents(limit) {
         if (received > 0) reach('plan.before')
-        const planned = await store.plan.events(limit, {
-          prepare: (events) => planning.prepare(events),
-          plan: (event) => {
-            const answer = planning.plan(event)
-            if (answer.kind === 'notifications') reach('plan.inside')
-            return answer
+        const batch = await store.plan.takeEvents(limit)
+        return {
+          ...batch,
+          async write(plans) {
+            for (const { kind } of plans) if (kind === 'notifications') reach('plan.inside')
+            const written = await batch.write(plans)
+            if (written.inserted > 0) reach('plan.after')
+            return written
           },
-        })
-        if (planned.inserted > 0) reach('plan.after')
-        return planned
+        }
       },
     },
     dispatch: {

@@ -3,7 +3,8 @@ import type { Entity, NewEvent } from '../../packages/pillarbox/src/model/event.
 import type { NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
 import type { Cancels, EventPlan } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
-import { type Bench, completion, deciding, dueLater, dueNow, FAR_MS, type Lane, only, type Rule } from './fixtures.ts'
+import { planEvents } from '../support/planning.ts'
+import { type Bench, completion, dueLater, dueNow, FAR_MS, type Lane, only, type Rule } from './fixtures.ts'
 
 const CANCELS: Cancels = { eventTypes: ['booking.confirmed', 'booking.reminder'], replaces: false }
 const REPLACES: Cancels = { eventTypes: [], replaces: true }
@@ -191,14 +192,11 @@ function orderRules(rule: Rule): void {
     const schedules = events.map(() => newId())
     const seen: string[] = []
 
-    const planned = await store.plan.events(
-      10,
-      deciding(({ id, type }) => {
-        const i = events.findIndex((each) => each.id === id)
-        seen.push(id)
-        return dueNow(schedules[i] ?? '', rows.slice(i, i + 1), type === 'booking.cancelled' ? CANCELS : null)
-      }),
-    )
+    const planned = await planEvents(store, 10, ({ id, type }) => {
+      const i = events.findIndex((each) => each.id === id)
+      seen.push(id)
+      return dueNow(schedules[i] ?? '', rows.slice(i, i + 1), type === 'booking.cancelled' ? CANCELS : null)
+    })
 
     assert.deepEqual([planned.decided, planned.inserted], [5, 5])
     assert.deepEqual(
@@ -220,11 +218,8 @@ function orderRules(rule: Rule): void {
     const dueAt = (await store.now()) + FAR_MS
     const scheduleOf = new Map(events.map(({ id }) => [id, newId()]))
 
-    await store.plan.events(
-      10,
-      deciding(({ id, type }) =>
-        dueLater(scheduleOf.get(id) ?? '', dueAt, { cancels: type === 'booking.cancelled' ? CANCELS : null }),
-      ),
+    await planEvents(store, 10, ({ id, type }) =>
+      dueLater(scheduleOf.get(id) ?? '', dueAt, { cancels: type === 'booking.cancelled' ? CANCELS : null }),
     )
 
     const statuses = await Promise.all(
@@ -243,10 +238,7 @@ function orderRules(rule: Rule): void {
     const ids = events.map(() => newId())
     let n = 0
 
-    await store.plan.events(
-      10,
-      deciding(() => dueLater(ids[n++] ?? '', dueAt, { cancels: REPLACES })),
-    )
+    await planEvents(store, 10, () => dueLater(ids[n++] ?? '', dueAt, { cancels: REPLACES }))
 
     const statuses = await Promise.all(ids.map(async (id) => (await schedule(tenantId, id)).status))
     assert.deepEqual(statuses, ['cancelled', 'cancelled', 'pending'])
@@ -265,10 +257,7 @@ function orderRules(rule: Rule): void {
     await store.plan.deferEvent(cancelling, 'and again', 0)
     await advance(5)
 
-    const planned = await store.plan.events(
-      10,
-      deciding(() => dueNow(newId(), [], CANCELS)),
-    )
+    const planned = await planEvents(store, 10, () => dueNow(newId(), [], CANCELS))
 
     assert.equal(planned.decided, 1)
     assert.equal((await schedule(tenantId, pending)).status, 'pending')
@@ -283,12 +272,7 @@ function orderRules(rule: Rule): void {
     await store.events.insert([event(target.tenantId, { type: 'booking.cancelled' })])
     const bad = notification(target, { accountId: null })
 
-    await assert.rejects(
-      store.plan.events(
-        10,
-        deciding(() => dueNow(newId(), [bad], CANCELS)),
-      ),
-    )
+    await assert.rejects(planEvents(store, 10, () => dueNow(newId(), [bad], CANCELS)))
 
     assert.equal((await schedule(target.tenantId, pending)).status, 'pending')
     assert.equal((await view(queued)).status, 'queued')
@@ -327,14 +311,14 @@ function memoryRules(rule: Rule): void {
     await store.plan.deferEvent(early, 'the store refused it', FAR_MS)
     await advance(5)
     await store.events.insert([late])
-    const decide = deciding(() => dueNow(newId(), [], CANCELS))
-    assert.equal((await store.plan.events(10, decide)).decided, 1)
+    const decide = () => dueNow(newId(), [], CANCELS)
+    assert.equal((await planEvents(store, 10, decide)).decided, 1)
     const { createdAt } = await storedEvent(tenantId, late.id)
     assert.deepEqual(await store.plan.cancelledAt([request(tenantId, 'booking.confirmed')]), [createdAt])
     await store.plan.deferEvent(early, 'and again', 0)
     await advance(5)
 
-    assert.equal((await store.plan.events(10, decide)).decided, 1)
+    assert.equal((await planEvents(store, 10, decide)).decided, 1)
 
     assert.deepEqual(await store.plan.cancelledAt([request(tenantId, 'booking.confirmed')]), [createdAt])
   })
@@ -347,18 +331,15 @@ function processRules(rule: Rule): void {
     const [tenantId, other] = [await tenant(), await warm(another)]
     const dueAt = (await store.now()) + FAR_MS
     await store.events.insert([event(tenantId)])
-    const { reading, begun, finish } = slowReading()
-    const planning = store.plan.events(1, { prepare: reading, plan: () => dueLater(newId(), dueAt) })
-    await begun
+    const batch = await store.plan.takeEvents(1)
     await store.events.insert([event(tenantId, { type: 'booking.cancelled' })])
 
-    const cancelling = other.plan.events(
-      10,
-      deciding(({ type }) => dueLater(newId(), dueAt, { cancels: type === 'booking.cancelled' ? CANCELS : null })),
+    const cancelling = planEvents(other, 10, ({ type }) =>
+      dueLater(newId(), dueAt, { cancels: type === 'booking.cancelled' ? CANCELS : null }),
     )
     await advance(30)
-    finish()
-    await Promise.all([planning, cancelling])
+    await batch.write([dueLater(newId(), dueAt)])
+    await cancelling
 
     const { items } = await store.schedules.list({ tenantId, eventType: 'booking.confirmed' }, { limit: 10 })
     assert.equal(only(items).status, 'cancelled')
@@ -370,22 +351,14 @@ function processRules(rule: Rule): void {
     const { tenantId } = target
     await later(bench, tenantId, {}, {}, 0)
     await advance(5)
-    const { reading, begun, finish } = slowReading()
+    const batch = await store.plan.takeSchedules(1)
     const row = notification(target, { eventType: 'booking.confirmed', entity: BOOKING })
-    const planning = store.plan.schedules(1, {
-      prepare: reading,
-      plan: () => ({ kind: 'notifications', notifications: [row] }),
-    })
-    await begun
     await store.events.insert([event(tenantId, { type: 'booking.cancelled' })])
 
-    const cancelling = other.plan.events(
-      10,
-      deciding(() => dueNow(newId(), [], CANCELS)),
-    )
+    const cancelling = planEvents(other, 10, () => dueNow(newId(), [], CANCELS))
     await advance(30)
-    finish()
-    await Promise.all([planning, cancelling])
+    await batch.write([{ kind: 'notifications', notifications: [row] }])
+    await cancelling
 
     const { queued, cancelled } = await store.notifications.countByStatus(tenantId)
     const { items } = await store.schedules.list({ tenantId, status: ['cancelled'] }, { limit: 10 })
@@ -403,22 +376,18 @@ function processRules(rule: Rule): void {
     const dueAt = (await store.now()) + FAR_MS
     const planner = async ({ plan: planStore }: typeof store): Promise<void> => {
       for (let taken = 1; taken > 0; ) {
-        const cancelledAt = new Map<string, number | null>()
-        const planned = await planStore.events(3, {
-          async prepare(events) {
-            const found = await planStore.cancelledAt(
-              events.map(({ entity, type }) => ({ tenantId, entity, eventType: type })),
-            )
-            for (const [i, { id }] of events.entries()) cancelledAt.set(id, found[i] ?? null)
-          },
-          plan({ id, type, createdAt }) {
-            if (type === 'booking.cancelled') return dueNow(newId(), [], CANCELS)
-            if (createdAt >= (cancelledAt.get(id) ?? 0)) return dueLater(newId(), dueAt)
-            const error = 'cancelled before it was planned'
-            return { kind: 'cancelled', scheduleId: newId(), reason: 'cancelled_by_event', error, cancels: null }
-          },
+        const batch = await planStore.takeEvents(3)
+        const cancelledAt = await planStore.cancelledAt(
+          batch.rows.map(({ entity, type }) => ({ tenantId, entity, eventType: type })),
+        )
+        const plans = batch.rows.map(({ type, createdAt }, i): EventPlan => {
+          if (type === 'booking.cancelled') return dueNow(newId(), [], CANCELS)
+          if (createdAt >= (cancelledAt[i] ?? 0)) return dueLater(newId(), dueAt)
+          const error = 'cancelled before it was planned'
+          return { kind: 'cancelled', scheduleId: newId(), reason: 'cancelled_by_event', error, cancels: null }
         })
-        taken = planned.taken
+        await batch.write(plans)
+        taken = batch.rows.length
       }
     }
 
@@ -445,21 +414,8 @@ function processRules(rule: Rule): void {
 /** Another process that has nothing to do but what it is asked: it is connected already. */
 async function warm(another: Bench['another']): Promise<Store> {
   const store = await another()
-  await store.plan.events(
-    1,
-    deciding(() => assert.fail('nothing is there to be planned')),
-  )
+  await planEvents(store, 1, () => assert.fail('nothing is there to be planned'))
   return store
-}
-
-/** Reading that has begun and goes on until it is told to finish. */
-function slowReading(): { reading: () => Promise<void>; begun: Promise<void>; finish: () => void } {
-  const [began, finished] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const reading = (): Promise<void> => {
-    began.resolve()
-    return finished.promise
-  }
-  return { reading, begun: began.promise, finish: finished.resolve }
 }
 
 const BOOKING: Entity = { type: 'booking', id: '42' }
@@ -509,7 +465,7 @@ async function plan(
   decide: (event: { createdAt: number }) => EventPlan,
 ) {
   only(await store.events.insert([event(tenantId, changes)]))
-  return store.plan.events(1, deciding(decide))
+  return planEvents(store, 1, decide)
 }
 
 /** The id of a new schedule that is due in `ms`. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { NewEvent } from '../../packages/pillarbox/src/model/event.ts'
-import { allPages, assertBetween, type Bench, deciding, dueNow, only, type Rule } from './fixtures.ts'
+import { planEvents } from '../support/planning.ts'
+import { allPages, assertBetween, type Bench, dueNow, only, type Rule } from './fixtures.ts'
 
 /** Facts go in once, and are found again. */
 export function eventRules(rule: Rule): void {
@@ -219,13 +220,10 @@ export function eventRules(rule: Rule): void {
     assert.equal(event.status, 'pending')
     assert.equal(event.attemptCount, 0)
     const taken: string[] = []
-    await store.plan.events(
-      10,
-      deciding(({ id }) => {
-        taken.push(id)
-        return { kind: 'later' }
-      }),
-    )
+    await planEvents(store, 10, ({ id }) => {
+      taken.push(id)
+      return { kind: 'later' }
+    })
     assert.deepEqual(taken, [ref.id])
   })
 
@@ -235,13 +233,10 @@ export function eventRules(rule: Rule): void {
     await store.events.insert(ids.map((id) => event(tenantId, { id })))
     const taken: string[] = []
 
-    await store.plan.events(
-      20,
-      deciding(({ id }) => {
-        taken.push(id)
-        return { kind: 'later' }
-      }),
-    )
+    await planEvents(store, 20, ({ id }) => {
+      taken.push(id)
+      return { kind: 'later' }
+    })
 
     assert.deepEqual(taken, ids)
   })
@@ -251,10 +246,7 @@ export function eventRules(rule: Rule): void {
     const pending = event(await tenant())
     const published = event(pending.tenantId)
     await store.events.insert([published])
-    await store.plan.events(
-      1,
-      deciding(() => dueNow(newId())),
-    )
+    await planEvents(store, 1, () => dueNow(newId()))
     await store.events.insert([pending])
 
     for (const { tenantId, id } of [pending, published]) {

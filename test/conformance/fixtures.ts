@@ -12,7 +12,7 @@ import type { Page, PageOf } from '../../packages/pillarbox/src/model/page.ts'
 import type { ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
 import type { StoredSchedule } from '../../packages/pillarbox/src/model/schedule.ts'
 import type { ActRequest } from '../../packages/pillarbox/src/plan/notification-store.ts'
-import type { Cancels, EventPlan, Planning } from '../../packages/pillarbox/src/plan/plan-store.ts'
+import type { Cancels, EventPlan } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import type { NewReceipt } from '../../packages/pillarbox/src/receipts/receipt-store.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 
@@ -202,11 +202,6 @@ export async function createBench({ store, advance, another, tables }: OpenStore
 
 export function content(body: string): Content {
   return { subject: null, body, data: {} }
-}
-
-/** Planning that has nothing to read first. */
-export function deciding<Due, Plan>(plan: (due: Due) => Plan): Planning<Due, Plan> {
-  return { prepare: () => {}, plan }
 }
 
 /** An event that is due now, and what it puts an end to. */

@@ -16,13 +16,13 @@ import {
   type ReceiptKind,
   wordOfOne,
 } from '../../packages/pillarbox/src/model/receipt.ts'
+import { planEvents } from '../support/planning.ts'
 import {
   at,
   type Bench,
   bornParked,
   completion,
   createBench,
-  deciding,
   dueNow,
   FAR_MS,
   type Lane,
@@ -441,10 +441,7 @@ class CancelAll implements Step {
     const given = event(at(lanes, 0).tenantId, { type: 'booking.cancelled', entity: entityOf(this.entity) })
     await store.events.insert([given])
 
-    const planned = await store.plan.events(
-      1,
-      deciding(() => dueNow(newId(), [], { eventTypes: [EVENT_TYPE], replaces: false })),
-    )
+    const planned = await planEvents(store, 1, () => dueNow(newId(), [], { eventTypes: [EVENT_TYPE], replaces: false }))
 
     assert.equal(planned.decided, 1)
     for (const row of model.byId.values()) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Contact, NewContact } from '../../packages/pillarbox/src/model/contact.ts'
 import type { Conversation } from '../../packages/pillarbox/src/model/conversation.ts'
 import { isPillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
-import type { Person, PersonRequest } from '../../packages/pillarbox/src/plan/people-store.ts'
+import type { ContactRequest, RecognisedContact } from '../../packages/pillarbox/src/plan/people-store.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import { allPages, assertBetween, at, type Bench, only, type Rule } from './fixtures.ts'
 
@@ -308,7 +308,7 @@ function mergeRules(rule: Rule): void {
     const { store, tenant, advance } = bench
     const tenantId = await tenant()
     const context = (id: string) => ({ type: 'trip', id })
-    const requests = (facts: Partial<PersonRequest>, ids: string[]) =>
+    const requests = (facts: Partial<ContactRequest>, ids: string[]) =>
       resolveAll(
         bench,
         ids.map((id) => ({ tenantId, ...facts, conversation: context(id) })),
@@ -835,20 +835,23 @@ function contactRules(rule: Rule): void {
   })
 }
 
-type Asked = Omit<PersonRequest, 'conversation'> & Partial<Pick<PersonRequest, 'conversation'>>
+type Asked = Omit<ContactRequest, 'conversation'> & Partial<Pick<ContactRequest, 'conversation'>>
 
-function resolveAll({ store, newId }: { store: Store; newId: () => string }, requests: Asked[]): Promise<Person[]> {
+function resolveAll(
+  { store, newId }: { store: Store; newId: () => string },
+  requests: Asked[],
+): Promise<RecognisedContact[]> {
   return store.people.resolve(
     requests.map((request) => ({ conversation: null, ...request })),
     newId,
   )
 }
 
-async function resolved(bench: Bench, request: Asked): Promise<Person> {
+async function resolved(bench: Bench, request: Asked): Promise<RecognisedContact> {
   return only(await resolveAll(bench, [request]))
 }
 
-function byPhone(people: readonly Person[]): unknown[] {
+function byPhone(people: readonly RecognisedContact[]): unknown[] {
   return people
     .map(({ contact, conversationId }) => [contact?.phone ?? '', contact?.id, contact?.email, conversationId])
     .sort(([a], [b]) => ((a ?? '') < (b ?? '') ? -1 : 1))

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import type { NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
 import type { DueSchedule, EventPlan, SchedulePlan } from '../../packages/pillarbox/src/plan/plan-store.ts'
+import { planEvents, planSchedules } from '../support/planning.ts'
 import {
   assertBetween,
   at,
   type Bench,
   bornParked,
   content,
-  deciding,
   dueLater,
   dueNow,
   FAR_MS,
@@ -26,10 +26,7 @@ export function planRules(rule: Rule): void {
     const rows = [1, 2].map(() => notification(target, { eventId: given.id, eventType: given.type, scheduleId }))
     const before = await store.now()
 
-    const planned = await store.plan.events(
-      10,
-      deciding(() => dueNow(scheduleId, rows)),
-    )
+    const planned = await planEvents(store, 10, () => dueNow(scheduleId, rows))
 
     const after = await store.now()
     assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 2, lanes: [target.id] })
@@ -52,13 +49,10 @@ export function planRules(rule: Rule): void {
     await store.events.insert([given])
     const stored = await storedEvent(given.tenantId, given.id)
 
-    await store.plan.events(
-      1,
-      deciding((event) => {
-        assert.deepEqual(event, stored)
-        return { kind: 'later' }
-      }),
-    )
+    await planEvents(store, 1, (event) => {
+      assert.deepEqual(event, stored)
+      return { kind: 'later' }
+    })
   })
 
   rule('takes at most the limit, oldest first, and never the same event again', async (bench) => {
@@ -72,13 +66,10 @@ export function planRules(rule: Rule): void {
     const rounds: string[][] = []
     for (let round = 0; round < 3; round++) {
       const taken: string[] = []
-      const planned = await store.plan.events(
-        3,
-        deciding(({ id }) => {
-          taken.push(id)
-          return failure
-        }),
-      )
+      const planned = await planEvents(store, 3, ({ id }) => {
+        taken.push(id)
+        return failure
+      })
       assert.equal(planned.taken, taken.length)
       rounds.push(taken)
     }
@@ -95,87 +86,51 @@ export function planRules(rule: Rule): void {
     await store.events.insert([event(tenantId, { payload: huge })])
 
     const taken: number[] = []
-    for (let round = 0; round < 4; round++)
-      taken.push(
-        (
-          await store.plan.events(
-            10,
-            deciding(() => failure),
-          )
-        ).taken,
-      )
+    for (let round = 0; round < 4; round++) taken.push((await planEvents(store, 10, () => failure)).taken)
 
     assert.deepEqual(taken, [1, 1, 1, 0])
   })
 
-  rule('what the plans need is read before any of them is asked for', async ({ store, event, tenant }) => {
-    const events = [event(await tenant()), event(await tenant())]
-    await store.events.insert(events)
-    const seen: string[] = []
+  rule('the store answers whatever the plans need while a batch is held', async ({ store, event, tenant }) => {
+    await store.events.insert([event(await tenant()), event(await tenant())])
+    const batch = await store.plan.takeEvents(10)
 
-    const planned = await store.plan.events(10, {
-      async prepare(given) {
-        seen.push(`prepare ${given.length}`)
-        await store.tenants.find(at(given, 0).tenantId)
-        await store.plan.cancelledAt([])
-        await store.tenants.insert({ id: 'made', name: 'x', defaultLocale: 'en', timeZone: 'UTC', settings: {} })
-        seen.push('ready')
-      },
-      plan({ id }) {
-        seen.push(id)
-        return failure
-      },
-    })
+    await store.tenants.find(at(batch.rows, 0).tenantId)
+    await store.plan.cancelledAt([])
+    await store.tenants.insert({ id: 'made', name: 'x', defaultLocale: 'en', timeZone: 'UTC', settings: {} })
+    const written = await batch.write([failure, failure])
 
-    assert.deepEqual(seen, ['prepare 2', 'ready', ...events.map(({ id }) => id)])
-    assert.deepEqual([planned.taken, planned.decided], [2, 2])
+    assert.equal(written.decided, 2)
     assert.ok(await store.tenants.find('made'))
   })
 
-  rule('nothing is prepared where nothing is due', async ({ store }) => {
-    const never = { prepare: () => assert.fail('prepared'), plan: () => assert.fail('planned') }
-
-    assert.equal((await store.plan.events(10, never)).taken, 0)
-    assert.equal((await store.plan.schedules(10, never)).taken, 0)
+  rule('a batch has no rows where nothing is due', async ({ store }) => {
+    for (const batch of [await store.plan.takeEvents(10), await store.plan.takeSchedules(10)]) {
+      assert.deepEqual(batch.rows, [])
+      assert.deepEqual(await batch.write([]), { decided: 0, inserted: 0, lanes: [] })
+      await batch.release()
+    }
   })
 
-  for (const how of ['rejects', 'throws'] as const)
-    rule(`preparing that ${how} leaves every row as it was, and the store at work`, async (bench) => {
-      const { store, event, tenant, storedEvent, schedule, advance } = bench
-      const ref = await scheduled(bench, 5)
-      const given = event(await tenant())
-      await store.events.insert([given])
-      await advance(15)
-      const before = [await storedEvent(given.tenantId, given.id), await schedule(ref.tenantId, ref.id)]
-      const wrong = new Error('the host does not answer')
-      const prepare = (): Promise<void> => {
-        if (how === 'throws') throw wrong
-        return Promise.reject(wrong)
-      }
+  rule('a batch that is released leaves every row as it was, and the store at work', async (bench) => {
+    const { store, event, tenant, storedEvent, schedule, advance } = bench
+    const ref = await scheduled(bench, 5)
+    const given = event(await tenant())
+    await store.events.insert([given])
+    await advance(15)
+    const before = [await storedEvent(given.tenantId, given.id), await schedule(ref.tenantId, ref.id)]
 
-      await assert.rejects(store.plan.events(10, { prepare, plan: () => assert.fail('planned') }), wrong)
-      await assert.rejects(store.plan.schedules(10, { prepare, plan: () => assert.fail('planned') }), wrong)
+    for (const take of [store.plan.takeEvents, store.plan.takeSchedules]) {
+      const batch = await take(10)
+      assert.equal(batch.rows.length, 1)
+      await batch.release()
+      await batch.release()
+    }
 
-      assert.deepEqual([await storedEvent(given.tenantId, given.id), await schedule(ref.tenantId, ref.id)], before)
-      assert.equal(
-        (
-          await store.plan.events(
-            10,
-            deciding(() => failure),
-          )
-        ).decided,
-        1,
-      )
-      assert.equal(
-        (
-          await store.plan.schedules(
-            10,
-            deciding(() => failure),
-          )
-        ).decided,
-        1,
-      )
-    })
+    assert.deepEqual([await storedEvent(given.tenantId, given.id), await schedule(ref.tenantId, ref.id)], before)
+    assert.equal((await planEvents(store, 10, () => failure)).decided, 1)
+    assert.equal((await planSchedules(store, 10, () => failure)).decided, 1)
+  })
 
   rule('"later" leaves an event as it was, and counts as taken but not as decided', async (bench) => {
     const { store, event, tenant, storedEvent } = bench
@@ -183,10 +138,7 @@ export function planRules(rule: Rule): void {
     await store.events.insert([waiting, decided])
     const before = await storedEvent(waiting.tenantId, waiting.id)
 
-    const planned = await store.plan.events(
-      10,
-      deciding(({ id }) => (id === waiting.id ? { kind: 'later' } : failure)),
-    )
+    const planned = await planEvents(store, 10, ({ id }) => (id === waiting.id ? { kind: 'later' } : failure))
 
     assert.deepEqual(planned, { taken: 2, decided: 1, inserted: 0, lanes: [] })
     assert.deepEqual(await storedEvent(waiting.tenantId, waiting.id), before)
@@ -196,10 +148,7 @@ export function planRules(rule: Rule): void {
     const given = event(await tenant())
     await store.events.insert([given])
 
-    const planned = await store.plan.events(
-      1,
-      deciding(() => failure),
-    )
+    const planned = await planEvents(store, 1, () => failure)
 
     assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [] })
     const failed = await storedEvent(given.tenantId, given.id)
@@ -214,10 +163,7 @@ export function planRules(rule: Rule): void {
     await store.events.insert([given])
     const scheduleId = newId()
 
-    const planned = await store.plan.events(
-      1,
-      deciding(() => dueNow(scheduleId)),
-    )
+    const planned = await planEvents(store, 1, () => dueNow(scheduleId))
 
     assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [] })
     assert.equal((await storedEvent(given.tenantId, given.id)).status, 'published')
@@ -234,10 +180,7 @@ export function planRules(rule: Rule): void {
     await store.notifications.insert([first])
     await store.events.insert(events)
 
-    const planned = await store.plan.events(
-      10,
-      deciding(() => dueNow(newId(), [notify('again'), notify('and again')])),
-    )
+    const planned = await planEvents(store, 10, () => dueNow(newId(), [notify('again'), notify('and again')]))
 
     assert.equal(planned.inserted, 0)
     assert.equal(planned.decided, 2)
@@ -251,9 +194,8 @@ export function planRules(rule: Rule): void {
     const target = await lane()
     await store.events.insert([event(target.tenantId), event(target.tenantId)])
 
-    const planned = await store.plan.events(
-      10,
-      deciding(() => dueNow(newId(), [notification(target, { idempotencyKey: 'one' })])),
+    const planned = await planEvents(store, 10, () =>
+      dueNow(newId(), [notification(target, { idempotencyKey: 'one' })]),
     )
 
     assert.deepEqual(planned, { taken: 2, decided: 2, inserted: 1, lanes: [target.id] })
@@ -276,21 +218,13 @@ export function planRules(rule: Rule): void {
       return dueNow(at(scheduleIds, n++), [row])
     }
 
-    await assert.rejects(store.plan.events(10, deciding(plan)))
+    await assert.rejects(planEvents(store, 10, plan))
 
     assert.deepEqual(await Promise.all(events.map(({ tenantId, id }) => storedEvent(tenantId, id))), before)
     for (const id of ids) assert.equal(await store.notifications.find(null, id), null)
     for (const id of scheduleIds) assert.equal(await store.schedules.find(target.tenantId, id), null)
     // The planner then goes one by one; the store is in a state to do so.
-    assert.equal(
-      (
-        await store.plan.events(
-          1,
-          deciding(() => failure),
-        )
-      ).decided,
-      1,
-    )
+    assert.equal((await planEvents(store, 1, () => failure)).decided, 1)
   })
 
   rule('a notification for a channel that does not exist is refused', async (bench) => {
@@ -300,12 +234,7 @@ export function planRules(rule: Rule): void {
     await store.events.insert([given])
     const row = { ...notification(target), channel: 'pigeon' } as unknown as NewNotification
 
-    await assert.rejects(
-      store.plan.events(
-        1,
-        deciding(() => dueNow(newId(), [row])),
-      ),
-    )
+    await assert.rejects(planEvents(store, 1, () => dueNow(newId(), [row])))
 
     assert.equal((await storedEvent(target.tenantId, given.id)).status, 'pending')
     assert.equal(await store.notifications.find(null, row.id), null)
@@ -319,10 +248,7 @@ export function planRules(rule: Rule): void {
     const planner = async (): Promise<number> => {
       let decided = 0
       for (let taken = 1; taken > 0; ) {
-        const planned = await store.plan.events(
-          3,
-          deciding(({ id }) => dueNow(newId(), [notification(target, { eventId: id })])),
-        )
+        const planned = await planEvents(store, 3, ({ id }) => dueNow(newId(), [notification(target, { eventId: id })]))
         taken = planned.taken
         decided += planned.decided
       }
@@ -347,11 +273,10 @@ export function planRules(rule: Rule): void {
     await store.events.insert(events)
     const planner = async (): Promise<void> => {
       for (let taken = 1; taken > 0; ) {
-        const planned = await store.plan.events(3, {
-          prepare: async () => void (await store.now()),
-          plan: ({ id }) => dueNow(newId(), [notification(target, { eventId: id })]),
-        })
-        taken = planned.taken
+        const batch = await store.plan.takeEvents(3)
+        taken = batch.rows.length
+        await store.now()
+        await batch.write(batch.rows.map(({ id }) => dueNow(newId(), [notification(target, { eventId: id })])))
       }
     }
 
@@ -362,16 +287,39 @@ export function planRules(rule: Rule): void {
     assert.deepEqual(planned.sort(), events.map(({ id }) => id).sort())
   })
 
+  rule('planners that hold batches at the same time wait for nobody, and write each row once', async (bench) => {
+    const { store, another, event, tenant, newId, advance } = bench
+    const tenantId = await tenant()
+    const events = Array.from({ length: 4 }, () => event(tenantId))
+    await store.events.insert(events)
+    const dueAt = await store.now()
+    const other = await another()
+
+    const [first, second] = [await store.plan.takeEvents(2), await other.plan.takeEvents(4)]
+    const written = [first, second].map((batch) => batch.write(batch.rows.map(() => dueLater(newId(), dueAt))))
+
+    assert.deepEqual(
+      (await Promise.all(written)).map(({ decided }) => decided),
+      [2, 2],
+    )
+    await advance(5)
+    const [left, right] = [await store.plan.takeSchedules(2), await other.plan.takeSchedules(4)]
+    const completed = [left, right].map((batch) =>
+      batch.write(batch.rows.map(() => ({ kind: 'notifications', notifications: [] }))),
+    )
+    assert.deepEqual(
+      (await Promise.all(completed)).map(({ decided }) => decided),
+      [2, 2],
+    )
+  })
+
   rule('names each lane that has due work, once', async ({ store, lane, event, notification, newId }) => {
     const tenantLane = await lane()
     const second = await lane({ tenantId: tenantLane.tenantId, channel: 'sms' })
     await store.events.insert([event(tenantLane.tenantId), event(tenantLane.tenantId)])
 
-    const { lanes } = await store.plan.events(
-      10,
-      deciding(() =>
-        dueNow(newId(), [notification(tenantLane), notification(second), notification(tenantLane, bornParked())]),
-      ),
+    const { lanes } = await planEvents(store, 10, () =>
+      dueNow(newId(), [notification(tenantLane), notification(second), notification(tenantLane, bornParked())]),
     )
 
     assert.deepEqual(lanes.toSorted(), [tenantLane.id, second.id].toSorted())
@@ -385,10 +333,7 @@ export function planRules(rule: Rule): void {
     const before = await store.now()
     const dueAt = before + FAR_MS
 
-    const planned = await store.plan.events(
-      1,
-      deciding(() => dueLater(scheduleId, dueAt)),
-    )
+    const planned = await planEvents(store, 1, () => dueLater(scheduleId, dueAt))
 
     assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [] })
     assert.equal((await storedEvent(given.tenantId, given.id)).status, 'published')
@@ -417,16 +362,13 @@ export function planRules(rule: Rule): void {
     await store.events.insert([given])
     const [scheduleId, dueAt] = [newId(), await store.now()]
 
-    await store.plan.events(
-      1,
-      deciding(() => dueLater(scheduleId, dueAt, { needsApproval: true })),
-    )
+    await planEvents(store, 1, () => dueLater(scheduleId, dueAt, { needsApproval: true }))
 
     assert.equal((await storedEvent(given.tenantId, given.id)).status, 'published')
     const waiting = await schedule(given.tenantId, scheduleId)
     assert.deepEqual([waiting.status, waiting.dueAt, waiting.approvedBy], ['awaiting_approval', dueAt, null])
     await advance(15)
-    assert.equal((await store.plan.schedules(10, deciding(later))).taken, 0)
+    assert.equal((await planSchedules(store, 10, later)).taken, 0)
   })
 
   rule('an event that is not to be sent becomes a cancelled schedule that says why', async (bench) => {
@@ -436,10 +378,13 @@ export function planRules(rule: Rule): void {
     const scheduleId = newId()
     const error = 'its time was already past'
 
-    const planned = await store.plan.events(
-      1,
-      deciding(() => ({ kind: 'cancelled', scheduleId, reason: 'expired', error, cancels: null })),
-    )
+    const planned = await planEvents(store, 1, () => ({
+      kind: 'cancelled',
+      scheduleId,
+      reason: 'expired',
+      error,
+      cancels: null,
+    }))
 
     assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [] })
     const published = await storedEvent(given.tenantId, given.id)
@@ -448,7 +393,7 @@ export function planRules(rule: Rule): void {
     assert.deepEqual([cancelled.status, cancelled.lastError, cancelled.completedAt], ['cancelled', error, null])
     assert.deepEqual([cancelled.eventId, cancelled.eventType], [given.id, given.type])
     assert.deepEqual(cancelled.entity, given.entity)
-    assert.equal((await store.plan.schedules(10, deciding(later))).taken, 0)
+    assert.equal((await planSchedules(store, 10, later)).taken, 0)
   })
 
   rule('gives the planner an event that is due later at once, so that its schedule can be seen', async (bench) => {
@@ -456,10 +401,7 @@ export function planRules(rule: Rule): void {
     const given = event(await tenant(), { dueAt: (await store.now()) + FAR_MS })
     await store.events.insert([given])
 
-    const { taken } = await store.plan.events(
-      1,
-      deciding(() => ({ kind: 'later' })),
-    )
+    const { taken } = await planEvents(store, 1, () => ({ kind: 'later' }))
 
     assert.equal(taken, 1)
   })
@@ -468,10 +410,7 @@ export function planRules(rule: Rule): void {
     const { store } = bench
     await scheduled(bench, FAR_MS)
 
-    const planned = await store.plan.schedules(
-      10,
-      deciding(() => ({ kind: 'notifications', notifications: [] })),
-    )
+    const planned = await planSchedules(store, 10, () => ({ kind: 'notifications', notifications: [] }))
 
     assert.deepEqual(planned, { taken: 0, decided: 0, inserted: 0, lanes: [] })
   })
@@ -484,20 +423,17 @@ export function planRules(rule: Rule): void {
     const row = notification(target, { scheduleId: ref.id, eventId: ref.eventId })
     await advance(30)
 
-    const planned = await store.plan.schedules(
-      10,
-      deciding((due) => {
-        assert.deepEqual(due, { schedule: pending, event })
-        return { kind: 'notifications', notifications: [row] }
-      }),
-    )
+    const planned = await planSchedules(store, 10, (due) => {
+      assert.deepEqual(due, { schedule: pending, event })
+      return { kind: 'notifications', notifications: [row] }
+    })
 
     assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 1, lanes: [target.id] })
     const completed = await schedule(ref.tenantId, ref.id)
     assert.equal(completed.status, 'completed')
     assert.ok(completed.completedAt !== null)
     assert.equal((await view(row.id)).status, 'queued')
-    assert.equal((await store.plan.schedules(10, deciding(later))).taken, 0)
+    assert.equal((await planSchedules(store, 10, later)).taken, 0)
   })
 
   const decisions: { plan: SchedulePlan & { error: string }; status: string }[] = [
@@ -513,17 +449,14 @@ export function planRules(rule: Rule): void {
       const ref = await scheduled(bench, 5)
       await advance(15)
 
-      const planned = await store.plan.schedules(
-        10,
-        deciding(() => plan),
-      )
+      const planned = await planSchedules(store, 10, () => plan)
 
       assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 0, lanes: [] })
       const decided = await schedule(ref.tenantId, ref.id)
       assert.equal(decided.status, status)
       assert.equal(decided.lastError, plan.error)
       assert.equal(decided.completedAt, null)
-      assert.equal((await store.plan.schedules(10, deciding(later))).taken, 0)
+      assert.equal((await planSchedules(store, 10, later)).taken, 0)
     })
 
   rule('"later" leaves a schedule as it was', async (bench) => {
@@ -532,7 +465,7 @@ export function planRules(rule: Rule): void {
     const before = await schedule(ref.tenantId, ref.id)
     await advance(15)
 
-    const planned = await store.plan.schedules(10, deciding(later))
+    const planned = await planSchedules(store, 10, later)
 
     assert.deepEqual(planned, { taken: 1, decided: 0, inserted: 0, lanes: [] })
     assert.deepEqual(await schedule(ref.tenantId, ref.id), before)
@@ -546,12 +479,7 @@ export function planRules(rule: Rule): void {
     const before = await schedule(ref.tenantId, ref.id)
     await advance(15)
 
-    await assert.rejects(
-      store.plan.schedules(
-        10,
-        deciding(() => ({ kind: 'notifications', notifications: [good, bad] })),
-      ),
-    )
+    await assert.rejects(planSchedules(store, 10, () => ({ kind: 'notifications', notifications: [good, bad] })))
 
     assert.deepEqual(await schedule(ref.tenantId, ref.id), before)
     assert.equal(await store.notifications.find(null, good.id), null)
@@ -565,21 +493,15 @@ export function planRules(rule: Rule): void {
     const progress = { cursor: '2', planned: 2, total: 3 }
     const rows = [1, 2, 3].map(() => notification(target, { scheduleId: ref.id }))
 
-    const first = await store.plan.schedules(
-      10,
-      deciding(() => ({ kind: 'part', notifications: rows.slice(0, 2), progress })),
-    )
+    const first = await planSchedules(store, 10, () => ({ kind: 'part', notifications: rows.slice(0, 2), progress }))
 
     assert.deepEqual(first, { taken: 1, decided: 1, inserted: 2, lanes: [target.id] })
     const pending = await schedule(ref.tenantId, ref.id)
     assert.deepEqual([pending.status, pending.progress, pending.attemptCount], ['pending', progress, 0])
-    const second = await store.plan.schedules(
-      10,
-      deciding((due) => {
-        assert.deepEqual(due.schedule, pending)
-        return { kind: 'notifications', notifications: rows.slice(2) }
-      }),
-    )
+    const second = await planSchedules(store, 10, (due) => {
+      assert.deepEqual(due.schedule, pending)
+      return { kind: 'notifications', notifications: rows.slice(2) }
+    })
     assert.deepEqual([second.decided, second.inserted], [1, 1])
     const completed = await schedule(ref.tenantId, ref.id)
     assert.deepEqual([completed.status, completed.progress], ['completed', progress])
@@ -595,12 +517,7 @@ export function planRules(rule: Rule): void {
     const progress = { cursor: '2', planned: 2, total: 3 }
     const notifications = [notification(target), notification(target, { accountId: null })]
 
-    await assert.rejects(
-      store.plan.schedules(
-        10,
-        deciding(() => ({ kind: 'part', notifications, progress })),
-      ),
-    )
+    await assert.rejects(planSchedules(store, 10, () => ({ kind: 'part', notifications, progress })))
 
     assert.deepEqual(await schedule(ref.tenantId, ref.id), before)
     assert.equal((await store.notifications.countByStatus(target.tenantId)).queued, 0)
@@ -614,16 +531,13 @@ export function planRules(rule: Rule): void {
     await advance(5)
     const taken: string[] = []
     for (let i = 0; i < 3; i++)
-      await store.plan.schedules(
-        1,
-        deciding((due) => {
-          taken.push(due.schedule.id)
-          const progress = { cursor: String(i), planned: i, total: 9 }
-          return due.schedule.id === large.id
-            ? { kind: 'part', notifications: [], progress }
-            : { kind: 'notifications', notifications: [] }
-        }),
-      )
+      await planSchedules(store, 1, (due) => {
+        taken.push(due.schedule.id)
+        const progress = { cursor: String(i), planned: i, total: 9 }
+        return due.schedule.id === large.id
+          ? { kind: 'part', notifications: [], progress }
+          : { kind: 'notifications', notifications: [] }
+      })
 
     assert.deepEqual(taken, [large.id, small.id, large.id])
     assert.equal((await schedule(large.tenantId, large.id)).progress?.cursor, '2')
@@ -634,17 +548,14 @@ export function planRules(rule: Rule): void {
     const target = await lane()
     await store.events.insert(Array.from({ length: 20 }, () => event(target.tenantId)))
     const dueAt = (await store.now()) + 5
-    await store.plan.events(
-      50,
-      deciding(() => dueLater(newId(), dueAt)),
-    )
+    await planEvents(store, 50, () => dueLater(newId(), dueAt))
     await advance(15)
     const planner = async (): Promise<void> => {
       const plan = ({ schedule }: DueSchedule): SchedulePlan => ({
         kind: 'notifications',
         notifications: [notification(target, { scheduleId: schedule.id })],
       })
-      while ((await store.plan.schedules(3, deciding(plan))).taken > 0);
+      while ((await planSchedules(store, 3, plan)).taken > 0);
     }
 
     await Promise.all([planner(), planner(), planner()])
@@ -667,7 +578,7 @@ export function planRules(rule: Rule): void {
     assert.equal(deferred.attemptCount, 1)
     assert.equal(deferred.lastError, 'refused by the store')
     assertBetween(deferred.nextAttemptAt, before + FAR_MS, (await store.now()) + FAR_MS)
-    assert.equal((await store.plan.events(10, deciding(later))).taken, 0)
+    assert.equal((await planEvents(store, 10, later)).taken, 0)
   })
 
   rule('a deferred event is taken again after its delay', async ({ store, event, tenant, advance }) => {
@@ -678,15 +589,47 @@ export function planRules(rule: Rule): void {
     await advance(20)
 
     const counts: number[] = []
-    await store.plan.events(
-      10,
-      deciding(({ attemptCount }) => {
-        counts.push(attemptCount)
-        return failure
-      }),
-    )
+    await planEvents(store, 10, ({ attemptCount }) => {
+      counts.push(attemptCount)
+      return failure
+    })
 
     assert.deepEqual(counts, [2])
+  })
+
+  rule('an event that is published after it was deferred counts both tries and has no error', async (bench) => {
+    const { store, event, tenant, newId, storedEvent, schedule, advance } = bench
+    const given = event(await tenant())
+    await store.events.insert([given])
+    await store.plan.deferEvent(given, 'boom', 5)
+    await advance(20)
+    const scheduleId = newId()
+
+    await planEvents(store, 10, () => dueNow(scheduleId))
+
+    const published = await storedEvent(given.tenantId, given.id)
+    assert.deepEqual([published.status, published.attemptCount, published.lastError], ['published', 2, null])
+    const { attemptCount, lastError } = await schedule(given.tenantId, scheduleId)
+    assert.deepEqual([attemptCount, lastError], [1, null])
+  })
+
+  rule('a schedule counts its tries, but not the parts it is planned in', async (bench) => {
+    const { store, schedule, advance } = bench
+    const ref = await scheduled(bench, 5)
+    await advance(15)
+    assert.equal((await schedule(ref.tenantId, ref.id)).attemptCount, 0)
+    await store.plan.deferSchedule(ref, 'boom', 5)
+    await advance(15)
+
+    const progress = { cursor: '1', planned: 1, total: 2 }
+    await planSchedules(store, 10, () => ({ kind: 'part', notifications: [], progress }))
+    const half = await schedule(ref.tenantId, ref.id)
+    await planSchedules(store, 10, () => ({ kind: 'notifications', notifications: [] }))
+
+    assert.deepEqual([half.status, half.attemptCount, half.lastError], ['pending', 1, null])
+    const whole = await schedule(ref.tenantId, ref.id)
+    assert.deepEqual([whole.status, whole.attemptCount, whole.lastError], ['completed', 2, null])
+    assert.deepEqual(whole.progress, progress)
   })
 
   rule('an event deferred without a delay has failed', async ({ store, event, tenant, storedEvent }) => {
@@ -700,16 +643,13 @@ export function planRules(rule: Rule): void {
       [failed.status, failed.lastError, failed.publishedAt],
       ['failed', 'refused for the last time', null],
     )
-    assert.equal((await store.plan.events(10, deciding(later))).taken, 0)
+    assert.equal((await planEvents(store, 10, later)).taken, 0)
   })
 
   rule('a published event cannot be deferred any more', async ({ store, event, tenant, newId, storedEvent }) => {
     const given = event(await tenant())
     await store.events.insert([given])
-    await store.plan.events(
-      1,
-      deciding(() => dueNow(newId())),
-    )
+    await planEvents(store, 1, () => dueNow(newId()))
     const published = await storedEvent(given.tenantId, given.id)
 
     await store.plan.deferEvent(given, 'too late', null)
@@ -737,10 +677,10 @@ export function planRules(rule: Rule): void {
 
     const deferred = await schedule(ref.tenantId, ref.id)
     assert.deepEqual([deferred.status, deferred.attemptCount, deferred.lastError], ['pending', 1, 'refused'])
-    assert.equal((await store.plan.schedules(10, deciding(later))).taken, 0)
+    assert.equal((await planSchedules(store, 10, later)).taken, 0)
     await store.plan.deferSchedule(ref, 'refused again', 5)
     await advance(15)
-    assert.equal((await store.plan.schedules(10, deciding(later))).taken, 1)
+    assert.equal((await planSchedules(store, 10, later)).taken, 1)
     assert.equal((await schedule(ref.tenantId, ref.id)).attemptCount, 2)
   })
 
@@ -753,17 +693,14 @@ export function planRules(rule: Rule): void {
 
     const failed = await schedule(ref.tenantId, ref.id)
     assert.deepEqual([failed.status, failed.lastError], ['failed', 'refused for the last time'])
-    assert.equal((await store.plan.schedules(10, deciding(later))).taken, 0)
+    assert.equal((await planSchedules(store, 10, later)).taken, 0)
   })
 
   rule('a completed schedule cannot be deferred any more', async (bench) => {
     const { store, schedule, advance } = bench
     const ref = await scheduled(bench, 5)
     await advance(15)
-    await store.plan.schedules(
-      1,
-      deciding(() => ({ kind: 'notifications', notifications: [] })),
-    )
+    await planSchedules(store, 1, () => ({ kind: 'notifications', notifications: [] }))
     const completed = await schedule(ref.tenantId, ref.id)
 
     await store.plan.deferSchedule(ref, 'too late', null)
@@ -794,14 +731,6 @@ async function scheduled(
   only(await store.events.insert([given]))
   const id = newId()
   const dueAt = (await store.now()) + ms
-  assert.equal(
-    (
-      await store.plan.events(
-        1,
-        deciding(() => dueLater(id, dueAt)),
-      )
-    ).decided,
-    1,
-  )
+  assert.equal((await planEvents(store, 1, () => dueLater(id, dueAt))).decided, 1)
   return { tenantId: given.tenantId, id, eventId: given.id }
 }

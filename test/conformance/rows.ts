@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import type { Completion } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
 import type { DueSchedule, EventPlan, SchedulePlan } from '../../packages/pillarbox/src/plan/plan-store.ts'
+import { planEvents as takeAndPlanEvents, planSchedules as takeAndPlanSchedules } from '../support/planning.ts'
 import { EXPECTED_ROWS } from './expected-rows.ts'
 import {
   at,
   type Bench,
   bornParked,
   completion,
-  deciding,
   dueLater,
   dueNow,
   FAR_MS,
@@ -80,9 +80,9 @@ async function playLife(bench: Bench): Promise<void> {
   await holdLanes(bench, { email, standIn, sms })
 }
 
-const planEvents = ({ store }: Bench, plan: () => EventPlan) => store.plan.events(10, deciding(plan))
+const planEvents = ({ store }: Bench, plan: () => EventPlan) => takeAndPlanEvents(store, 10, plan)
 const planSchedules = ({ store }: Bench, plan: (due: DueSchedule) => SchedulePlan) =>
-  store.plan.schedules(10, deciding(plan))
+  takeAndPlanSchedules(store, 10, plan)
 
 /** Events: deferred and then published, failed, replayed; schedules: due, in parts, approved, rejected, cancelled. */
 async function planAll(bench: Bench, lane: Lane): Promise<void> {

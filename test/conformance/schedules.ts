@@ -3,7 +3,8 @@ import type { ScheduleStatus } from '../../packages/pillarbox/src/model/event.ts
 import { REASONS } from '../../packages/pillarbox/src/model/reason.ts'
 import type { StoredSchedule } from '../../packages/pillarbox/src/model/schedule.ts'
 import type { ScheduleStore } from '../../packages/pillarbox/src/operate/schedule-store.ts'
-import { allPages, assertBetween, type Bench, deciding, dueLater, dueNow, FAR_MS, type Rule } from './fixtures.ts'
+import { planEvents, planSchedules } from '../support/planning.ts'
+import { allPages, assertBetween, type Bench, dueLater, dueNow, FAR_MS, type Rule } from './fixtures.ts'
 
 type ScheduleAction = Parameters<ScheduleStore['act']>[0]['action']
 
@@ -196,10 +197,7 @@ export function scheduleRules(rule: Rule): void {
     const done = event(tenantId, { entity: { type: 'booking', id: '8' } })
     await store.events.insert([done])
     const completed = bench.newId()
-    await store.plan.events(
-      1,
-      deciding(() => dueNow(completed)),
-    )
+    await planEvents(store, 1, () => dueNow(completed))
     const listed = async (filter: Parameters<typeof store.schedules.list>[0]): Promise<string[]> =>
       (await store.schedules.list({ tenantId, ...filter }, { limit: 10 })).items.map(({ id }) => id).sort()
 
@@ -227,9 +225,8 @@ async function scheduled(
 ): Promise<string> {
   const id = newId()
   await store.events.insert([event])
-  const planned = await store.plan.events(
-    10,
-    deciding((row) => (row.id === event.id ? dueLater(id, dueAt, { needsApproval }) : { kind: 'later' })),
+  const planned = await planEvents(store, 10, (row) =>
+    row.id === event.id ? dueLater(id, dueAt, { needsApproval }) : { kind: 'later' },
   )
   assert.equal(planned.decided, 1)
   return id
@@ -244,13 +241,10 @@ async function reached(bench: Bench, status: ScheduleStatus): Promise<StoredSche
   const dueAt = (await store.now()) + (isDue ? 0 : FAR_MS)
   const id = await scheduled(bench, given, dueAt, status === 'awaiting_approval')
   if (isDue)
-    await store.plan.schedules(
-      10,
-      deciding(() =>
-        status === 'completed'
-          ? { kind: 'notifications', notifications: [] }
-          : { kind: 'failed', reason: 'invalid_event', error: 'it has no date' },
-      ),
+    await planSchedules(store, 10, () =>
+      status === 'completed'
+        ? { kind: 'notifications', notifications: [] }
+        : { kind: 'failed', reason: 'invalid_event', error: 'it has no date' },
     )
   if (status === 'cancelled') await store.schedules.act({ tenantId, id, action: 'cancel', actor: 'key:ada' })
   const schedule = await bench.schedule(tenantId, id)
@@ -261,12 +255,9 @@ async function reached(bench: Bench, status: ScheduleStatus): Promise<StoredSche
 /** The schedules that are due now, left as they are. */
 async function dueSchedules({ store }: Bench): Promise<string[]> {
   const due: string[] = []
-  await store.plan.schedules(10, {
-    prepare: () => {},
-    plan: ({ schedule }) => {
-      due.push(schedule.id)
-      return { kind: 'later' }
-    },
+  await planSchedules(store, 10, ({ schedule }) => {
+    due.push(schedule.id)
+    return { kind: 'later' }
   })
   return due
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import type { NewEvent } from '../../packages/pillarbox/src/model/event.ts'
 import type { NewNotification, SealedContent } from '../../packages/pillarbox/src/model/notification.ts'
+import { planEvents } from '../support/planning.ts'
 import {
   type Bench,
   bornParked,
   completion,
   content,
-  deciding,
   dueLater,
   dueNow,
   FAR_MS,
@@ -183,17 +183,11 @@ function payloadRules(rule: Rule): void {
     await store.events.insert([given])
     assert.equal(await store.notifications.scrub(10), 0)
     const dueAt = (await store.now()) + FAR_MS
-    await store.plan.events(
-      1,
-      deciding(() => dueLater(newId(), dueAt)),
-    )
+    await planEvents(store, 1, () => dueLater(newId(), dueAt))
     assert.equal(await store.notifications.scrub(10), 0)
     assert.deepEqual((await storedEvent(given.tenantId, given.id)).payload, PAYLOAD)
     await store.events.insert([event(given.tenantId)])
-    await store.plan.events(
-      1,
-      deciding(() => dueNow(newId(), [], { eventTypes: [given.type], replaces: false })),
-    )
+    await planEvents(store, 1, () => dueNow(newId(), [], { eventTypes: [given.type], replaces: false }))
 
     assert.equal(await store.notifications.scrub(10), 1)
 
@@ -221,10 +215,7 @@ async function planned(
   const given = event(target.tenantId, { payload: PAYLOAD, ...changes })
   await store.events.insert([given])
   const notifications = rows.map((row) => notification(target, { eventId: given.id, entity: given.entity, ...row }))
-  await store.plan.events(
-    1,
-    deciding(() => dueNow(newId(), notifications)),
-  )
+  await planEvents(store, 1, () => dueNow(newId(), notifications))
   return { event: given, lane: target, ids: notifications.map(({ id }) => id) }
 }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { SEALED_TABLES, type SealedRow, type SealedTable } from '../../packages/pillarbox/src/operate/sealed-store.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
-import { type Bench, deciding, dueNow, only, type Rule } from './fixtures.ts'
+import { planEvents } from '../support/planning.ts'
+import { type Bench, dueNow, only, type Rule } from './fixtures.ts'
 
 /** What a rotation of the master key goes through: every sealed text is found, and none that changed is overwritten. */
 export function sealedRules(rule: Rule): void {
@@ -77,10 +78,7 @@ export function sealedRules(rule: Rule): void {
   rule('finds sealed fields of an event whether it waits, was planned or has failed', async (bench) => {
     const { store, newId } = bench
     const planned = await seed(bench, 'events', 's1.old.planned')
-    await store.plan.events(
-      1,
-      deciding(() => dueNow(newId())),
-    )
+    await planEvents(store, 1, () => dueNow(newId()))
     const failed = await seed(bench, 'events', 's1.old.failed')
     await store.plan.deferEvent(failed, 'no', null)
     const waiting = await seed(bench, 'events', 's1.old.waiting')

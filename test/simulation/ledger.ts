@@ -3,7 +3,7 @@ import type { NewCallback } from '../../packages/pillarbox/src/model/callback.ts
 import type { NewEvent } from '../../packages/pillarbox/src/model/event.ts'
 import type { AttemptView, NewNotification, NotificationView } from '../../packages/pillarbox/src/model/notification.ts'
 import { RECEIPTS, type ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
-import type { Planned } from '../../packages/pillarbox/src/plan/plan-store.ts'
+import type { WrittenBatch } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import type { NewReceipt } from '../../packages/pillarbox/src/receipts/receipt-store.ts'
 import { TENANTS } from './plan-of-run.ts'
 import { EPOCH, type Scheduler } from './scheduler.ts'
@@ -56,9 +56,9 @@ export class Ledger {
   committed(worker: string, operation: string, args: readonly unknown[], answer: unknown): void {
     this.trace = (Math.imul(this.trace, 31) + hash(`${worker} ${operation} ${this.#scheduler.now}`)) | 0
     switch (operation) {
-      case 'plan.events':
-      case 'plan.schedules':
-        this.#inserted += (answer as Planned).inserted
+      case 'plan.takeEvents.write':
+      case 'plan.takeSchedules.write':
+        this.#inserted += (answer as WrittenBatch).inserted
         return
       case 'notifications.insert':
         this.#inserted += (answer as { duplicate: boolean }[]).filter(({ duplicate }) => !duplicate).length

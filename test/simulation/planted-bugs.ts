@@ -9,6 +9,7 @@ import { isPillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
 import type { NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
 import type { EventPlan } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
+import { changedBatch } from '../support/planning.ts'
 import type { Ledger } from './ledger.ts'
 
 /**
@@ -253,19 +254,21 @@ export const PLANTED_BUGS: PlantedBug[] = [
         ...bound(store),
         plan: {
           ...bound(store.plan),
-          async events(limit, { prepare, plan }) {
+          async takeEvents(limit) {
             const later: NewNotification[] = []
-            const planned = await store.plan.events(limit, {
-              prepare,
-              plan: (event) => {
-                const answer = plan(event)
-                if (answer.kind !== 'notifications') return answer
-                later.push(...answer.notifications)
-                return { ...answer, notifications: [] }
-              },
+            const batch = changedBatch(await store.plan.takeEvents(limit), (plan) => {
+              if (plan.kind !== 'notifications') return plan
+              later.push(...plan.notifications)
+              return { ...plan, notifications: [] }
             })
-            if (later.length) await store.notifications.insert(later)
-            return planned
+            return {
+              ...batch,
+              async write(plans) {
+                const written = await batch.write(plans)
+                if (later.length) await store.notifications.insert(later)
+                return written
+              },
+            }
           },
         },
       }
@@ -395,7 +398,7 @@ function planning(change: (plan: EventPlan) => EventPlan): (store: Store) => Sto
     ...bound(store),
     plan: {
       ...bound(store.plan),
-      events: (limit, { prepare, plan }) => store.plan.events(limit, { prepare, plan: (event) => change(plan(event)) }),
+      takeEvents: async (limit) => changedBatch(await store.plan.takeEvents(limit), change),
     },
   })
 }

@@ -208,8 +208,8 @@ function claimed(answer: ClaimAnswer): string {
 
 function brief(operation: string, args: readonly unknown[], answer: unknown): string {
   if (operation === 'dispatch.claim') return claimed(answer as ClaimAnswer)
-  if (operation === 'plan.events' || operation === 'plan.schedules')
-    return `${operation} → ${JSON.stringify(answer).slice(0, 100)}`
+  if (operation.startsWith('plan.take') && operation.endsWith('.write'))
+    return `${operation} → ${JSON.stringify(answer)}`
   if (operation !== 'dispatch.complete')
     return `${operation} ${JSON.stringify(args.slice(1))} → ${JSON.stringify(answer)?.slice(0, 100)}`
   const rows = (args[1] as Completion[]).map(({ notificationId, attempt, token, outcome, to, moveTo }) => {

@@ -1,5 +1,6 @@
 import { PillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
 import type { Random } from '../../packages/pillarbox/src/model/ports.ts'
+import type { TakenBatch } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import type { WakeStore } from '../../packages/pillarbox/src/runtime/wake-store.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import type { Gate, Scheduler } from './scheduler.ts'
@@ -66,7 +67,7 @@ export interface FaultyDeps {
  * from other processes, so what is shown is that polling alone is correct.
  */
 export function overTheWire(store: Store, deps: FaultyDeps): Store {
-  const part = (name: string, target: object): object => {
+  const part = <T extends object>(name: string, target: T): T => {
     const methods = new Map<PropertyKey, unknown>()
     return new Proxy(target, {
       get(object, key) {
@@ -75,7 +76,11 @@ export function overTheWire(store: Store, deps: FaultyDeps): Store {
         const operation = `${name}.${String(key)}`
         const remote =
           typeof method === 'function'
-            ? (...args: unknown[]) => call(deps, operation, args, () => method.apply(object, args) as Promise<unknown>)
+            ? async (...args: unknown[]) => {
+                const answer = await call(deps, operation, args, () => method.apply(object, args) as Promise<unknown>)
+                // A batch that was taken is a part of the store itself: writing it goes over the wire, too.
+                return isBatch(answer) ? { ...answer, write: part(operation, answer).write } : answer
+              }
             : method
         methods.set(key, remote)
         return remote
@@ -94,6 +99,10 @@ export function overTheWire(store: Store, deps: FaultyDeps): Store {
       return reached
     },
   })
+}
+
+function isBatch(answer: unknown): answer is TakenBatch<unknown, unknown> {
+  return typeof answer === 'object' && answer !== null && 'rows' in answer && 'write' in answer
 }
 
 async function call(

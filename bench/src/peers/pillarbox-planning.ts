@@ -158,10 +158,16 @@ function plannerOf(
       ...store,
       plan: {
         ...store.plan,
-        async events(limit, planning) {
-          const answer = await store.plan.events(limit, planning)
-          planned(answer.decided, answer.inserted)
-          return answer
+        async takeEvents(limit) {
+          const batch = await store.plan.takeEvents(limit)
+          return {
+            ...batch,
+            async write(plans) {
+              const written = await batch.write(plans)
+              planned(written.decided, written.inserted)
+              return written
+            },
+          }
         },
       },
     },

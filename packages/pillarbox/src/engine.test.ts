@@ -382,7 +382,7 @@ describe('stopping (P12)', () => {
           remove: (id) => (isHanging ? never() : base.workers.remove(id)),
           takeOver: (...args) => (isHanging ? never() : base.workers.takeOver(...args)),
         },
-        plan: { ...base.plan, events: (...args) => (isHanging ? never() : base.plan.events(...args)) },
+        plan: { ...base.plan, takeEvents: (limit) => (isHanging ? never() : base.plan.takeEvents(limit)) },
       }),
     })
     await engine.start()

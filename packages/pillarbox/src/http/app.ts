@@ -142,7 +142,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     userTokens,
     accounts,
     events: createEventIntake({ store, payloadSeal, ids, clock, nudge }),
-    notifications: createNotificationIntake({ store, accounts, renderer, payloadSeal, ids, clock, nudge }),
+    notifications: createNotificationIntake({ store, accounts, renderer, sealing: payloadSeal, ids, clock, nudge }),
     receivers: createReceivingAccounts({
       store,
       sources: deps.receiptSources,

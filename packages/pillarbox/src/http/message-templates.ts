@@ -299,7 +299,10 @@ export function messageTemplateRoutes(app: App, context: Context): void {
     async (request, reply) => {
       const tenant = await tenantOf(request)
       const template = await templateOf(request)
-      const id = await sendTest(context, { ...request.body, tenant, template, actor: request.actor })
+      const id = await sendTest(
+        { ...context, sealing: context.payloadSeal },
+        { ...request.body, tenant, template, actor: request.actor },
+      )
       return reply.status(202).send({ id })
     },
   )

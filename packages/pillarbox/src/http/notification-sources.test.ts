@@ -236,6 +236,22 @@ describe('a notification to a contact', () => {
     assert.deepEqual([made?.locale, made?.to.email, made?.to.phone], ['de', 'other@example.com', '+12025550100'])
   })
 
+  it('is in the language of the request where that names one, alone and in a batch', async (t) => {
+    const { f, tenant, send, all } = await setup(t)
+    const id = f.deps.ids()
+    await f.store.people.insertContact({ id, tenantId: 'acme', ...contact }, 'test')
+    const to = { contactId: id, email: 'other@example.com' }
+    const body = { channel: 'email', to, eventType: 'booking.confirmed', locale: 'en' }
+
+    await send(body)
+    await f.call(tenant.keys.publisher, 'POST', '/api/notifications/batch', { items: [body] })
+
+    assert.deepEqual(
+      (await all()).map(({ locale }) => locale),
+      ['en', 'en'],
+    )
+  })
+
   it('is refused where the contact is unknown, another tenant’s, or has no address for the channel', async (t) => {
     const { f, send } = await setup(t)
     const [own, foreign] = [f.deps.ids(), f.deps.ids()]

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { planEvents } from '../../../../test/support/planning.ts'
 import { sampleCompletion, sampleNotification } from '../../../../test/support/samples.ts'
 import { type Scope, shared } from '../../../../test/support/shared.ts'
 import type { NotificationView } from '../model/notification.ts'
-import type { ReplanAnswer } from '../operate/act.ts'
+import type { ReplanAnswer } from '../plan/replan.ts'
 import { type Fixture, openFixture, type TestTenant } from './fixture.ts'
 
 const URL = '/api/notifications'
@@ -595,10 +596,12 @@ describe('reading notifications', () => {
       entity: event.entity,
       parked: { reason: 'no_templates_found', error: 'none' },
     })
-    await f.store.plan.events(1, {
-      prepare() {},
-      plan: () => ({ kind: 'notifications', scheduleId, notifications: [notification], cancels: null }),
-    })
+    await planEvents(f.store, 1, () => ({
+      kind: 'notifications',
+      scheduleId,
+      notifications: [notification],
+      cancels: null,
+    }))
 
     const whole = (await f.call(tenant.keys.operator, 'GET', `${URL}/${id}`)).json()
     assert.equal(whole.schedule.id, scheduleId)

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { ChannelName } from '../intake/body-fields.ts'
-import { isPushBody, MAX_IDEMPOTENCY_KEY, NotificationBody, PushBody } from '../intake/notifications.ts'
+import { isPushBody, MAX_IDEMPOTENCY_KEY, NotificationBody, PushBody } from '../intake/notification-body.ts'
 import { ERRORS, found, notFound, PillarboxError } from '../model/errors.ts'
 import { ACTIONS, type Action, NOTIFICATION_STATUSES, type NotificationView } from '../model/notification.ts'
 import { actOnNotification } from '../operate/act.ts'

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as ajvFormats from 'ajv-formats'
 import { CORPUS, GOOD_EVENT } from '../../../../test/contract/corpus.ts'
+import { planEvents } from '../../../../test/support/planning.ts'
 import { CATALOGUE, type Fixture, openFixture } from './fixture.ts'
 import { PATTERN_WORDS } from './schemas.ts'
 
@@ -138,10 +139,13 @@ describe('the OpenAPI document', () => {
     const [person] = await f.store.people.resolve([about], f.deps.ids)
     await f.call(tenant.keys.admin, 'POST', '/api/events', { type: 'booking.confirmed', entity: booking })
     const scheduleId = f.deps.ids()
-    await f.store.plan.events(1, {
-      prepare() {},
-      plan: () => ({ kind: 'schedule', scheduleId, dueAt: f.now(), needsApproval: true, cancels: null }),
-    })
+    await planEvents(f.store, 1, () => ({
+      kind: 'schedule',
+      scheduleId,
+      dueAt: f.now(),
+      needsApproval: true,
+      cancels: null,
+    }))
     await f.call(tenant.keys.admin, 'POST', '/api/notifications', { ...email, entity: booking })
     const messageId = f.deps.ids()
     const words = JSON.stringify({ subject: null, text: 'Hi', html: '<p>Hi</p>', data: { a: [1] } })

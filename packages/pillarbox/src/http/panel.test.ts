@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { ENGINES } from '../../../../test/support/engines.ts'
+import { planEvents } from '../../../../test/support/planning.ts'
 import { sampleNotification } from '../../../../test/support/samples.ts'
 import type { NewNotification } from '../model/notification.ts'
 import type { EventPlan } from '../plan/plan-store.ts'
@@ -238,10 +239,7 @@ for (const { engine, open } of ENGINES) {
       ])
       const dueAt = (await f.store.now()) + dueInMs
       const decision: EventPlan = { kind: 'schedule', scheduleId, dueAt, needsApproval, cancels: null }
-      await f.store.plan.events(100, {
-        prepare() {},
-        plan: ({ id }) => (id === eventId ? decision : { kind: 'later' }),
-      })
+      await planEvents(f.store, 100, ({ id }) => (id === eventId ? decision : { kind: 'later' }))
       return scheduleId
     }
 
@@ -420,13 +418,11 @@ for (const { engine, open } of ENGINES) {
       const published = await f.call(tenant.keys.publisher, 'POST', '/api/events', event)
       assert.equal(published.statusCode, 202, published.body)
       const { id } = published.json()
-      await f.store.plan.events(100, {
-        prepare() {},
-        plan: (row) =>
-          row.id === id
-            ? { kind: 'notifications', scheduleId: f.deps.ids(), notifications: [], cancels: null }
-            : { kind: 'later' },
-      })
+      await planEvents(f.store, 100, (row) =>
+        row.id === id
+          ? { kind: 'notifications', scheduleId: f.deps.ids(), notifications: [], cancels: null }
+          : { kind: 'later' },
+      )
     }
 
     it('tells an entity’s recipients again, as a notification of its own that the panel shows', async () => {

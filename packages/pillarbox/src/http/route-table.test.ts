@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, it } from 'node:test'
+import { planEvents } from '../../../../test/support/planning.ts'
 import { ROLES, type Role } from '../model/api-key.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { Resend } from '../operate/resend.ts'
@@ -90,13 +91,11 @@ const schedule =
     const id = f.deps.ids()
     const needsApproval = action === 'approve' || action === 'reject'
     const dueAt = f.now() + 60_000
-    await f.store.plan.events(1_000, {
-      prepare() {},
-      plan: (event) =>
-        event.id === body.id
-          ? { kind: 'schedule', scheduleId: id, dueAt, needsApproval, cancels: null }
-          : { kind: 'later' },
-    })
+    await planEvents(f.store, 1_000, (event) =>
+      event.id === body.id
+        ? { kind: 'schedule', scheduleId: id, dueAt, needsApproval, cancels: null }
+        : { kind: 'later' },
+    )
     if (action === 'replay') await f.store.plan.deferSchedule({ tenantId: tenant.id, id }, 'broken', null)
     return { id }
   }

@@ -3,8 +3,8 @@ import { chooseAccount } from '../model/account-choice.ts'
 import type { Channel } from '../model/channel.ts'
 import type { Clock } from '../model/ports.ts'
 import type { Address } from '../model/recipient.ts'
+import { createTimedCache } from '../runtime/timed-cache.ts'
 import type { AccountStore } from '../tenant/account-store.ts'
-import { createTenantCache } from './tenant-cache.ts'
 
 /** Which account a notification goes through. */
 export interface AccountDirectory {
@@ -17,9 +17,9 @@ const MAX_AGE_MS = 1_000
 
 /** What it answers is at most one second old. */
 export function createAccountDirectory(accounts: Pick<AccountStore, 'list'>, clock: Clock): AccountDirectory {
-  const cache = createTenantCache(clock, MAX_AGE_MS, (tenantId) => accounts.list(tenantId))
+  const cache = createTimedCache({ clock, maxAgeMs: MAX_AGE_MS, read: (tenantId) => accounts.list(tenantId) })
   return {
     choose: async (tenantId, channel, to) => chooseAccount(await cache.get(tenantId), channel, to),
-    forget: cache.forget,
+    forget: cache.outdate,
   }
 }

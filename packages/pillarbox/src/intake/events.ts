@@ -12,11 +12,11 @@ import type { EventType } from '../model/catalogue.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { NewEvent } from '../model/event.ts'
 import type { Clock, IdSource } from '../model/ports.ts'
+import { createTimedCache } from '../runtime/timed-cache.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
 import { ChannelName, EntityRef, FormOf, Instant, JsonObject, Line, LocaleTag, Nullable } from './body-fields.ts'
-import { createTenantCache } from './tenant-cache.ts'
 
 /**
  * An event as callers write it, for the OpenAPI document; `checkEvent` is what refuses. Who is reached, when and how is the
@@ -89,9 +89,13 @@ export function createEventIntake(deps: {
   nudge: (topic: WakeTopic) => void
 }): EventIntake {
   const { store, payloadSeal, ids, clock, nudge } = deps
-  const types = createTenantCache(clock, CATALOGUE_MAX_AGE_MS, async (tenantId) => {
-    const known = await store.catalogue.eventTypes(tenantId)
-    return new Map(known.map((type) => [type.name, type]))
+  const types = createTimedCache({
+    clock,
+    maxAgeMs: CATALOGUE_MAX_AGE_MS,
+    async read(tenantId) {
+      const known = await store.catalogue.eventTypes(tenantId)
+      return new Map(known.map((type) => [type.name, type]))
+    },
   })
 
   async function typeOf(tenantId: string, name: string): Promise<EventType | null> {
@@ -134,7 +138,7 @@ export function createEventIntake(deps: {
       }
       return answers
     },
-    forget: types.forget,
+    forget: types.outdate,
   }
 }
 

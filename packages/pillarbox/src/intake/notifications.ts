@@ -1,127 +1,48 @@
-import { type Static, Type } from 'typebox'
 import type { StoredAccount } from '../model/account.ts'
 import { withOwnUrl } from '../model/account-choice.ts'
-import { isPhone } from '../model/address.ts'
-import { EVENT_TYPE_NAME } from '../model/catalogue.ts'
-import { CHANNELS, type Channel } from '../model/channel.ts'
+import { addressProblems, isPhone } from '../model/address.ts'
+import type { Channel } from '../model/channel.ts'
 import type { Contact } from '../model/contact.ts'
 import { foldEmail } from '../model/email.ts'
 import { type FieldError, isPillarboxError, PillarboxError } from '../model/errors.ts'
 import type { NewNotification, NotificationStatus, Warning } from '../model/notification.ts'
 import { toE164 } from '../model/phone.ts'
-import type { IdSource } from '../model/ports.ts'
+import type { Clock, IdSource } from '../model/ports.ts'
 import { type Address, addressOf } from '../model/recipient.ts'
 import { regionOf } from '../model/tenant.ts'
+import { type ComposeTools, compose, policyOf, throwUnlessRendered } from '../plan/compose.ts'
+import { noRecipient } from '../plan/recipients.ts'
+import { createTimedCache } from '../runtime/timed-cache.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountDirectory } from './accounts.ts'
-import { addressProblems } from './address.ts'
+import { instantMs, withoutNulls } from './body-fields.ts'
 import {
-  ChannelName,
-  EntityRef,
-  Instant,
-  instantMs,
-  JsonObject,
-  Line,
-  LocaleTag,
-  Nullable,
-  withoutNulls,
-} from './body-fields.ts'
-import { createTenantCache } from './tenant-cache.ts'
-import { createWordsFinder, type WordsDeps, type WordsSource, wordsProblems } from './words.ts'
-
-export const MAX_IDEMPOTENCY_KEY = 255
-
-const idempotencyKey = Type.Optional(
-  Nullable(Line(1, MAX_IDEMPOTENCY_KEY, 'Unique per tenant; a repeat is refused. Absent: the notification’s own id.')),
-)
-
-/** One notification, straight to the ledger. */
-export const NotificationBody = Type.Object(
-  {
-    idempotencyKey,
-    channel: ChannelName,
-    to: Type.Object(
-      {
-        name: Type.Optional(Nullable(Line(0, 200))),
-        email: Type.Optional(Nullable(Line(1, 254))),
-        phone: Type.Optional(Nullable(Line(1, 40, 'E.164'))),
-        deviceToken: Type.Optional(Nullable(Line(1, 4_096))),
-        platform: Type.Optional(Nullable(Type.Enum(['fcm', 'wns']))),
-        userId: Type.Optional(Nullable(Line(1, 200))),
-        url: Type.Optional(Nullable(Line(1, 2_048))),
-        contactId: Type.Optional(Nullable(Line(1, 36, 'A contact: its addresses are used where none is given here.'))),
-        list: Type.Optional(
-          Nullable(Line(1, 200, 'A recipient list by name, resolved when it is sent: one email, everybody in BCC.')),
-        ),
-      },
-      { additionalProperties: false, description: 'What the channel needs, and what its fallbacks need.' },
-    ),
-    expand: Type.Optional(
-      Nullable(Type.Boolean({ description: 'For to.list: one notification per member, made now.' })),
-    ),
-    subject: Type.Optional(Nullable(Line(0, 998))),
-    body: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 1_000_000 }))),
-    data: Type.Optional(Nullable(JsonObject)),
-    templateId: Type.Optional(Nullable(Line(1, 36, 'In place of subject and body: this template of the channel.'))),
-    eventType: Type.Optional(
-      Nullable(
-        Type.String({
-          pattern: EVENT_TYPE_NAME.source,
-          description: 'In place of subject and body: the template that planning would choose.',
-        }),
-      ),
-    ),
-    context: Type.Optional(Nullable(JsonObject)),
-    locale: Type.Optional(Nullable(LocaleTag)),
-    entity: Type.Optional(Nullable(EntityRef)),
-    dueAt: Type.Optional(Nullable(Instant('Not before this time.'))),
-    expiresAt: Type.Optional(Nullable(Instant('Cancelled if not sent by then.'))),
-    fallback: Type.Optional(Nullable(Type.Array(ChannelName, { maxItems: CHANNELS.length }))),
-    correlationId: Type.Optional(Nullable(Line(1, 200))),
-    executionId: Type.Optional(Nullable(Line(1, 200))),
-    parentExecutionId: Type.Optional(Nullable(Line(1, 200))),
-  },
-  { additionalProperties: false, title: 'Notification' },
-)
-export type NotificationBody = Static<typeof NotificationBody>
-
-/** The flat form of push senders, taken as it stands. */
-export const PushBody = Type.Object(
-  {
-    idempotencyKey,
-    targetPlatform: Type.Enum(['FCM', 'WNS']),
-    deviceToken: Line(1, 4_096),
-    title: Line(1, 998),
-    body: Type.String({ minLength: 1, maxLength: 100_000 }),
-    data: Type.Optional(Nullable(JsonObject)),
-  },
-  { additionalProperties: false, title: 'PushNotification' },
-)
-export type PushBody = Static<typeof PushBody>
-
-/** Told by the fields that only the flat form has. */
-export function isPushBody(body: unknown): body is PushBody {
-  return (
-    typeof body === 'object' && body !== null && ('targetPlatform' in body || 'deviceToken' in body || 'title' in body)
-  )
-}
+  bodyProblems,
+  chainOf,
+  expandProblems,
+  fromPush,
+  isPushBody,
+  type NotificationBody,
+  type PushBody,
+} from './notification-body.ts'
+import { createWordsFinder, type RequestWords, type WordsDeps, wordsProblems } from './words.ts'
 
 export interface NotificationIntake {
   /**
    * Takes notifications that have the schema's form; answers in the given order. What is answered without a problem is
    * durable. One that cannot be taken is answered with a problem and spoils no other.
    */
-  submit(caller: Caller, bodies: readonly (NotificationBody | PushBody)[]): Promise<NotificationAnswer[]>
+  submit(caller: IntakeCaller, bodies: readonly (NotificationBody | PushBody)[]): Promise<NotificationAnswer[]>
   /**
    * Takes a body with `expand`: one notification for each member of its list with an address for the channel. They are
    * written in parts, each under the body's key and the member's id: a call that was cut short is simply repeated, and
    * makes those that are still missing. Throws what is wrong with the body before anything is written.
    */
-  expand(caller: Caller, body: NotificationBody): Promise<Expanded>
+  expand(caller: IntakeCaller, body: NotificationBody): Promise<Expanded>
 }
 
-export interface Caller {
+export interface IntakeCaller {
   tenantId: string
   actor: string
 }
@@ -141,13 +62,13 @@ export interface Expanded {
 
 /** The most members `expand` makes notifications for in one call. */
 const MAX_EXPANDED = 10_000
-/** A key leaves room for the member's id behind it. */
-const MAX_EXPANDED_KEY = 200
 const EXPANDED_AT_ONCE = 1_000
 const REGION_MAX_AGE_MS = 1_000
 
-export interface NotificationIntakeDeps extends WordsDeps {
-  store: Pick<Store, 'notifications' | 'people' | 'lists' | 'templates' | 'catalogue' | 'tenants'>
+export interface NotificationIntakeDeps extends ComposeTools, WordsDeps {
+  store: WordsDeps['store'] & Pick<Store, 'notifications' | 'people' | 'lists'>
+  sealing: ComposeTools['sealing'] & WordsDeps['sealing']
+  clock: Clock
   accounts: AccountDirectory
   ids: IdSource
   nudge: (topic: WakeTopic) => void
@@ -155,18 +76,20 @@ export interface NotificationIntakeDeps extends WordsDeps {
 
 export function createNotificationIntake(deps: NotificationIntakeDeps): NotificationIntake {
   const { store, accounts, ids, clock, nudge } = deps
-  const regions = createTenantCache(clock, REGION_MAX_AGE_MS, async (tenantId) =>
-    regionOf(await store.tenants.find(tenantId)),
-  )
+  const regions = createTimedCache({
+    clock,
+    maxAgeMs: REGION_MAX_AGE_MS,
+    read: async (tenantId) => regionOf(await store.tenants.find(tenantId)),
+  })
   return { submit, expand }
 
   async function submit(
-    caller: Caller,
+    caller: IntakeCaller,
     given: readonly (NotificationBody | PushBody)[],
   ): Promise<NotificationAnswer[]> {
     const answers: NotificationAnswer[] = []
     const accepted: { notification: NewNotification; index: number }[] = []
-    const words = createWordsFinder(deps, caller.tenantId)
+    const finder = createWordsFinder(deps, caller.tenantId)
     const bodies = given.map((body) => (isPushBody(body) ? fromPush(body) : body))
     const contacts = await contactsOf(caller.tenantId, bodies)
     for (const [index, body] of bodies.entries()) {
@@ -175,9 +98,9 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
         const problems = [...addressProblems(body.channel, to), ...bodyProblems(body), ...wordsProblems(body)]
         if (body.expand) problems.push({ path: '/expand', message: 'cannot be used in a batch' })
         if (problems.length) throw invalid(problems)
-        const source = await words.sourceOf(body)
+        const words = await finder.wordsOf(body)
         const contact = contacts.get(body.to.contactId ?? '') ?? null
-        accepted.push({ index, notification: await newNotification(caller, body, { to, contact, source }) })
+        accepted.push({ index, notification: await newNotification(caller, body, { to, contact, words }) })
       } catch (error) {
         if (!isPillarboxError(error) || isPillarboxError(error, 'store_unavailable')) throw error
         answers[index] = { problem: error }
@@ -191,14 +114,14 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     return answers
   }
 
-  async function expand(caller: Caller, body: NotificationBody): Promise<Expanded> {
+  async function expand(caller: IntakeCaller, body: NotificationBody): Promise<Expanded> {
     const { tenantId } = caller
     const problems = [...expandProblems(body), ...bodyProblems(body), ...wordsProblems(body)]
     if (problems.length) throw invalid(problems)
-    const source = await createWordsFinder(deps, tenantId).sourceOf(body)
-    const chain = chainOf(body).filter((channel) => source.channels?.has(channel) ?? true)
+    const words = await createWordsFinder(deps, tenantId).wordsOf(body)
+    const chain = chainOf(body).filter((channel) => words.channels?.has(channel) ?? true)
     // Words that cannot be made are told before anything is written.
-    for (const channel of chain) source.on(channel, ids(), { to: {}, locale: null })
+    for (const channel of chain) composeOn(caller, body, { to: {}, contact: null, words }, { channel, account: null })
     const list = await store.lists.findByName(tenantId, body.to.list ?? '')
     if (!list) throw invalid([{ path: '/to/list', message: 'is not a recipient list of this tenant' }])
     const { members, skipped } = await membersOf(tenantId, list.id, chain)
@@ -209,7 +132,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
       const part: NewNotification[] = []
       for (const { id, to } of members.slice(from, from + EXPANDED_AT_ONCE)) {
         const one = { ...body, idempotencyKey: `${body.idempotencyKey}:${id}` }
-        part.push(await newNotification(caller, one, { to, contact: null, source }))
+        part.push(await newNotification(caller, one, { to, contact: null, words }))
       }
       for (const { id, duplicate } of await write(part)) {
         expanded.ids.push(id)
@@ -290,41 +213,46 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
   }
 
   async function newNotification(
-    { tenantId, actor }: Caller,
+    caller: IntakeCaller,
     body: NotificationBody,
-    { to, contact, source }: { to: Address; contact: Contact | null; source: WordsSource },
+    request: ResolvedRequest,
   ): Promise<NewNotification> {
-    const { channel, account, rest, warnings } = await route(tenantId, chainOf(body), to, source)
+    const route = await routeFor(caller.tenantId, chainOf(body), request)
+    return composeOn(caller, body, request, route)
+  }
+
+  /** Throws where the template cannot be rendered: the caller is there to hear of it. */
+  function composeOn(
+    { tenantId, actor }: IntakeCaller,
+    body: NotificationBody,
+    { to, contact, words }: ResolvedRequest,
+    { channel, account, fallback = [], warnings = [] }: RequestRoute,
+  ): NewNotification {
     const id = ids()
-    const said = source.on(channel, id, { to, locale: contact?.locale ?? null })
-    return {
-      ...said,
+    const locale = contact?.locale ?? null
+    const notification = compose(deps, {
       id,
-      tenantId,
-      idempotencyKey: body.idempotencyKey ?? id,
+      key: body.idempotencyKey ?? id,
+      recipient: { ...noRecipient, address: to, locale, contactId: contact?.id ?? null },
+      words: words.on(channel, locale),
       channel,
-      accountId: account?.id ?? null,
-      provider: account?.provider ?? null,
-      to,
-      contactId: contact?.id ?? null,
-      conversationId: null,
-      eventId: null,
-      scheduleId: null,
-      entity: body.entity ?? null,
-      correlationId: body.correlationId ?? null,
-      executionId: body.executionId ?? null,
-      parentExecutionId: body.parentExecutionId ?? null,
-      site: null,
-      triggeredBy: actor,
-      fallback: rest,
-      fallbackOf: null,
-      warnings: [...warnings, ...said.warnings],
-      dueAt: instantMs(body.dueAt),
-      expiresAt: instantMs(body.expiresAt),
-      parked: account
-        ? null
-        : { reason: 'no_active_channels', error: `The tenant has no active account for ${channel}.` },
-    }
+      account,
+      cause: {
+        tenantId,
+        triggeredBy: actor,
+        eventType: words.eventType,
+        policy: policyOf(words.type),
+        entity: body.entity ?? null,
+        correlationId: body.correlationId ?? null,
+        executionId: body.executionId ?? null,
+        parentExecutionId: body.parentExecutionId ?? null,
+        dueAt: instantMs(body.dueAt),
+        expiresAt: instantMs(body.expiresAt),
+      },
+      fallback,
+      warnings,
+    })
+    return throwUnlessRendered(notification, body.templateId ? '/templateId' : '/eventType')
   }
 
   /**
@@ -332,14 +260,13 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
    * failed, so the next one is taken at once; where none has an account, the notification waits, parked, on the channel
    * asked for.
    */
-  async function route(
+  async function routeFor(
     tenantId: string,
     chain: readonly Channel[],
-    to: Address,
-    { channels }: WordsSource,
-  ): Promise<{ channel: Channel; account: StoredAccount | null; rest: Channel[]; warnings: Warning[] }> {
-    const fallback = chain.slice(1)
-    const warnings: Warning[] = fallback
+    { to, words: { channels } }: ResolvedRequest,
+  ): Promise<RequestRoute> {
+    const warnings: Warning[] = chain
+      .slice(1)
       .filter((channel) => addressOf(channel, to) === null)
       .map((key) => ({
         code: 'no_fallback_address',
@@ -359,57 +286,26 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
         skip(channel, `The tenant has no active account for ${channel}.`)
         continue
       }
-      return { channel, account, rest: reachable.slice(i + 1), warnings: [...skipped, ...warnings] }
+      return { channel, account, fallback: reachable.slice(i + 1), warnings: [...skipped, ...warnings] }
     }
     const channel = reachable.find((one) => channels?.has(one) ?? true) ?? chain[0] ?? 'email'
-    return { channel, account: null, rest: reachable.filter((one) => one !== channel), warnings }
+    return { channel, account: null, fallback: reachable.filter((one) => one !== channel), warnings }
   }
 }
 
-function fromPush(body: PushBody): NotificationBody {
-  return {
-    idempotencyKey: body.idempotencyKey ?? null,
-    channel: 'push',
-    to: { deviceToken: body.deviceToken, platform: body.targetPlatform === 'FCM' ? 'fcm' : 'wns' },
-    subject: body.title,
-    body: body.body,
-    data: body.data ?? {},
-  }
+/** What a request comes to before its channel is chosen. */
+interface ResolvedRequest {
+  to: Address
+  contact: Contact | null
+  words: RequestWords
 }
 
-/** The channels to try, in order. */
-function chainOf({ channel, fallback }: NotificationBody): Channel[] {
-  return [...new Set([channel, ...(fallback ?? [])])]
-}
-
-function bodyProblems(body: NotificationBody): FieldError[] {
-  const problems: FieldError[] = []
-  if (body.to.list && body.fallback?.length && !body.expand)
-    problems.push({ path: '/fallback', message: 'cannot be used with to.list, unless with expand: true' })
-  if (body.expand && !body.to.list) problems.push({ path: '/expand', message: 'needs to.list' })
-  const dueAt = instantMs(body.dueAt)
-  const expiresAt = instantMs(body.expiresAt)
-  if (expiresAt !== null && dueAt !== null && expiresAt <= dueAt)
-    problems.push({ path: '/expiresAt', message: 'must be after dueAt' })
-  if (body.fallback?.includes(body.channel))
-    problems.push({ path: '/fallback', message: 'must not name the channel itself' })
-  return problems
-}
-
-function expandProblems({ to, channel, idempotencyKey: key }: NotificationBody): FieldError[] {
-  const problems: FieldError[] = []
-  for (const field of Object.keys(withoutNulls(to)))
-    if (field !== 'list') problems.push({ path: `/to/${field}`, message: 'cannot stand beside list' })
-  if (!['email', 'sms', 'whatsapp'].includes(channel))
-    problems.push({
-      path: '/channel',
-      message: 'must be email, sms or whatsapp: members of a list have no other address',
-    })
-  if (!key)
-    problems.push({ path: '/idempotencyKey', message: 'is required with expand, so that it can be repeated safely' })
-  else if (key.length > MAX_EXPANDED_KEY)
-    problems.push({ path: '/idempotencyKey', message: `must have at most ${MAX_EXPANDED_KEY} characters with expand` })
-  return problems
+/** The channel a request goes out on, and those to be tried after it. */
+interface RequestRoute {
+  channel: Channel
+  account: StoredAccount | null
+  fallback?: Channel[]
+  warnings?: Warning[]
 }
 
 function invalid(errors: FieldError[]): PillarboxError {

@@ -1,19 +1,14 @@
 import type { AccountDirectory } from '../intake/accounts.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { Action, NotificationView } from '../model/notification.ts'
-import type { Reason } from '../model/reason.ts'
+import { noAccount } from '../plan/compose.ts'
 import type { ActRequest } from '../plan/notification-store.ts'
+import type { ReplanAnswer } from '../plan/replan.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
 
-/**
- * Plans a notification anew that was born parked without content. Answers what it can be sent with now, or what still
- * stands in the way.
- */
+/** Plans a notification anew that was born parked without content. */
 export type Replan = (notification: NotificationView) => Promise<ReplanAnswer>
-export type ReplanAnswer =
-  | { replacement: NonNullable<ActRequest['replacement']> }
-  | { problem: { reason: Reason; error: string } }
 
 export interface ActDeps {
   store: Pick<Store, 'notifications'>
@@ -59,8 +54,7 @@ async function findAccount(notification: NotificationView, accounts: AccountDire
   const { tenantId, channel, to, content, templateId, templateVersion, locale, fallback, warnings } = notification
   const { idempotencyKey } = notification
   const account = await accounts.choose(tenantId, channel, to)
-  if (!account || !content)
-    return { problem: { reason: 'no_active_channels', error: `The tenant has no active account for ${channel}.` } }
+  if (!account || !content) return { problem: noAccount(channel) }
   const words = { content, templateId, templateVersion, locale, warnings }
   const way = { accountId: account.id, provider: account.provider, channel, to, fallback, idempotencyKey }
   return { replacement: { ...way, ...words } }

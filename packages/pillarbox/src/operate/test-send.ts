@@ -1,17 +1,22 @@
 import type { AccountDirectory } from '../intake/accounts.ts'
-import { addressProblems } from '../intake/address.ts'
-import { render, type WordsDeps } from '../intake/words.ts'
+import type { WordsDeps } from '../intake/words.ts'
+import { addressProblems } from '../model/address.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
 import type { Address } from '../model/recipient.ts'
 import type { Template } from '../model/template.ts'
 import { regionOf, type Tenant } from '../model/tenant.ts'
+import { type ComposeTools, compose, policyOf, throwUnlessRendered } from '../plan/compose.ts'
+import { readPlanContext } from '../plan/context-book.ts'
+import { requestMessage } from '../plan/message.ts'
+import { noRecipient } from '../plan/recipients.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
 import { normalised } from './people.ts'
 
-export interface TestSendDeps extends WordsDeps {
-  store: Pick<Store, 'notifications' | 'templates' | 'catalogue' | 'tenants'>
+export interface TestSendDeps extends ComposeTools, WordsDeps {
+  store: WordsDeps['store'] & Pick<Store, 'notifications'>
+  sealing: ComposeTools['sealing'] & WordsDeps['sealing']
   accounts: AccountDirectory
   ids: IdSource
   nudge: (topic: WakeTopic) => void
@@ -26,49 +31,26 @@ export async function sendTest(
   request: { tenant: Tenant; template: Template; to: Address; context: Record<string, unknown>; actor: string },
 ): Promise<string> {
   const { store, accounts, ids, nudge } = deps
-  const { tenant, template, context, actor } = request
-  const { channel } = template
-  const to = addressFor(request)
+  const { template, context, actor } = request
+  const { channel, eventType } = template
+  const tenantId = request.tenant.id
+  const address = addressFor(request)
   const id = ids()
-  const type = await store.catalogue.eventType(tenant.id, template.eventType)
-  const said = render(
-    { ...deps, tenantId: tenant.id, tenant, type },
-    { channel, context, templateId: template.id },
-    template,
+  const planContext = await readPlanContext(store, tenantId, eventType)
+  const message = requestMessage(deps.sealing, { tenantId, context, locale: null }, planContext)
+  const account = await accounts.choose(tenantId, channel, address)
+  const notification = compose(deps, {
     id,
-    to,
-  )
-  const account = await accounts.choose(tenant.id, channel, to)
+    key: `test:${id}`,
+    recipient: { ...noRecipient, address },
+    words: { kind: 'template', template, message, data: {} },
+    channel,
+    account,
+    cause: { tenantId, triggeredBy: actor, eventType, policy: policyOf(planContext.eventType) },
+  })
+  throwUnlessRendered(notification, '/templateId')
   await store.templates.markUsed([template.id])
-  await store.notifications.insert([
-    {
-      ...said,
-      id,
-      tenantId: tenant.id,
-      idempotencyKey: `test:${id}`,
-      channel,
-      accountId: account?.id ?? null,
-      provider: account?.provider ?? null,
-      to,
-      contactId: null,
-      conversationId: null,
-      eventId: null,
-      scheduleId: null,
-      entity: null,
-      correlationId: null,
-      executionId: null,
-      parentExecutionId: null,
-      site: null,
-      triggeredBy: actor,
-      fallback: [],
-      fallbackOf: null,
-      dueAt: null,
-      expiresAt: null,
-      parked: account
-        ? null
-        : { reason: 'no_active_channels', error: `The tenant has no active account for ${channel}.` },
-    },
-  ])
+  await store.notifications.insert([notification])
   if (account) nudge('dispatch')
   return id
 }

@@ -5,6 +5,7 @@ import type { Template } from '../model/template.ts'
 import { regionOf, type Tenant } from '../model/tenant.ts'
 import type { RenderOptions } from '../render/render.ts'
 import { renderOptions } from '../render/render-options.ts'
+import { createTimedCache } from '../runtime/timed-cache.ts'
 import type { Store } from '../store/store.ts'
 
 /** All that planning one event type of one tenant needs to know. */
@@ -25,47 +26,30 @@ export interface PlanContext {
   rendering: Omit<RenderOptions, 'locale'> | null
 }
 
+export type ContextStore = Pick<Store, 'tenants' | 'catalogue' | 'templates' | 'accounts'>
+
 /**
  * What planning reads of tenants, catalogue, templates and accounts, kept for `maxAgeMs`: a change is felt everywhere
  * within that time.
  */
 export interface ContextBook {
-  peek(tenantId: string, eventType: string): PlanContext | null
-  load(tenantId: string, eventType: string): Promise<PlanContext>
+  get(tenantId: string, eventType: string): Promise<PlanContext>
 }
 
-/** More than these are forgotten, the oldest first: one process may see any number of tenants. */
-const MAX_KEPT = 10_000
-
-export function createContextBook(
-  store: Pick<Store, 'tenants' | 'catalogue' | 'templates' | 'accounts'>,
-  clock: Clock,
-  maxAgeMs: number,
-): ContextBook {
-  const known = new Map<string, { context: PlanContext; readAt: number }>()
-  const key = (tenantId: string, eventType: string) => `${tenantId}\n${eventType}`
-  return {
-    peek(tenantId, eventType) {
-      const entry = known.get(key(tenantId, eventType))
-      return entry && clock.monotonic() - entry.readAt < maxAgeMs ? entry.context : null
+export function createContextBook(store: ContextStore, clock: Clock, maxAgeMs: number): ContextBook {
+  const contexts = createTimedCache({
+    clock,
+    maxAgeMs,
+    async read(key) {
+      const [tenantId = '', eventType = ''] = key.split('\n')
+      return readPlanContext(store, tenantId, eventType)
     },
-    async load(tenantId, eventType) {
-      const context = await read(store, tenantId, eventType)
-      const place = key(tenantId, eventType)
-      known.delete(place)
-      // From the answer on: counted from the question, a slow store's would be too old before planning could begin.
-      known.set(place, { context, readAt: clock.monotonic() })
-      if (known.size > MAX_KEPT) known.delete(known.keys().next().value ?? '')
-      return context
-    },
-  }
+  })
+  return { get: (tenantId, eventType) => contexts.get(`${tenantId}\n${eventType}`) }
 }
 
-async function read(
-  store: Pick<Store, 'tenants' | 'catalogue' | 'templates' | 'accounts'>,
-  tenantId: string,
-  name: string,
-): Promise<PlanContext> {
+/** What planning one event type of a tenant needs, as it is now. */
+export async function readPlanContext(store: ContextStore, tenantId: string, name: string): Promise<PlanContext> {
   const [tenant, eventType, templates, accounts, cancels, catalogue] = await Promise.all([
     store.tenants.find(tenantId),
     store.catalogue.eventType(tenantId, name),

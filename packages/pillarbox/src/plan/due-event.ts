@@ -1,47 +1,51 @@
 import type { EventType } from '../model/catalogue.ts'
-import type { Entity, EventRecipient, StoredEvent } from '../model/event.ts'
-import type { Warning } from '../model/notification.ts'
+import type { Entity, StoredEvent } from '../model/event.ts'
 import { textOf, valueAt } from '../model/path.ts'
+import type { Reason } from '../model/reason.ts'
 import type { Tenant } from '../model/tenant.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { PlanContext } from './context-book.ts'
+import { openMessage, type UnrenderedMessage } from './message.ts'
 import { type Audience, audienceOf, openly } from './recipients.ts'
 import type { ResolveAnswer } from './resolve-hook.ts'
 
-/** An event that can be turned into notifications, with everything they are made from but the people themselves. */
-export interface DueEvent {
+/** An event that can be turned into notifications, with everything they are made from but the recipients' contacts. */
+export interface DueEvent extends UnrenderedMessage {
   event: StoredEvent
   tenant: Tenant
   type: EventType
-  context: PlanContext
-  /** Sealed fields opened; what the host's hook added laid over it. */
-  payload: Record<string, unknown>
-  /** The secret values, to be kept out of whatever is said about them. */
-  secrets: readonly string[]
-  /** What is rendered from it is sealed. */
-  isSecret: boolean
-  /** True of each of its notifications. */
-  warnings: readonly Warning[]
   audience: Audience
 }
 
-/** Opens an event whose tenant and type are known. Answers what is wrong, in words, where a sealed field cannot be. */
+/** An event that ends before it is told to anybody, and why. */
+export interface StoppedEvent {
+  kind: 'failed' | 'cancelled'
+  reason: Reason
+  error: string
+}
+
+/** The event, opened: its tenant and type are known and its sealed fields can be read. Or why not. */
 export function openEvent(
   sealing: Pick<PayloadSeal, 'openPayload'>,
   event: StoredEvent,
-  { context, tenant, type }: { context: PlanContext; tenant: Tenant; type: EventType },
-): DueEvent | { problem: string } {
-  const opened = sealing.openPayload(event, type.secrets)
-  if ('problem' in opened) return { problem: `${opened.problem.path || 'the payload'} ${opened.problem.message}` }
-  const { payload, secrets, inClear } = opened
+  context: PlanContext,
+): DueEvent | StoppedEvent {
+  const { tenant, eventType: type } = context
+  if (!tenant) return failedEvent('invalid_event', `no tenant "${event.tenantId}"`)
+  if (!type) return failedEvent('unknown_event_type', `the catalogue has no event type "${event.type}"`)
+  const message = openMessage(sealing, event, context)
+  if ('problem' in message) {
+    if (message.isScrubbed)
+      return failedEvent('content_scrubbed', 'the event held secrets, which were removed when it was final')
+    const { path, message: error } = message.problem
+    return failedEvent('invalid_event', `${path || 'the payload'} ${error}`)
+  }
+  const { inClear, payload, secrets } = message
   return {
+    ...message,
     event,
     tenant,
     type,
-    context,
-    payload,
-    secrets,
-    isSecret: type.secrets.length > 0 || payload !== event.payload,
     warnings: inClear.map((key) => ({
       code: 'secret_in_clear',
       key,
@@ -51,14 +55,17 @@ export function openEvent(
   }
 }
 
+export function failedEvent(reason: Reason, error: string): StoppedEvent {
+  return { kind: 'failed', reason, error }
+}
+
 /** The event with what the host's hook had to say. Even an empty list of recipients is its last word. */
 export function withAnswer(due: DueEvent, answer: Exclude<ResolveAnswer, { cancel: string }>): DueEvent {
   const { recipients, context } = answer
   if (recipients === undefined && context === undefined) return due
-  const { type, event } = due
   const payload = context === undefined ? due.payload : { ...due.payload, ...context }
-  const [paths, named]: [EventType['recipients'], EventRecipient[] | null] =
-    recipients === undefined ? [type.recipients, event.recipients] : [[], recipients]
+  const paths = recipients === undefined ? due.type.recipients : []
+  const named = recipients ?? due.event.recipients
   return { ...due, payload, audience: audienceOf(payload, paths, named, due.context.region, due.secrets) }
 }
 

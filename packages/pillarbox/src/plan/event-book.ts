@@ -1,21 +1,20 @@
 import type { NotificationView } from '../model/notification.ts'
 import type { Clock } from '../model/ports.ts'
-import type { Reason } from '../model/reason.ts'
+import { createTimedMap } from '../runtime/timed-cache.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
 import type { ContextBook } from './context-book.ts'
-import { type DueEvent, withAnswer } from './due-event.ts'
-import { open, type Stop } from './judge.ts'
-import { type Addressee, introduced } from './people.ts'
-import type { Recipient } from './recipients.ts'
+import { type DueEvent, failedEvent, openEvent, type StoppedEvent, withAnswer } from './due-event.ts'
+import { recognisedAs } from './people.ts'
+import { noRecipient, type Recipient } from './recipients.ts'
 import { askHook, type ResolveHook } from './resolve-hook.ts'
 
 /** Events that were planned before and are looked at again: another channel, a retry, a resend. */
 export interface EventBook {
   /** The event as planning would see it now, the host's hook included; or why it would not. Rejects when the store does. */
-  open(tenantId: string, eventId: string): Promise<DueEvent | Stop>
-  /** Whom a notification of it is for, with what their contact knows by now. */
-  addresseeOf(due: DueEvent, notification: NotificationView): Promise<Addressee>
+  open(tenantId: string, eventId: string): Promise<DueEvent | StoppedEvent>
+  /** Whom a notification of the event is for, with what their contact knows by now. */
+  recipientOf(due: DueEvent, notification: NotificationView): Promise<Recipient>
 }
 
 export interface EventBookDeps {
@@ -36,51 +35,43 @@ const MAX_SEARCHED = 1_000
 
 export function createEventBook(deps: EventBookDeps): EventBook {
   const { store, contexts, clock, maxAgeMs = MAX_AGE_MS } = deps
-  const known = new Map<string, { due: DueEvent; readAt: number }>()
+  const known = createTimedMap<DueEvent>({ clock, maxAgeMs, maxEntries: MAX_KEPT })
 
-  async function read(tenantId: string, eventId: string): Promise<DueEvent | Stop> {
+  async function read(tenantId: string, eventId: string): Promise<DueEvent | StoppedEvent> {
     const event = await store.events.find(tenantId, eventId)
-    if (!event) return stop('failed', 'invalid_event', `the event ${eventId} is gone`)
-    if (isScrubbed(event.payload))
-      return stop('failed', 'content_scrubbed', 'the event held secrets, which were removed when it was final')
-    const context = contexts.peek(tenantId, event.type) ?? (await contexts.load(tenantId, event.type))
-    const due = open(deps.sealing, event, context)
+    if (!event) return failedEvent('invalid_event', `the event ${eventId} is gone`)
+    const due = openEvent(deps.sealing, event, await contexts.get(tenantId, event.type))
     if ('kind' in due) return due
-    if (due.type.delivery.kind === 'none')
-      return stop('cancelled', 'no_templates_found', `${event.type} says nothing to anybody: its delivery is none`)
-    const answer = (await askHook(deps, [event]))?.[0]
-    if (answer === undefined) return due
-    if ('cancel' in answer) return stop('cancelled', 'cancelled_by_host', answer.cancel)
-    if ('failed' in answer) return stop('failed', 'planning_failed', answer.failed)
-    return 'unasked' in answer ? due : withAnswer(due, answer)
+    if (due.type.delivery.kind === 'none') {
+      const error = `${event.type} says nothing to anybody: its delivery is none`
+      return { kind: 'cancelled', reason: 'no_templates_found', error }
+    }
+    const [answer] = await askHook(deps, [event])
+    if (answer === undefined || 'unasked' in answer) return due
+    if ('cancel' in answer) return { kind: 'cancelled', reason: 'cancelled_by_host', error: answer.cancel }
+    if ('failed' in answer) return failedEvent('planning_failed', answer.failed)
+    return withAnswer(due, answer)
   }
 
   return {
     async open(tenantId, eventId) {
       const key = `${tenantId}\n${eventId}`
-      const entry = known.get(key)
-      if (entry && clock.monotonic() - entry.readAt < maxAgeMs) return entry.due
-      known.delete(key)
+      const kept = known.peek(key)
+      if (kept) return kept
       const due = await read(tenantId, eventId)
       // Secrets are opened for one use, not kept.
-      if ('kind' in due || due.isSecret) return due
-      known.set(key, { due, readAt: clock.monotonic() })
-      if (known.size > MAX_KEPT) known.delete(known.keys().next().value ?? '')
+      if (!('kind' in due) && !due.isSecret) known.set(key, due)
       return due
     },
-    async addresseeOf(due, { tenantId, to, contactId, conversationId, locale }) {
+    async recipientOf(due, { tenantId, to, contactId, conversationId, locale }) {
       const found = findAgain(due, to)
       const contact = contactId === null ? null : await store.people.findContact(tenantId, contactId)
       const recipient: Recipient = found
         ? { ...found, address: { ...to, ...found.address }, locale: locale ?? found.locale }
-        : { address: to, locale, key: '', identity: null, element: null }
-      return { ...introduced(recipient, { contact, conversationId }), contactId }
+        : { ...noRecipient, address: to, locale }
+      return { ...recognisedAs(recipient, { contact, conversationId }), contactId }
     },
   }
-}
-
-function stop(kind: Stop['kind'], reason: Reason, error: string): Stop {
-  return { kind, reason, error }
 }
 
 /** The recipient that a notification's address was made from: all they said themselves is in it. */
@@ -97,15 +88,4 @@ function findAgain({ audience }: DueEvent, to: NotificationView['to']): Recipien
   }
   // The only one there is, though a path or the payload's reading has changed since.
   return to.list === undefined ? only : null
-}
-
-/** Whether a sealed field was removed. Without recursion: a payload may be as deep as it likes. */
-function isScrubbed(payload: Record<string, unknown>): boolean {
-  const waiting: unknown[] = [payload]
-  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
-    if (typeof value !== 'object' || value === null) continue
-    if ((value as Record<string, unknown>)['$scrubbed'] === true) return true
-    for (const field of Object.values(value)) if (typeof field === 'object' && field !== null) waiting.push(field)
-  }
-  return false
 }

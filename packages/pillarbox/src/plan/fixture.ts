@@ -95,14 +95,20 @@ export async function openPlanning(t: TestContext, options: Options): Promise<Be
   const store: Store = { ...base, ...options.plant?.(base) }
   const hub = createHub(clock, base.wake)
   const loads: string[] = []
-  const book = createContextBook(base, clock, 1_000)
-  const contexts: typeof book = {
-    peek: book.peek,
-    load: (tenantId, eventType) => {
-      loads.push(`${tenantId} ${eventType}`)
-      return book.load(tenantId, eventType)
+  const contexts = createContextBook(
+    {
+      ...base,
+      catalogue: {
+        ...base.catalogue,
+        eventType: (tenantId, eventType) => {
+          loads.push(`${tenantId} ${eventType}`)
+          return base.catalogue.eventType(tenantId, eventType)
+        },
+      },
     },
-  }
+    clock,
+    1_000,
+  )
   const seal = createPayloadSeal(Buffer.alloc(32, 7))
   const common = { store, renderer: createRenderer(), sealing: seal, clock, random, ids, logger }
   const settings = { batchRows, pollMaxMs: 200 }

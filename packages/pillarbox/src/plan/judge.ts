@@ -1,37 +1,23 @@
 import { checkPayload } from '../catalogue/check-payload.ts'
 import { CHANNELS, isChannel } from '../model/channel.ts'
 import type { StoredEvent } from '../model/event.ts'
-import type { Reason } from '../model/reason.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
 import { dueAt } from '../model/timing.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { PlanContext } from './context-book.ts'
-import { type DueEvent, eventTime, openEvent } from './due-event.ts'
+import { type DueEvent, eventTime, failedEvent, openEvent, type StoppedEvent } from './due-event.ts'
 
 /** What an event or a schedule comes to before anybody is asked about it. */
-export type Judgement = Stop | Wait | Silent | Ready
+export type Judgement =
+  | StoppedEvent
+  /** Not due yet, or somebody has to approve it first. */
+  | { kind: 'wait'; dueAt: number; needsApproval: boolean }
+  /** Its type has `delivery: none`. */
+  | { kind: 'no_delivery' }
+  | ReadyEvent
 
-/** It ends here, with its reason. */
-export interface Stop {
-  kind: 'failed' | 'cancelled'
-  reason: Reason
-  error: string
-}
-
-/** Not due yet, or somebody has to say yes first. */
-export interface Wait {
-  kind: 'wait'
-  dueAt: number
-  needsApproval: boolean
-}
-
-/** Its type says nothing to anybody. */
-export interface Silent {
-  kind: 'silent'
-}
-
-/** Due. `dueAt`: since when. */
-export interface Ready {
+/** An event that is due, and since when. */
+export interface ReadyEvent {
   kind: 'ready'
   due: DueEvent
   dueAt: number
@@ -45,20 +31,23 @@ export interface JudgeDeps {
 /** An event that is seen for the first time: whether it can be told at all, and when. */
 export function judgeEvent({ sealing, now }: JudgeDeps, event: StoredEvent, context: PlanContext): Judgement {
   const wrong = malformed(event)
-  if (wrong) return failed('invalid_event', wrong)
-  const opened = open(sealing, event, context)
+  if (wrong) return failedEvent('invalid_event', wrong)
+  const opened = openEvent(sealing, event, context)
   if ('kind' in opened) return opened
   const { payload, tenant, type } = opened
   if (event.entity.type !== type.entity)
-    return failed('invalid_event', `it is about a ${event.entity.type}, but ${type.name} is about a ${type.entity}`)
+    return failedEvent(
+      'invalid_event',
+      `it is about a ${event.entity.type}, but ${type.name} is about a ${type.entity}`,
+    )
   const faults = checkPayload(type, payload)
-  if (faults.length > 0) return failed('invalid_event', inWords(faults))
-  if (type.delivery.kind === 'none') return { kind: 'silent' }
+  if (faults.length > 0) return failedEvent('invalid_event', inWords(faults))
+  if (type.delivery.kind === 'none') return { kind: 'no_delivery' }
 
   const at = happenedAt(event, now)
   const moment = { eventAt: at, payload, timeZone: tenant.timeZone, now }
   const due = event.dueAt === null ? dueAt(type.timing, moment) : { dueAt: event.dueAt }
-  if ('problem' in due) return failed('invalid_event', due.problem)
+  if ('problem' in due) return failedEvent('invalid_event', due.problem)
   if ('expired' in due) return { kind: 'cancelled', reason: 'expired', error: due.expired }
   if (type.approval || due.dueAt > now) return { kind: 'wait', dueAt: due.dueAt, needsApproval: type.approval }
   return { kind: 'ready', due: opened, dueAt: Math.max(due.dueAt, at) }
@@ -70,25 +59,12 @@ export function judgeSchedule(
   { event, schedule }: { event: StoredEvent; schedule: StoredSchedule },
   context: PlanContext,
 ): Judgement {
-  const opened = open(sealing, event, context)
+  const opened = openEvent(sealing, event, context)
   if ('kind' in opened) return opened
-  if (opened.type.delivery.kind === 'none') return { kind: 'silent' }
+  if (opened.type.delivery.kind === 'none') return { kind: 'no_delivery' }
   // What was due before it happened, or before it was approved, was not late until then.
   const since = Math.max(schedule.dueAt, happenedAt(event, now), schedule.approvedAt ?? 0)
   return { kind: 'ready', due: opened, dueAt: since }
-}
-
-/** For an event that was told before: the same event, opened. */
-export function open(
-  sealing: Pick<PayloadSeal, 'openPayload'>,
-  event: StoredEvent,
-  context: PlanContext,
-): DueEvent | Stop {
-  const { tenant, eventType: type } = context
-  if (!tenant) return failed('invalid_event', `no tenant "${event.tenantId}"`)
-  if (!type) return failed('unknown_event_type', `the catalogue has no event type "${event.type}"`)
-  const opened = openEvent(sealing, event, { context, tenant, type })
-  return 'problem' in opened ? failed('invalid_event', opened.problem) : opened
 }
 
 /** Clocks are never quite equal. */
@@ -98,10 +74,6 @@ const SKEW_MS = 60_000
 function happenedAt(event: StoredEvent, now: number): number {
   const at = eventTime(event)
   return at > now && at <= now + SKEW_MS ? now : at
-}
-
-function failed(reason: Reason, error: string): Stop {
-  return { kind: 'failed', reason, error }
 }
 
 const MAX_FAULTS = 10

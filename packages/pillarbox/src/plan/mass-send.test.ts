@@ -110,10 +110,17 @@ describe('parts', () => {
       plant: (base) => ({
         plan: {
           ...base.plan,
-          events: async (limit, planning) => {
-            const planned = await base.plan.events(limit, planning)
-            inserted.push(planned.inserted)
-            return planned
+          takeEvents: async (limit) => {
+            const batch = await base.plan.takeEvents(limit)
+            if (batch.rows.length === 0) inserted.push(0)
+            return {
+              ...batch,
+              write: async (plans) => {
+                const written = await batch.write(plans)
+                inserted.push(written.inserted)
+                return written
+              },
+            }
           },
         },
       }),
@@ -168,20 +175,15 @@ describe('parts', () => {
     let isSpoilt = false
     const planner = bench.planner({
       store: withPlan(bench.store, {
-        schedules: (limit, { prepare, plan }) => {
-          const spoilt = <T extends { schedule: { progress: Progress | null } }>(due: T): T => {
+        takeSchedules: async (limit) => {
+          const batch = await bench.store.plan.takeSchedules(limit)
+          const spoilt = batch.rows.map((due) => {
             const { progress } = due.schedule
             if (isSpoilt || !progress) return due
+            isSpoilt = true
             return { ...due, schedule: { ...due.schedule, progress: { ...progress, cursor: 'not ours' } } }
-          }
-          return bench.store.plan.schedules(limit, {
-            prepare: (due) => prepare(due.map(spoilt)),
-            plan: (due) => {
-              const answer = plan(spoilt(due))
-              isSpoilt = true
-              return answer
-            },
           })
+          return { ...batch, rows: spoilt }
         },
       }),
     })
@@ -261,13 +263,15 @@ async function planThroughCrashes(bench: Bench): Promise<void> {
     const crashAt = parts + 7
     const planner = bench.planner({
       store: withPlan(bench.store, {
-        schedules: async (limit, planning) => {
+        takeSchedules: async (limit) => {
           parts += 1
-          if (parts === crashAt) {
-            if (parts % 2) await bench.store.plan.schedules(limit, planning)
+          const batch = await bench.store.plan.takeSchedules(limit)
+          if (parts !== crashAt) return batch
+          const write: typeof batch.write = async (plans) => {
+            if (parts % 2) await batch.write(plans)
             throw new PillarboxError('store_unavailable', 'killed')
           }
-          return bench.store.plan.schedules(limit, planning)
+          return { ...batch, write }
         },
       }),
     })

@@ -99,6 +99,14 @@ describe('who takes over', () => {
     assert.equal(bodyOf((await next('email')) ?? undefined), 'Post Ada')
   })
 
+  it('speaks the event’s language, whatever the recipient prefers', async (t) => {
+    const payload = { phone: '+15550100', email: 'ada@example.test', name: 'Ada', locale: 'en' }
+    const { first, next } = await setup(t, {}, { payload, locale: 'de' })
+
+    assert.equal(bodyOf(first), 'SMS Ada')
+    assert.equal(bodyOf((await next('email')) ?? undefined), 'Post Ada')
+  })
+
   it('uses the template of the same scope', async (t) => {
     const scopes = { listing: 'listingId' }
     const payload = { phone: '+15550100', email: 'ada@example.test', name: 'Ada', listingId: 10 }

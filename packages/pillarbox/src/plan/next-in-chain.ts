@@ -1,4 +1,3 @@
-import type { StoredAccount } from '../model/account.ts'
 import { chooseAccount, withOwnUrl } from '../model/account-choice.ts'
 import type { Channel } from '../model/channel.ts'
 import { fallbackKey } from '../model/idempotency.ts'
@@ -6,10 +5,12 @@ import type { NewNotification, NotificationView } from '../model/notification.ts
 import type { IdSource } from '../model/ports.ts'
 import { isSealedContent, type PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
+import { type Cause, type ComposedRecipient, type ComposeTools, type Composition, compose } from './compose.ts'
 import type { EventBook } from './event-book.ts'
-import { atEveryAddress, targetOf, type Words, type WordsDeps, waysTo, wordsFor } from './words.ts'
+import { noRecipient } from './recipients.ts'
+import { atEveryAddress, routesTo, targetOf } from './routes.ts'
 
-export interface ChainDeps extends WordsDeps {
+export interface ChainDeps extends ComposeTools {
   store: Pick<Store, 'notifications' | 'accounts'>
   events: EventBook
   sealing: Pick<PayloadSeal, 'sealContent' | 'openContent'>
@@ -30,81 +31,58 @@ export async function nextInChain(
   const view = await deps.store.notifications.find(failed.tenantId, failed.notificationId)
   if (!view) return null
   const id = deps.ids()
-  const taker = view.eventId === null ? await repeated(deps, view, chain, id) : await retold(deps, view, chain, id)
-  if (!taker) return null
-  const { channel, account, words, to } = taker
-  return {
-    ...carriedOver(view),
-    id,
-    idempotencyKey: fallbackKey(view.id, channel),
-    channel,
-    to,
-    accountId: account.id,
-    provider: account.provider,
-    content: words.content,
-    warnings: words.warnings,
-    templateId: taker.templateId,
-    templateVersion: taker.templateVersion,
-    locale: taker.locale,
-    correlationId: view.correlationId ?? view.id,
-    fallback: chain.slice(chain.indexOf(channel) + 1),
-    fallbackOf: view.id,
-    dueAt: null,
-    parked: null,
-  }
-}
-
-interface Taker extends Pick<NotificationView, 'channel' | 'to' | 'templateId' | 'templateVersion' | 'locale'> {
-  account: StoredAccount
-  words: Words
-}
-
-/** As planning would tell it on the first channel that works now. */
-async function retold(
-  deps: ChainDeps,
-  view: NotificationView,
-  chain: readonly Channel[],
-  id: string,
-): Promise<Taker | null> {
-  const due = await deps.events.open(view.tenantId, view.eventId ?? '')
-  if ('kind' in due) return null
-  const addressee = atEveryAddress(due, await deps.events.addresseeOf(due, view))
-  const ways = waysTo(due, addressee, { channels: chain })
-  if ('reason' in ways) return null
-  for (const { channel, template, account } of ways.usable) {
-    if (account.status !== 'active') continue
-    const words = wordsFor(deps, due, addressee, { channel, template }, id)
-    if ('error' in words) continue
-    return {
+  const steps = view.eventId === null ? ownSteps(deps, view, chain, id) : eventSteps(deps, view, chain)
+  for await (const { channel, ...step } of steps) {
+    const next = compose(deps, {
+      ...step,
+      id,
+      key: fallbackKey(view.id, channel),
       channel,
-      account,
-      words,
-      to: addressee.address,
-      templateId: template.id,
-      templateVersion: template.version,
-      locale: template.locale,
-    }
+      cause: causeOf(view),
+      fallback: chain.slice(chain.indexOf(channel) + 1),
+    })
+    if (next.parked === null) return next
   }
   return null
+}
+
+/** A channel that may take over, with what it would say to whom, through which account. */
+type FallbackStep = Pick<Composition, 'channel' | 'recipient' | 'words' | 'account'>
+
+/** As planning would tell the event on each channel now. */
+async function* eventSteps(
+  { events }: ChainDeps,
+  view: NotificationView,
+  chain: readonly Channel[],
+): AsyncGenerator<FallbackStep> {
+  const due = await events.open(view.tenantId, view.eventId ?? '')
+  if ('kind' in due) return
+  const recipient = atEveryAddress(due, await events.recipientOf(due, view))
+  const routes = routesTo(due, recipient, { channels: chain })
+  if ('reason' in routes) return
+  for (const { channel, template, account } of routes.usable)
+    if (account.status === 'active')
+      yield { channel, recipient, words: { kind: 'template', template, message: due }, account }
 }
 
 /** A notification that came without an event has no other words. */
-async function repeated(
+async function* ownSteps(
   deps: ChainDeps,
   view: NotificationView,
   chain: readonly Channel[],
   id: string,
-): Promise<Taker | null> {
-  const { tenantId, templateId, templateVersion, locale } = view
+): AsyncGenerator<FallbackStep> {
+  const { tenantId, templateId, templateVersion, locale, contactId, conversationId } = view
+  const content = contentFor(deps, view, id)
+  if (!content) return
   for (const channel of chain) {
     const account = chooseAccount(await deps.store.accounts.list(tenantId, channel), channel, view.to)
-    const to = withOwnUrl(view.to, account)
-    if (targetOf(channel, to) === null) continue
-    const content = account?.status === 'active' ? contentFor(deps, view, id) : null
-    if (!account || !content) continue
-    return { channel, account, words: { content, warnings: [] }, to, templateId, templateVersion, locale }
+    const address = withOwnUrl(view.to, account)
+    if (account?.status !== 'active' || targetOf(channel, address) === null) continue
+    const recipient: ComposedRecipient = { ...noRecipient, address, contactId, conversationId }
+    const words = { kind: 'content', content, from: { templateId, templateVersion, locale } } as const
+    yield { channel, recipient, words, account }
   }
-  return null
 }
 
 /** Its content for another notification: what is sealed opens only for the one it was sealed for. */
@@ -117,27 +95,11 @@ function contentFor({ sealing }: ChainDeps, view: NotificationView, id: string):
     : sealing.sealContent(opened.content, opened.secrets, { tenantId, notificationId: id })
 }
 
-function carriedOver(view: NotificationView) {
-  const {
-    tenantId,
-    contactId,
-    conversationId,
-    policy,
-    eventId,
-    eventType,
-    scheduleId,
-    entity,
-    executionId,
-    parentExecutionId,
-    site,
-    triggeredBy,
-    expiresAt,
-  } = view
+function causeOf(view: NotificationView): Cause {
+  const { tenantId, eventId, eventType, scheduleId, entity, executionId, parentExecutionId, site } = view
+  const { triggeredBy, policy, expiresAt } = view
   return {
     tenantId,
-    contactId,
-    conversationId,
-    policy,
     eventId,
     eventType,
     scheduleId,
@@ -146,6 +108,9 @@ function carriedOver(view: NotificationView) {
     parentExecutionId,
     site,
     triggeredBy,
+    policy,
     expiresAt,
+    correlationId: view.correlationId ?? view.id,
+    fallbackOf: view.id,
   }
 }

@@ -11,7 +11,7 @@ export interface PeopleStore {
    * only a phone or an email in common (`model/contact.ts`). A request without any identifier has no contact. Answers in
    * the given order; requests that name the same person get the same contact, also from two processes at once.
    */
-  resolve(requests: readonly PersonRequest[], newId: () => string): Promise<Person[]>
+  resolve(requests: readonly ContactRequest[], newId: () => string): Promise<RecognisedContact[]>
   findContact(tenantId: string, id: string): Promise<Contact | null>
   /** Newest first. `q`: exactly a profile id, user id, phone or email, or the beginning of a name. */
   listContacts(tenantId: string, filter: { q?: string }, page: Page): Promise<PageOf<Contact>>
@@ -44,7 +44,7 @@ export interface PeopleStore {
 }
 
 /** Identifiers are normalised already: E.164, folded email. */
-export interface PersonRequest {
+export interface ContactRequest {
   tenantId: string
   /** A contact that is known: nothing is looked for or created; a contact that is gone answers null. */
   contactId?: string
@@ -58,7 +58,7 @@ export interface PersonRequest {
   conversation: Entity | null
 }
 
-export interface Person {
+export interface RecognisedContact {
   contact: Contact | null
   conversationId: string | null
 }

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { openPlanning } from './fixture.ts'
-import { createPeopleBook, type Stranger } from './people.ts'
-import type { Person, PersonRequest } from './people-store.ts'
-import type { Recipient } from './recipients.ts'
+import { createPeopleBook, type RecipientGroup } from './people.ts'
+import type { ContactRequest, RecognisedContact } from './people-store.ts'
+import { noRecipient, type Recipient } from './recipients.ts'
 
 function setup() {
   const clock = createManualClock()
-  const calls: PersonRequest[][] = []
+  const calls: ContactRequest[][] = []
   let made = 0
-  const resolve = async (requests: readonly PersonRequest[]): Promise<Person[]> => {
+  const resolve = async (requests: readonly ContactRequest[]): Promise<RecognisedContact[]> => {
     calls.push([...requests])
     return requests.map(({ tenantId, phone = null }) => {
       const id = `c-${++made}`
@@ -24,23 +24,24 @@ function setup() {
   return { clock, calls, book: createPeopleBook({ people: { resolve }, clock, ids: () => 'id' }) }
 }
 
-function stranger(phone: string | null, tenantId = 'acme'): Stranger {
+function recipient(phone: string | null): Recipient {
   const address = phone === null ? { deviceToken: 'token' } : { phone }
-  const recipient: Recipient = {
-    address,
-    locale: null,
-    key: phone ?? 'token',
-    identity: phone ? { phone } : null,
-    element: null,
-  }
-  return { tenantId, recipient, conversation: null }
+  return { ...noRecipient, address, key: phone ?? 'token', identity: phone ? { phone } : null }
+}
+
+function group(phones: readonly (string | null)[], tenantId = 'acme'): RecipientGroup {
+  return { tenantId, conversation: null, recipients: phones.map(recipient) }
+}
+
+function manyPhones(count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `+1555${1_000_000 + i}`)
 }
 
 describe('recognising people', () => {
   it('asks about all of them at once', async () => {
     const { book, calls } = setup()
 
-    const found = await book.recognise([stranger('+15550101'), stranger('+15550102')])
+    const [found = []] = await book.recognise([group(['+15550101', '+15550102'])])
 
     assert.equal(calls.length, 1)
     assert.deepEqual(
@@ -55,7 +56,7 @@ describe('recognising people', () => {
   it('asks about the same person once', async () => {
     const { book, calls } = setup()
 
-    const found = await book.recognise([stranger('+15550101'), stranger('+15550101')])
+    const found = (await book.recognise([group(['+15550101']), group(['+15550101'])])).flat()
 
     assert.equal(calls[0]?.length, 1)
     assert.deepEqual(
@@ -64,12 +65,11 @@ describe('recognising people', () => {
     )
   })
 
-  it('asks about nobody who cannot be recognised, and then answers at once', () => {
+  it('asks about nobody who cannot be recognised', async () => {
     const { book, calls } = setup()
 
-    const found = book.recognise([stranger(null)])
+    const [found = []] = await book.recognise([group([null])])
 
-    assert.ok(!(found instanceof Promise))
     assert.equal(found[0]?.contactId, null)
     assert.equal(calls.length, 0)
   })
@@ -77,7 +77,7 @@ describe('recognising people', () => {
   it('asks in chunks', async () => {
     const { book, calls } = setup()
 
-    await book.recognise(Array.from({ length: 2_500 }, (_, i) => stranger(`+1555${1_000_000 + i}`)))
+    await book.recognise([group(manyPhones(2_500))])
 
     assert.deepEqual(
       calls.map(({ length }) => length),
@@ -87,12 +87,13 @@ describe('recognising people', () => {
 
   it('remembers for a second, and no longer', async () => {
     const { book, calls, clock } = setup()
-    await book.recognise([stranger('+15550101')])
+    await book.recognise([group(['+15550101'])])
     await clock.advance(999)
-    assert.ok(!(book.recognise([stranger('+15550101')]) instanceof Promise))
+    await book.recognise([group(['+15550101'])])
+    assert.equal(calls.length, 1)
     await clock.advance(1)
 
-    await book.recognise([stranger('+15550101')])
+    await book.recognise([group(['+15550101'])])
 
     assert.equal(calls.length, 2)
   })
@@ -100,9 +101,25 @@ describe('recognising people', () => {
   it('keeps tenants apart', async () => {
     const { book, calls } = setup()
 
-    await book.recognise([stranger('+15550101'), stranger('+15550101', 'other')])
+    await book.recognise([group(['+15550101']), group(['+15550101'], 'other')])
 
     assert.equal(calls[0]?.length, 2)
+  })
+
+  it('remembers ten thousand, and forgets who was asked about first', async () => {
+    const { book, calls } = setup()
+    const phones = manyPhones(10_001)
+    await book.recognise([group(phones)])
+    calls.length = 0
+
+    await book.recognise([group(phones.slice(1))])
+    assert.deepEqual(calls, [])
+    await book.recognise([group(phones.slice(0, 1))])
+
+    assert.deepEqual(
+      calls.flat().map(({ phone }) => phone),
+      phones.slice(0, 1),
+    )
   })
 })
 

@@ -2,34 +2,28 @@ import type { Contact } from '../model/contact.ts'
 import type { Entity } from '../model/event.ts'
 import type { Clock, IdSource } from '../model/ports.ts'
 import type { Address } from '../model/recipient.ts'
-import type { PeopleStore, Person, PersonRequest } from './people-store.ts'
+import { createTimedMap } from '../runtime/timed-cache.ts'
+import type { ContactRequest, PeopleStore, RecognisedContact } from './people-store.ts'
 import type { Recipient } from './recipients.ts'
 
-/** A recipient whose contact is known, as far as there is one. */
-export interface Addressee extends Recipient {
-  contactId: string | null
-  conversationId: string | null
-}
-
-/** Somebody to be recognised: a recipient of a tenant, and what the exchange with them is about. */
-export interface Stranger {
+/** Recipients of one event, and what the exchange with them is about. */
+export interface RecipientGroup {
   tenantId: string
-  recipient: Recipient
   conversation: Entity | null
+  recipients: readonly Recipient[]
 }
 
 /**
- * Who recipients are. All of a batch are asked about at once, in chunks; whoever was asked about in the last second is
- * not asked about again.
+ * Which contacts recipients are. All of a batch are asked about at once, in chunks; whoever was asked about in the last
+ * second is not asked about again.
  */
 export interface PeopleBook {
-  /** Answers in the given order; at once where nobody has to be asked about. */
-  recognise(strangers: readonly Stranger[]): Addressee[] | Promise<Addressee[]>
+  /** The recipients of each group, in the given order, with their contacts and what those know. */
+  recognise(groups: readonly RecipientGroup[]): Promise<Recipient[][]>
 }
 
 const CHUNK = 1_000
 const MAX_AGE_MS = 1_000
-const MAX_KEPT = 10_000
 
 export function createPeopleBook(deps: {
   people: Pick<PeopleStore, 'resolve'>
@@ -37,15 +31,10 @@ export function createPeopleBook(deps: {
   ids: IdSource
 }): PeopleBook {
   const { people, clock, ids } = deps
-  const known = new Map<string, { person: Person; readAt: number }>()
+  const known = createTimedMap<RecognisedContact>({ clock, maxAgeMs: MAX_AGE_MS })
 
-  function peek(key: string): Person | null {
-    const entry = known.get(key)
-    return entry && clock.monotonic() - entry.readAt < MAX_AGE_MS ? entry.person : null
-  }
-
-  async function ask(missing: ReadonlyMap<string, PersonRequest>): Promise<Map<string, Person>> {
-    const found = new Map<string, Person>()
+  async function ask(missing: ReadonlyMap<string, ContactRequest>): Promise<Map<string, RecognisedContact>> {
+    const found = new Map<string, RecognisedContact>()
     const wanted = [...missing]
     for (let from = 0; from < wanted.length; from += CHUNK) {
       const chunk = wanted.slice(from, from + CHUNK)
@@ -53,53 +42,42 @@ export function createPeopleBook(deps: {
         chunk.map(([, request]) => request),
         ids,
       )
-      const readAt = clock.monotonic()
       for (const [i, [key]] of chunk.entries()) {
         const person = persons[i]
         if (!person) continue
         found.set(key, person)
-        known.delete(key)
-        known.set(key, { person, readAt })
+        known.set(key, person)
       }
-    }
-    for (const oldest of known.keys()) {
-      if (known.size <= MAX_KEPT) break
-      known.delete(oldest)
     }
     return found
   }
 
   return {
-    recognise(strangers) {
-      const missing = new Map<string, PersonRequest>()
+    async recognise(groups) {
+      const missing = new Map<string, ContactRequest>()
       // Kept for this batch: what is found now may be too old by the time the last one is answered.
-      const persons = new Map<string, Person>()
-      const keys = strangers.map((stranger) => {
-        const request = requestFor(stranger)
-        if (!request) return null
-        const key = JSON.stringify(request)
-        const person = persons.get(key) ?? peek(key)
-        if (person) persons.set(key, person)
-        else missing.set(key, request)
-        return key
-      })
-      const answer = (found: ReadonlyMap<string, Person>): Addressee[] =>
-        strangers.map(({ recipient }, i) => {
-          const key = keys[i] ?? ''
-          return introduced(recipient, found.get(key) ?? persons.get(key) ?? null)
-        })
-      return missing.size === 0 ? answer(persons) : ask(missing).then(answer)
+      const found = new Map<string, RecognisedContact>()
+      const keys = groups.map(({ tenantId, conversation, recipients }) =>
+        recipients.map(({ identity }) => {
+          if (!identity) return ''
+          const request = { tenantId, ...identity, conversation }
+          const key = JSON.stringify(request)
+          const person = found.get(key) ?? known.peek(key)
+          if (person) found.set(key, person)
+          else missing.set(key, request)
+          return key
+        }),
+      )
+      for (const [key, person] of await ask(missing)) found.set(key, person)
+      return groups.map(({ recipients }, g) =>
+        recipients.map((recipient, i) => recognisedAs(recipient, found.get(keys[g]?.[i] ?? '') ?? null)),
+      )
     },
   }
 }
 
-/** Null where there is nothing they could be recognised by. */
-function requestFor({ tenantId, recipient, conversation }: Stranger): PersonRequest | null {
-  return recipient.identity && { tenantId, ...recipient.identity, conversation }
-}
-
 /** A recipient with what their contact knows and they did not say. */
-export function introduced(recipient: Recipient, person: Person | null): Addressee {
+export function recognisedAs(recipient: Recipient, person: RecognisedContact | null): Recipient {
   const contact = person?.contact ?? null
   return {
     ...recipient,

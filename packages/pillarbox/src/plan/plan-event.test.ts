@@ -15,9 +15,10 @@ import { renderOptions } from '../render/render-options.ts'
 import { createPayloadSeal, isSealedContent } from '../security/payload-seal.ts'
 import type { PlanContext } from './context-book.ts'
 import { openEvent } from './due-event.ts'
-import { BEGINNING, takePart } from './part.ts'
-import { introduced } from './people.ts'
-import { type Assignment, nobodyFound, planNotifications } from './plan-event.ts'
+import { listRecipient } from './part.ts'
+import { recognisedAs } from './people.ts'
+import { type EventCause, tellPart } from './plan-event.ts'
+import type { Recipient } from './recipients.ts'
 
 const PATHS = { phone: 'phone', email: 'email', name: 'name', locale: 'locale' }
 
@@ -33,7 +34,9 @@ interface Given {
   catalogueLocale?: string | null
   /** The contact that all recipients turn out to be. */
   contact?: Partial<Contact>
-  assignment?: Partial<Assignment>
+  /** The contact of each, where they are several. */
+  contactOf?: (recipient: Recipient) => Partial<Contact>
+  cause?: Partial<EventCause>
 }
 
 const seal = createPayloadSeal(Buffer.alloc(32, 7))
@@ -81,16 +84,22 @@ function plan(given: Given): NewNotification[] {
     region: null,
     rendering: renderOptions(tenant, type, 'en'),
   }
-  const due = openEvent(seal, sampleEvent(given.event), { context, tenant, type })
-  assert.ok(!('problem' in due))
+  const due = openEvent(seal, sampleEvent(given.event), context)
+  assert.ok(!('kind' in due))
   let made = 0
   const tools = { ids: () => `id-${++made}`, renderer: createRenderer(), sealing: seal, clock: { now: () => START } }
-  const assignment = { due, scheduleId: 'schedule-1', dueAt: START, manual: null, tools, ...given.assignment }
-  const part = takePart(due, BEGINNING, 1_000, null as never)
-  assert.ok(!(part instanceof Promise))
-  const contact = given.contact && contactOf(given.contact)
-  const addressees = part.recipients.map((one) => introduced(one, contact ? { contact, conversationId: 'v-1' } : null))
-  return addressees.length > 0 ? planNotifications(assignment, { addressees, stopped: [] }) : [nobodyFound(assignment)]
+  const named = Array.from({ length: due.audience.size }, (_, place) => due.audience.at(place)).flatMap((entry) => {
+    if (!entry || 'nobodyAt' in entry) return []
+    return 'list' in entry ? [listRecipient(entry.list)] : [entry.recipient]
+  })
+  const recipients = named.map((one) => {
+    const contact = given.contactOf?.(one) ?? given.contact
+    return recognisedAs(one, contact ? { contact: contactOf(contact), conversationId: 'v-1' } : null)
+  })
+  const cause: EventCause = { due, scheduleId: 'schedule-1', dueAt: START, ...given.cause }
+  const next = { place: due.audience.size, after: null, found: recipients.length }
+  const part = { recipients, stopped: [], taken: next.place, next, isLast: true, total: next.place }
+  return tellPart(tools, cause, part)
 }
 
 function contactOf(changes: Partial<Contact>): Contact {
@@ -282,12 +291,12 @@ describe('words', () => {
     locales.map((locale) => sampleTemplate({ id: `t-${locale}`, locale, body: `${locale} {{name}}` }))
   const localeOf = (given: Given): string | null => only(plan({ accounts: ['sms'], ...given })).locale
 
-  it('are in the recipient’s language, else the event’s, the tenant’s, the catalogue’s, else whatever there is', () => {
+  it('are in the event’s language, else the recipient’s, the tenant’s, the catalogue’s, else whatever there is', () => {
     const payload = { phone: '+15550100', locale: 'fr' }
     const given = { event: { payload, locale: 'de' }, tenant: { defaultLocale: 'es' }, catalogueLocale: 'pt' }
 
-    assert.equal(localeOf({ ...given, templates: inLocales('en', 'pt', 'es', 'de', 'fr') }), 'fr')
-    assert.equal(localeOf({ ...given, templates: inLocales('en', 'pt', 'es', 'de') }), 'de')
+    assert.equal(localeOf({ ...given, templates: inLocales('en', 'pt', 'es', 'fr', 'de') }), 'de')
+    assert.equal(localeOf({ ...given, templates: inLocales('en', 'pt', 'es', 'fr') }), 'fr')
     assert.equal(localeOf({ ...given, templates: inLocales('en', 'pt', 'es') }), 'es')
     assert.equal(localeOf({ ...given, templates: inLocales('en', 'pt') }), 'pt')
     assert.equal(localeOf({ ...given, templates: inLocales('it', 'en') }), 'en')
@@ -440,6 +449,31 @@ describe('contacts', () => {
     assert.deepEqual([planned[0]?.contactId, planned[0]?.conversationId], ['c-1', 'v-1'])
   })
 
+  it('who share an address are told each', () => {
+    const recipients = [
+      { profileId: 'p-1', email: 'family@example.test' },
+      { profileId: 'p-2', email: 'family@example.test' },
+    ]
+    const contactOfEach = (profileId: string): Partial<Contact> => ({ id: `c-${profileId}`, profileId })
+
+    const planned = plan({
+      templates: ['email'],
+      accounts: ['email'],
+      event: { recipients },
+      contactOf: ({ key }) => contactOfEach(key),
+    })
+
+    assert.deepEqual(brief(planned), ['email→a-email', 'email→a-email'])
+    assert.deepEqual(
+      planned.map(({ contactId, to }) => [contactId, to.email]),
+      [
+        ['c-p-1', 'family@example.test'],
+        ['c-p-2', 'family@example.test'],
+      ],
+    )
+    assert.equal(new Set(planned.map(({ idempotencyKey }) => idempotencyKey)).size, 2)
+  })
+
   it('named twice, by phone and by email, are told once at each address', () => {
     const recipients = [{ phone: '+15550100' }, { email: 'ada@example.test' }]
 
@@ -574,7 +608,7 @@ describe('idempotency keys (P2)', () => {
   it('of a resend by hand are new for every request', () => {
     const manual = { requestId: 'r-1', actor: 'console:test' }
 
-    const planned = plan({ ...BOTH, assignment: { manual, wish: { channels: ['sms'] } }, type: { expiresAfterMs: 1 } })
+    const planned = plan({ ...BOTH, cause: { manual, limits: { channels: ['sms'] } }, type: { expiresAfterMs: 1 } })
 
     assert.equal(only(planned).idempotencyKey, 'manual:B-42:sms:t-sms:r-1')
     assert.deepEqual([planned[0]?.triggeredBy, planned[0]?.expiresAt], ['console:test', null])

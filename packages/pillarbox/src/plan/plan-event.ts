@@ -1,118 +1,142 @@
 import type { Channel } from '../model/channel.ts'
 import { manualKey, perEntityKey, perEventKey } from '../model/idempotency.ts'
-import type { NewNotification, NotificationPolicy } from '../model/notification.ts'
+import type { NewNotification } from '../model/notification.ts'
 import type { IdSource } from '../model/ports.ts'
+import { type Cause, type ComposeTools, compose, type Obstacle, policyOf, type WordsSource } from './compose.ts'
 import type { DueEvent } from './due-event.ts'
-import type { Addressee } from './people.ts'
+import { progressOf, type RecipientPart } from './part.ts'
+import type { Cancels, EventPlan, SchedulePlan } from './plan-store.ts'
+import type { PreparedRow } from './prepare.ts'
 import type { Recipient } from './recipients.ts'
 import {
   atEveryAddress,
   channelsFor,
   isChain,
-  type Obstacle,
+  malformedAddress,
+  type Route,
+  type RouteLimits,
+  routesTo,
   targetOf,
-  type Way,
-  type Wish,
-  type Words,
-  type WordsDeps,
-  waysTo,
-  wordsFor,
-} from './words.ts'
+} from './routes.ts'
 
-export interface PlanTools extends WordsDeps {
+export interface PlanTools extends ComposeTools {
   ids: IdSource
 }
 
-/** What planning an event's notifications is about, beside the event itself. */
-export interface Assignment {
+/** A new event's plan. Asks nobody anything: all it needs was prepared. */
+export function planEvent(tools: PlanTools, { context, judgement }: PreparedRow): EventPlan {
+  if (judgement.kind === 'later' || judgement.kind === 'ready') return { kind: 'later' }
+  if (judgement.kind === 'failed') return { kind: 'failed', reason: judgement.reason, error: judgement.error }
+  const scheduleId = tools.ids()
+  const replaces = context.eventType?.replaces ?? false
+  const cancels: Cancels | null =
+    replaces || context.cancels.length > 0 ? { eventTypes: context.cancels, replaces } : null
+  switch (judgement.kind) {
+    case 'wait':
+      return { kind: 'schedule', scheduleId, dueAt: judgement.dueAt, needsApproval: judgement.needsApproval, cancels }
+    case 'cancelled':
+      return { kind: 'cancelled', scheduleId, reason: judgement.reason, error: judgement.error, cancels }
+    case 'no_delivery':
+      return { kind: 'notifications', scheduleId, notifications: [], cancels }
+    case 'tell': {
+      const { due, dueAt, part } = judgement
+      return {
+        kind: 'notifications',
+        scheduleId,
+        notifications: tellPart(tools, { due, dueAt, scheduleId }, part),
+        cancels,
+      }
+    }
+  }
+}
+
+/** The plan of a schedule whose time has come. */
+export function planSchedule(tools: PlanTools, { schedule, judgement }: PreparedRow): SchedulePlan {
+  switch (judgement.kind) {
+    case 'later':
+    case 'ready':
+    case 'wait':
+      return { kind: 'later' }
+    case 'failed':
+    case 'cancelled':
+      return { kind: judgement.kind, reason: judgement.reason, error: judgement.error }
+    case 'no_delivery':
+      return { kind: 'notifications', notifications: [] }
+    case 'tell': {
+      const { due, dueAt, part } = judgement
+      const notifications = tellPart(tools, { due, dueAt, scheduleId: schedule?.id ?? null }, part)
+      const progress = schedule?.progress ?? null
+      // The last part, too, is written as a part, so that the progress ends where it should; then it is completed.
+      const isWhole = progress === null ? part.isLast : part.isLast && part.taken === 0
+      return isWhole
+        ? { kind: 'notifications', notifications }
+        : { kind: 'part', notifications, progress: progressOf(progress, part) }
+    }
+  }
+}
+
+/** What an event's notifications have in common, beside the event itself. */
+export interface EventCause {
   due: DueEvent
   scheduleId: string | null
   /** When it was to be told, from which its expiry counts. */
   dueAt: number
-  /** A resend by hand; null for what the event itself leads to. */
-  manual: { requestId: string; actor: string } | null
-  wish?: Wish
-  tools: PlanTools
+  /** A resend by hand; absent for what the event itself leads to. */
+  manual?: { requestId: string; actor: string }
+  limits?: RouteLimits
 }
 
-/** Whom a part of an event is for, and what of it cannot be told to anybody. */
-export interface Crowd {
-  addressees: readonly Addressee[]
-  stopped: readonly Stopped[]
+/** The notifications of a part of an event's recipients; one that says so where the event turned out to be for nobody. */
+export function tellPart(tools: PlanTools, cause: EventCause, part: RecipientPart): NewNotification[] {
+  if (part.isLast && part.next.found === 0) return [composeStopped(tools, cause, null, NOBODY)]
+  return planNotifications(tools, cause, part)
 }
 
-/** A recipient list that is missing or empty, or an element of the payload without an address. */
-export interface Stopped extends Obstacle {
-  recipient: Recipient
-}
+export const NOBODY: Obstacle = { reason: 'no_recipient', error: 'the event names no recipient with an address' }
 
 /**
- * An event that is due, as notifications: people × channels × templates, rendered. Pure but for new ids. What cannot be
- * sent becomes a parked notification that says why, so that nothing vanishes.
+ * An event that is due, as notifications: recipients × channels × templates. What cannot be sent becomes a parked
+ * notification that says why, so that nothing vanishes.
  */
-export function planNotifications(assignment: Assignment, { addressees, stopped }: Crowd): NewNotification[] {
-  const planned = stopped.map(({ recipient, ...obstacle }) => parkedFor(assignment, asAddressee(recipient), obstacle))
-  const told = createToldBook()
-  for (const addressee of addressees)
-    if (told.isNew(addressee)) planned.push(...planAddressee(assignment, addressee, told))
+export function planNotifications(
+  tools: PlanTools,
+  cause: EventCause,
+  { recipients, stopped }: Pick<RecipientPart, 'recipients' | 'stopped'>,
+): NewNotification[] {
+  const planned = stopped.map(({ recipient, ...obstacle }) => composeStopped(tools, cause, recipient, obstacle))
+  const keys = new Set<string>()
+  const targets = new Set<string>()
+  // The same person, named by phone and by email, each completed by the other, is told once at each address. Two people
+  // who share an address are told each.
+  const isRepeated = ({ contactId, address }: Recipient, channel: Channel): boolean =>
+    contactId !== null && !isAdded(targets, `${contactId} ${channel} ${targetOf(channel, address)}`)
+  for (const recipient of recipients)
+    if (isAdded(keys, recipient.key)) planned.push(...planRecipient(tools, cause, recipient, isRepeated))
   return planned
 }
 
-/** For an event that turned out to be for nobody. */
-export function nobodyFound(assignment: Assignment): NewNotification {
-  return parkedFor(assignment, null, {
-    reason: 'no_recipient',
-    error: 'the event names no recipient with an address',
-  })
-}
-
-function planAddressee(assignment: Assignment, given: Addressee, told: ToldBook): NewNotification[] {
-  const { due, wish } = assignment
-  const addressee = atEveryAddress(due, given)
-  const ways = waysTo(due, addressee, wish)
-  if ('reason' in ways) return [parkedFor(assignment, addressee, ways)]
-  const { usable, unusable } = ways
-  const wrong = (channel: Channel): NewNotification => parkedFor(assignment, addressee, wrongForm(channel), channel)
-  if (!isChain(due))
-    return [
-      ...usable
-        .filter(({ channel }) => told.firstTime(addressee, channel))
-        .map((way) => tell(assignment, addressee, way)),
-      ...unusable.map(wrong),
-    ]
-  // A chain starts with its first channel that can be used and carries the rest.
-  const [start, ...rest] = usable
-  if (!start) return unusable.slice(0, 1).map(wrong)
-  if (!told.firstTime(addressee, start.channel)) return []
-  return [
-    tell(
-      assignment,
-      addressee,
-      start,
-      rest.map(({ channel }) => channel),
-    ),
-  ]
-}
-
-/** Whom an event has been told to so far, in one part of it. */
-interface ToldBook {
-  /** False for a recipient that was named before. */
-  isNew(addressee: Addressee): boolean
-  /**
-   * False where the same person has it at the same address: named twice, by phone and by email, each is completed by the
-   * other. Two people who share an address are told each.
-   */
-  firstTime(addressee: Addressee, channel: Channel): boolean
-}
-
-function createToldBook(): ToldBook {
-  const keys = new Set<string>()
-  const targets = new Set<string>()
-  return {
-    isNew: ({ key }) => isAdded(keys, key),
-    firstTime: ({ contactId, address }, channel) =>
-      contactId === null || isAdded(targets, `${contactId} ${channel} ${targetOf(channel, address)}`),
+function planRecipient(
+  tools: PlanTools,
+  cause: EventCause,
+  named: Recipient,
+  isRepeated: (recipient: Recipient, channel: Channel) => boolean,
+): NewNotification[] {
+  const { due, limits } = cause
+  const recipient = atEveryAddress(due, named)
+  const routes = routesTo(due, recipient, limits)
+  if ('reason' in routes) return [composeStopped(tools, cause, recipient, routes)]
+  const malformed = routes.malformed.map((channel) =>
+    composeStopped(tools, cause, recipient, malformedAddress(channel, recipient.address), channel),
+  )
+  if (!isChain(due)) {
+    const fresh = routes.usable.filter(({ channel }) => !isRepeated(recipient, channel))
+    return [...fresh.map((route) => composeRoute(tools, cause, recipient, route)), ...malformed]
   }
+  // A chain starts with its first channel that can be used and carries the rest.
+  const [start, ...rest] = routes.usable
+  if (!start) return malformed.slice(0, 1)
+  if (isRepeated(recipient, start.channel)) return []
+  return [composeRoute(tools, cause, recipient, start, { fallback: rest.map(({ channel }) => channel) })]
 }
 
 function isAdded(set: Set<string>, value: string): boolean {
@@ -120,94 +144,49 @@ function isAdded(set: Set<string>, value: string): boolean {
   return set.add(value).size > size
 }
 
-/** One notification on one channel; born parked where its template cannot be rendered. */
-export function tell(
-  assignment: Assignment,
-  addressee: Addressee,
-  way: Way,
-  fallback: Channel[] = [],
+/** One notification on one route; born parked where its template cannot be rendered. */
+export function composeRoute(
+  tools: PlanTools,
+  cause: EventCause,
+  recipient: Recipient,
+  { channel, template, account }: Route,
+  { id = tools.ids(), fallback = [] }: { id?: string; fallback?: readonly Channel[] } = {},
 ): NewNotification {
-  const id = assignment.tools.ids()
-  const words = wordsFor(assignment.tools, assignment.due, addressee, way, id)
-  return notificationOf(assignment, { id, addressee, way, words, fallback })
+  const key = keyFor(cause, recipient, channel, template.id)
+  const words: WordsSource = { kind: 'template', template, message: cause.due }
+  return compose(tools, { id, key, recipient, words, channel, account, cause: causeOf(cause), fallback })
 }
 
-/** A notification from words that were found for it. */
-function notificationOf(
-  assignment: Assignment,
-  told: { id: string; addressee: Addressee; way: Way; words: Words | { error: string }; fallback: Channel[] },
-): NewNotification {
-  const { id, addressee, way, words, fallback } = told
-  const { channel, template, account } = way
-  const isFailed = 'error' in words
-  return {
-    ...shared(assignment, addressee, channel, template.id),
-    id,
-    accountId: account.id,
-    provider: account.provider,
-    content: isFailed ? null : words.content,
-    templateId: template.id,
-    templateVersion: template.version,
-    locale: template.locale,
-    fallback,
-    warnings: isFailed ? [...assignment.due.warnings] : words.warnings,
-    parked: isFailed ? { reason: 'render_failed', error: words.error } : null,
-  }
-}
-
-/** Born stopped. `locale` is then the one the recipient prefers: planning anew finds it there. */
-function parkedFor(
-  assignment: Assignment,
-  addressee: Addressee | null,
-  { reason, error }: Obstacle,
+function composeStopped(
+  tools: PlanTools,
+  cause: EventCause,
+  recipient: Recipient | null,
+  obstacle: Obstacle,
   on?: Channel,
 ): NewNotification {
-  const channel = on ?? (addressee?.address.list === undefined ? channelsFor(assignment.due)[0] : undefined) ?? 'email'
-  return {
-    ...shared(assignment, addressee, channel, reason),
-    id: assignment.tools.ids(),
-    accountId: null,
-    provider: null,
-    content: null,
-    templateId: null,
-    templateVersion: null,
-    locale: addressee?.locale ?? null,
-    fallback: [],
-    warnings: [...assignment.due.warnings],
-    parked: { reason, error },
-  }
+  const channel = on ?? (recipient?.address.list === undefined ? channelsFor(cause.due)[0] : undefined) ?? 'email'
+  return compose(tools, {
+    id: tools.ids(),
+    key: keyFor(cause, recipient, channel, obstacle.reason),
+    recipient,
+    words: { kind: 'obstacle', obstacle },
+    channel,
+    account: null,
+    cause: causeOf(cause),
+    warnings: cause.due.warnings,
+  })
 }
 
-export function wrongForm(channel: Channel): Obstacle {
-  return { reason: 'invalid_recipient', error: `the recipient's address for ${channel} has not the form it needs` }
-}
-
-function asAddressee(recipient: Recipient): Addressee {
-  return { ...recipient, contactId: null, conversationId: null }
-}
-
-function shared(assignment: Assignment, addressee: Addressee | null, channel: Channel, templateId: string) {
-  const { due, scheduleId, dueAt, manual } = assignment
-  const { event, type } = due
+function causeOf({ due: { event, type }, scheduleId, dueAt, manual }: EventCause): Cause {
   return {
     tenantId: event.tenantId,
-    idempotencyKey: keyFor(assignment, addressee, channel, templateId),
-    channel,
-    to: addressee?.address ?? {},
-    contactId: addressee?.contactId ?? null,
-    conversationId: addressee?.conversationId ?? null,
-    policy: policyOf(type),
     eventId: event.id,
     eventType: event.type,
     scheduleId,
     entity: event.entity,
     correlationId: event.correlationId,
-    executionId: null,
-    parentExecutionId: null,
-    site: null,
     triggeredBy: manual?.actor ?? 'system',
-    fallbackOf: null,
-    dueAt: null,
+    policy: policyOf(type),
     // Somebody who sends it again by hand wants it sent.
     expiresAt: manual || type.expiresAfterMs === null ? null : dueAt + type.expiresAfterMs,
   }
@@ -215,28 +194,19 @@ function shared(assignment: Assignment, addressee: Addressee | null, channel: Ch
 
 /** One row per key (P2): the entity or the event, the channel, the template and, where there are several, who. */
 export function keyFor(
-  { due, manual }: Pick<Assignment, 'due' | 'manual'>,
-  addressee: Pick<Recipient, 'key'> | null,
+  { due: { event, type, audience }, manual }: Pick<EventCause, 'due' | 'manual'>,
+  recipient: Pick<Recipient, 'key'> | null,
   channel: Channel,
   templateId: string,
 ): string {
-  const { event, type, audience } = due
   const parts = {
     channel,
     templateId,
     eventType: event.type,
-    ...(audience.isSeveral && addressee ? { recipient: addressee.key } : {}),
+    ...(audience.isSeveral && recipient ? { recipient: recipient.key } : {}),
   }
   if (manual) return manualKey({ ...parts, entityId: event.entity.id, requestId: manual.requestId })
   return type.once === 'per-entity'
     ? perEntityKey({ ...parts, entityId: event.entity.id })
     : perEventKey({ ...parts, eventId: event.id })
-}
-
-function policyOf({ retry, onUndeliverable }: DueEvent['type']): NotificationPolicy | null {
-  if ((retry === null || retry === undefined) && onUndeliverable === null) return null
-  return {
-    ...(retry !== null && retry !== undefined && { retry }),
-    ...(onUndeliverable !== null && { onUndeliverable }),
-  }
 }

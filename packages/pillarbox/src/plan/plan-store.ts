@@ -5,14 +5,13 @@ import type { Progress, StoredSchedule } from '../model/schedule.ts'
 
 export interface PlanStore {
   /**
-   * Takes up to `limit` pending, due events, oldest first, fewer where they are very large, skipping those another process
-   * holds, lets `prepare` read
-   * what their plans need, asks `plan` for each, and writes what it answers, all in one transaction.
-   * Rejects, with nothing written, when a row is refused: the planner then goes one by one.
+   * Takes up to `limit` pending, due events, oldest first; fewer where their payloads are very large. On PostgreSQL the
+   * rows stay locked for other planners until the batch ends; on SQLite nobody is kept out meanwhile, and only rows that
+   * are still as they were taken are written.
    */
-  events(limit: number, planning: Planning<StoredEvent, EventPlan>): Promise<Planned>
+  takeEvents(limit: number): Promise<TakenBatch<StoredEvent, EventPlan>>
   /** The same for schedules whose time has come. */
-  schedules(limit: number, planning: Planning<DueSchedule, SchedulePlan>): Promise<Planned>
+  takeSchedules(limit: number): Promise<TakenBatch<DueSchedule, SchedulePlan>>
   /** An event whose planning was refused: tried again after `delayMs`, or `failed` when that is null. */
   deferEvent(ref: EventRef, error: string, delayMs: number | null): Promise<void>
   deferSchedule(ref: ScheduleRef, error: string, delayMs: number | null): Promise<void>
@@ -23,14 +22,29 @@ export interface PlanStore {
   cancelledAt(requests: readonly { tenantId: string; entity: Entity; eventType: string }[]): Promise<(number | null)[]>
 }
 
-export interface Planning<Row, Plan> {
+/**
+ * Rows that one planner holds until it calls `write` or `release`, whichever comes first. A batch that is kept for longer
+ * than 15 seconds, or whose connection is lost, is released by the store; `write` then rejects with `store_unavailable`.
+ * The same error says that the database rolled the batch back to end a deadlock. Nothing is written in either case.
+ */
+export interface TakenBatch<Row, Plan> {
+  readonly rows: readonly Row[]
   /**
-   * Reads whatever the plans need, before any is asked for. Nothing is answered where all of it is known already. It
-   * must not write to the taken rows, and may not take longer than a few seconds.
+   * Writes one plan for each row, in the order of `rows`, in one transaction, and ends the batch. Rejects, with nothing
+   * written and the batch released, when the database refuses any of it.
    */
-  prepare(rows: readonly Row[]): Promise<void> | void
-  /** Synchronous; must not throw. */
-  plan(row: Row): Plan
+  write(plans: readonly Plan[]): Promise<WrittenBatch>
+  /** Lets the rows go as they are. Does nothing once the batch has ended. */
+  release(): Promise<void>
+}
+
+export interface WrittenBatch {
+  /** Rows that reached a decision: not `later` ones, nor, on SQLite, those that somebody else planned meanwhile. */
+  decided: number
+  /** Notifications inserted; repeats by key are not. */
+  inserted: number
+  /** Accounts that now have due work, for the in-process nudge. */
+  lanes: string[]
 }
 
 export interface DueSchedule {
@@ -78,14 +92,3 @@ export type SchedulePlan =
   | { kind: 'notifications'; notifications: NewNotification[] }
   /** A part of a large one: it stays pending, due at once, and goes on from `cursor`. */
   | { kind: 'part'; notifications: NewNotification[]; progress: Progress }
-
-export interface Planned {
-  /** Rows taken, `later` ones included: equal to the limit means there is probably more. */
-  taken: number
-  /** Rows that reached a decision. */
-  decided: number
-  /** Notifications inserted; repeats by key are not. */
-  inserted: number
-  /** Accounts that now have due work, for the in-process nudge. */
-  lanes: string[]
-}

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { START } from '../../../../test/support/manual-clock.ts'
+import { changedBatch, planEvents } from '../../../../test/support/planning.ts'
 import { PillarboxError } from '../model/errors.ts'
 import { type Bench, bodyOf, type Options, openPlanning } from './fixture.ts'
-import type { EventPlan, Planning, PlanStore, SchedulePlan } from './plan-store.ts'
+import type { EventPlan, PlanStore, SchedulePlan } from './plan-store.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -42,13 +43,10 @@ function refusing(badId: string): (base: PlanStore) => Partial<PlanStore> {
       ? { ...plan, notifications: plan.notifications.map((row) => ({ ...row, tenantId: null as never })) }
       : plan
   return (base) => ({
-    events: (limit, { prepare, plan }) =>
-      base.events(limit, { prepare, plan: (event) => (event.id === badId ? spoilt(plan(event)) : plan(event)) }),
-    schedules: (limit, { prepare, plan }) =>
-      base.schedules(limit, {
-        prepare,
-        plan: (due) => (due.event.id === badId ? spoilt(plan(due)) : plan(due)),
-      }),
+    takeEvents: async (limit) =>
+      changedBatch(await base.takeEvents(limit), (plan, event) => (event.id === badId ? spoilt(plan) : plan)),
+    takeSchedules: async (limit) =>
+      changedBatch(await base.takeSchedules(limit), (plan, { event }) => (event.id === badId ? spoilt(plan) : plan)),
   })
 }
 
@@ -92,43 +90,16 @@ describe('a round', () => {
   it('plans rows that take longer to read than contexts are good for', async (t) => {
     const bench: Bench = await setup(t, {
       plant: (base) => ({
-        events: (limit, { prepare, plan }) =>
-          base.events(limit, {
-            prepare: async (events) => {
-              await prepare(events)
-              await bench.clock.advance(2_000)
-            },
-            plan,
-          }),
+        takeEvents: async (limit) => {
+          const batch = await base.takeEvents(limit)
+          await bench.clock.advance(2_000)
+          return batch
+        },
       }),
     })
     await bench.publish()
 
     assert.equal(await bench.round(), 1)
-  })
-
-  it('waits for nothing where everything is known', async (t) => {
-    const waited: boolean[] = []
-    const { round, publish } = await setup(t, {
-      plant: (base) => ({
-        events: (limit, { prepare, plan }) =>
-          base.events(limit, {
-            prepare: (events) => {
-              const answer = prepare(events)
-              waited.push(answer !== undefined)
-              return answer
-            },
-            plan,
-          }),
-      }),
-    })
-    await publish()
-    await round()
-    await publish()
-
-    await round()
-
-    assert.deepEqual(waited, [true, false])
   })
 
   it('tells the dispatcher which lanes have work', async (t) => {
@@ -343,6 +314,37 @@ describe('timing', () => {
     assert.deepEqual(
       (await notifications()).map(({ expiresAt }) => expiresAt),
       [START + HOUR_MS + 30 * MINUTE_MS],
+    )
+  })
+})
+
+describe('an expiry', () => {
+  it('is counted from when the event happened where it was due before that', async (t) => {
+    const { round, publish, notifications } = await setup(t, {
+      catalogue: { ...CATALOGUE, eventTypes: { 'booking.confirmed': type({ expiresAfter: 'PT30M' }) } },
+    })
+    await publish({ dueAt: START - DAY_MS })
+    await round()
+
+    assert.deepEqual(
+      (await notifications()).map(({ expiresAt }) => expiresAt),
+      [START + 30 * MINUTE_MS],
+    )
+  })
+
+  it('is counted from when the event happened also where its schedule was due before that', async (t) => {
+    const { round, publish, notifications, store } = await setup(t, {
+      catalogue: { ...CATALOGUE, eventTypes: { 'booking.confirmed': type({ expiresAfter: 'PT30M' }) } },
+    })
+    await publish()
+    const scheduleId = '019b7a00-0000-7000-8000-000000000001'
+    const dueAt = START - DAY_MS
+    await planEvents(store, 1, () => ({ kind: 'schedule', scheduleId, dueAt, needsApproval: false, cancels: null }))
+    await round()
+
+    assert.deepEqual(
+      (await notifications()).map(({ expiresAt }) => expiresAt),
+      [START + 30 * MINUTE_MS],
     )
   })
 })
@@ -783,20 +785,10 @@ describe('one bad event stops nobody (P7)', () => {
       plant: (base) => ({
         plan: {
           ...base.plan,
-          events: async (limit, planning) => {
+          takeEvents: async (limit) => {
             const first = (await base.events.list({ status: 'pending' }, { limit: 100 })).items.at(-1)
-            if (isBroken && (limit > 1 || first?.id === 'event-2')) {
-              const asked: Planning<Parameters<typeof planning.plan>[0], EventPlan> = {
-                prepare: planning.prepare,
-                plan: (one) => {
-                  planning.plan(one)
-                  return { kind: 'later' }
-                },
-              }
-              if (limit > 1) await base.plan.events(limit, asked)
-              throw new Error('Unexpected token in JSON')
-            }
-            return base.plan.events(limit, planning)
+            if (isBroken && (limit > 1 || first?.id === 'event-2')) throw new Error('Unexpected token in JSON')
+            return base.plan.takeEvents(limit)
           },
           deferEvent: async (ref, ...rest) => {
             deferred.push(ref.id)
@@ -872,9 +864,9 @@ describe('the planner', () => {
     let isAway = true
     const { planner, publish, event, clock, logger } = await setup(t, {
       plant: (base) => ({
-        events: async (limit, planning) => {
+        takeEvents: async (limit) => {
           if (isAway) throw new PillarboxError('store_unavailable', 'connection reset')
-          return base.events(limit, planning)
+          return base.takeEvents(limit)
         },
       }),
     })

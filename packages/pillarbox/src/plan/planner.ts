@@ -1,6 +1,5 @@
 import { isPillarboxError } from '../model/errors.ts'
 import type { StoredEvent } from '../model/event.ts'
-import type { NewNotification } from '../model/notification.ts'
 import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
 import { type RetryPolicy, retryDelay } from '../model/retry.ts'
 import type { Renderer } from '../render/render.ts'
@@ -9,19 +8,17 @@ import { createPoll } from '../runtime/poll.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
 import type { ContextBook } from './context-book.ts'
-import type { Stop } from './judge.ts'
-import { progressOf } from './part.ts'
 import { createPeopleBook, type PeopleBook } from './people.ts'
-import { type Assignment, nobodyFound, planNotifications } from './plan-event.ts'
-import type { Cancels, EventPlan, Planned, SchedulePlan } from './plan-store.ts'
-import { type Brief, createPreparation, type Preparation, type Row } from './prepare.ts'
+import { planEvent, planSchedule } from './plan-event.ts'
+import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch } from './plan-store.ts'
+import { type DueRow, type PreparedRow, prepare } from './prepare.ts'
 import type { ResolveHook } from './resolve-hook.ts'
 import { createTemplateUses, type TemplateUses } from './template-uses.ts'
 
 /**
  * The planning loop: pending events become schedules, due ones at once notifications; due schedules become
- * notifications. A batch is prepared, then planned in one transaction. When it is refused, its rows go one by one, and
- * the row that is at fault is set back alone, up to five times, then failed: it cannot take the batch with it.
+ * notifications. A batch is taken, prepared, planned and written. When it is refused, its rows go one by one, and the row
+ * that is at fault is set back alone, up to five times, then failed: it cannot take the batch with it.
  */
 export interface PlannerDeps {
   store: Pick<Store, 'plan' | 'people' | 'lists' | 'templates'>
@@ -49,18 +46,18 @@ export interface Planner {
 const RETRY: RetryPolicy = { kind: 'list', delaysMs: [60_000, 120_000, 240_000, 480_000] }
 
 export function createPlanner(deps: PlannerDeps): Planner {
-  const { store, clock, ids, logger } = deps
-  const parts: Parts = {
+  const { store, clock, ids, logger, settings } = deps
+  const tools: PlannerTools = {
     ...deps,
     people: createPeopleBook({ people: store.people, clock, ids }),
     uses: createTemplateUses(store.templates, logger),
   }
   const round = async (): Promise<number> =>
-    (await planBatch(parts, eventRows)) + (await planBatch(parts, scheduleRows))
+    (await planBatch(tools, EVENTS, settings.batchRows)) + (await planBatch(tools, SCHEDULES, settings.batchRows))
   return {
     round,
     async run(stop) {
-      const poll = createPoll(deps.random, deps.settings.pollMaxMs)
+      const poll = createPoll(deps.random, settings.pollMaxMs)
       while (!stop.aborted) {
         let decided = 0
         try {
@@ -75,172 +72,111 @@ export function createPlanner(deps: PlannerDeps): Planner {
   }
 }
 
-/** The planner's parts; what it remembers from batch to batch is in `people`, `uses` and `contexts`. */
-interface Parts extends PlannerDeps {
+/** What the planner remembers from batch to batch is in `contexts`, `people` and `uses`. */
+interface PlannerTools extends PlannerDeps {
   people: PeopleBook
   uses: TemplateUses
 }
 
-/** Events and schedules are planned alike; only how they are taken, answered for and set back differs. */
-interface Source {
-  take(parts: Parts, limit: number, batch: Batch): Promise<Planned>
-  defer(parts: Parts, row: Row, error: string, delayMs: number | null): Promise<void>
+/** Events and schedules are planned alike; only how they are taken, planned and set back differs. */
+interface RowKind<Taken, Plan> {
+  take(plan: PlanStore, limit: number): Promise<TakenBatch<Taken, Plan>>
+  rowOf(taken: Taken): DueRow
+  plan(tools: PlannerTools, row: PreparedRow): Plan
+  defer(plan: PlanStore, row: DueRow, error: string, delayMs: number | null): Promise<void>
 }
 
-interface Batch {
-  preparation: Preparation
-  /** The row that was asked about last; null when it got to none. */
-  last: Row | null
+const EVENTS: RowKind<StoredEvent, EventPlan> = {
+  take: (plan, limit) => plan.takeEvents(limit),
+  rowOf: (event) => ({ event, schedule: null }),
+  plan: planEvent,
+  defer: (plan, { event: { tenantId, id } }, error, delayMs) => plan.deferEvent({ tenantId, id }, error, delayMs),
 }
 
-const eventRows: Source = {
-  take(parts, limit, batch) {
-    const rowOf = (event: StoredEvent): Row => ({ event, schedule: null })
-    return parts.store.plan.events(limit, {
-      prepare: (events) => prepare(parts, batch, events.map(rowOf)),
-      plan: (event) => {
-        batch.last = rowOf(event)
-        return eventPlan(parts, batch, batch.last)
-      },
-    })
-  },
-  async defer({ store }, { event: { tenantId, id } }, error, delayMs) {
-    await store.plan.deferEvent({ tenantId, id }, error, delayMs)
+const SCHEDULES: RowKind<DueSchedule, SchedulePlan> = {
+  take: (plan, limit) => plan.takeSchedules(limit),
+  rowOf: (due) => due,
+  plan: planSchedule,
+  async defer(plan, { schedule }, error, delayMs) {
+    if (schedule) await plan.deferSchedule({ tenantId: schedule.tenantId, id: schedule.id }, error, delayMs)
   },
 }
 
-const scheduleRows: Source = {
-  take(parts, limit, batch) {
-    return parts.store.plan.schedules(limit, {
-      prepare: (due) => prepare(parts, batch, due),
-      plan: (due) => {
-        batch.last = due
-        return schedulePlan(parts, batch, due)
-      },
-    })
-  },
-  async defer({ store }, { schedule }, error, delayMs) {
-    if (schedule) await store.plan.deferSchedule({ tenantId: schedule.tenantId, id: schedule.id }, error, delayMs)
-  },
-}
-
-function prepare(parts: Parts, batch: Batch, rows: readonly Row[]): Promise<void> | void {
-  // A batch of one that cannot be prepared is that row's fault; of several it is not known whose.
-  batch.last = rows.length === 1 ? (rows[0] ?? null) : null
-  // A store may take rows a second time where a first take came to nothing.
-  batch.preparation = createPreparation(parts)
-  return batch.preparation.prepare(rows)
-}
-
-async function planBatch(parts: Parts, source: Source): Promise<number> {
-  const planned = await take(parts, source, parts.settings.batchRows)
-  if (planned.lanes.length > 0) parts.hub.nudge('dispatch', planned.lanes)
-  await parts.uses.flush()
-  return planned.decided
-}
-
-async function take(parts: Parts, source: Source, limit: number): Promise<Planned> {
-  const batch: Batch = { preparation: createPreparation(parts), last: null }
+/** Takes, prepares, plans and writes up to `limit` rows. Answers how many reached a decision. */
+async function planBatch<Taken, Plan extends EventPlan | SchedulePlan>(
+  tools: PlannerTools,
+  kind: RowKind<Taken, Plan>,
+  limit: number,
+): Promise<number> {
+  let batch: TakenBatch<Taken, Plan> | null = null
   try {
-    const planned = await source.take(parts, limit, batch)
-    const deferrals = batch.preparation.deferrals()
-    for (const { row, error } of deferrals) await setBack(parts, source, row, error)
-    return { ...planned, decided: planned.decided + deferrals.length }
+    batch = await kind.take(tools.store.plan, limit)
+    if (batch.rows.length === 0) return 0
+    const rows = await prepare(tools, batch.rows.map(kind.rowOf))
+    const plans = rows.map((row) => kind.plan(tools, row))
+    const written = await batch.write(plans)
+    if (written.lanes.length > 0) tools.hub.nudge('dispatch', written.lanes)
+    const setBacks = await afterWrite(tools, kind, rows, plans)
+    return written.decided + setBacks
   } catch (error) {
+    await batch?.release()
     if (isPillarboxError(error, 'store_unavailable')) throw error
-    if (limit > 1) return oneByOne(parts, source, limit)
-    if (!batch.last) throw error
-    await setBack(parts, source, batch.last, error instanceof Error ? error.message : String(error))
-    return { taken: 1, decided: 1, inserted: 0, lanes: [] }
+    const [first, ...others] = batch?.rows ?? []
+    // Of several rows it is not known whose fault it is; nor of none, where one cannot even be read.
+    if (limit > 1 && (first === undefined || others.length > 0)) return oneByOne(tools, kind, limit)
+    if (first === undefined) throw error
+    await setBack(tools, kind, kind.rowOf(first), error instanceof Error ? error.message : String(error))
+    return 1
   }
 }
 
-async function oneByOne(parts: Parts, source: Source, limit: number): Promise<Planned> {
-  const sum: Planned = { taken: 0, decided: 0, inserted: 0, lanes: [] }
+/** Answers how many rows were set back. */
+async function afterWrite<Taken, Plan extends EventPlan | SchedulePlan>(
+  tools: PlannerTools,
+  kind: RowKind<Taken, Plan>,
+  rows: readonly PreparedRow[],
+  plans: readonly Plan[],
+): Promise<number> {
+  for (const [i, { event }] of rows.entries()) if (plans[i]?.kind === 'failed') warnOfFailure(tools, event, plans[i])
+  await tools.uses.note(plans.flatMap((plan) => ('notifications' in plan ? plan.notifications : [])))
+  const refused = rows.filter((row) => row.setBack !== null)
+  for (const row of refused) await setBack(tools, kind, row, row.setBack ?? '')
+  return refused.length
+}
+
+async function oneByOne<Taken, Plan extends EventPlan | SchedulePlan>(
+  tools: PlannerTools,
+  kind: RowKind<Taken, Plan>,
+  limit: number,
+): Promise<number> {
+  let decided = 0
   for (let i = 0; i < limit; i++) {
-    const planned = await take(parts, source, 1)
-    if (planned.taken === 0) break
-    sum.taken += planned.taken
-    sum.decided += planned.decided
-    sum.inserted += planned.inserted
-    sum.lanes.push(...planned.lanes)
-    if (planned.decided === 0) break
+    const more = await planBatch(tools, kind, 1)
+    if (more === 0) break
+    decided += more
   }
-  return sum
+  return decided
 }
 
-async function setBack(parts: Parts, source: Source, row: Row, error: string): Promise<void> {
+async function setBack<Taken, Plan>(
+  { store, random, logger }: PlannerTools,
+  kind: RowKind<Taken, Plan>,
+  row: DueRow,
+  error: string,
+): Promise<void> {
   const { tenantId, id, attemptCount } = row.schedule ?? row.event
-  const delayMs = retryDelay(RETRY, attemptCount + 1, parts.random())
+  const delayMs = retryDelay(RETRY, attemptCount + 1, random())
   const { correlationId } = row.event
-  parts.logger.error({ id, tenantId, correlationId, error, delayMs }, 'a row cannot be planned; it waits alone')
-  await source.defer(parts, row, error, delayMs)
-}
-
-function eventPlan(parts: Parts, { preparation }: Batch, row: Row): EventPlan {
-  const { event } = row
-  const brief = preparation.brief(row)
-  const context = preparation.context(event)
-  if (brief.kind === 'later' || !context) return { kind: 'later' }
-  if (brief.kind === 'failed') return failed(parts, event, brief)
-  const scheduleId = parts.ids()
-  const replaces = context.eventType?.replaces ?? false
-  const cancels: Cancels | null =
-    replaces || context.cancels.length > 0 ? { eventTypes: context.cancels, replaces } : null
-  switch (brief.kind) {
-    case 'wait':
-      return { kind: 'schedule', scheduleId, dueAt: brief.dueAt, needsApproval: brief.needsApproval, cancels }
-    case 'cancelled':
-      return { kind: 'cancelled', scheduleId, reason: brief.reason, error: brief.error, cancels }
-    case 'silent':
-      return { kind: 'notifications', scheduleId, notifications: [], cancels }
-    case 'tell':
-      return { kind: 'notifications', scheduleId, notifications: told(parts, brief, scheduleId), cancels }
-  }
-}
-
-function schedulePlan(parts: Parts, { preparation }: Batch, row: Row): SchedulePlan {
-  const { event, schedule } = row
-  const brief = preparation.brief(row)
-  if (!schedule) return { kind: 'later' }
-  switch (brief.kind) {
-    case 'later':
-    case 'wait':
-      return { kind: 'later' }
-    case 'failed':
-      return failed(parts, event, brief)
-    case 'cancelled':
-      return { kind: 'cancelled', reason: brief.reason, error: brief.error }
-    case 'silent':
-      return { kind: 'notifications', notifications: [] }
-    case 'tell': {
-      const notifications = told(parts, brief, schedule.id)
-      const { part } = brief
-      // The last part, too, is written as a part, so that the progress ends where it should; then it is completed.
-      const isWhole = schedule.progress === null ? part.isLast : part.isLast && part.taken === 0
-      return isWhole
-        ? { kind: 'notifications', notifications }
-        : { kind: 'part', notifications, progress: progressOf(schedule.progress, part) }
-    }
-  }
-}
-
-function told(parts: Parts, brief: Brief & { kind: 'tell' }, scheduleId: string): NewNotification[] {
-  const { due, dueAt, part, addressees } = brief
-  const assignment: Assignment = { due, dueAt, scheduleId, manual: null, tools: parts }
-  const notifications =
-    part.isLast && part.next.found === 0
-      ? [nobodyFound(assignment)]
-      : planNotifications(assignment, { addressees, stopped: part.stopped })
-  parts.uses.saw(notifications)
-  return notifications
+  logger.error({ id, tenantId, correlationId, error, delayMs }, 'a row cannot be planned; it waits alone')
+  await kind.defer(store.plan, row, error, delayMs)
 }
 
 /** Committed by its host and never to be delivered as it is: somebody should hear of it. It can be replayed. */
-function failed({ logger }: Parts, { tenantId, id, type, correlationId }: StoredEvent, { reason, error }: Stop) {
-  logger.warn(
-    { tenantId, eventId: id, eventType: type, correlationId, reason, error },
-    'an event failed; replay it once that is mended',
-  )
-  return { kind: 'failed', reason, error } as const
+function warnOfFailure(
+  { logger }: PlannerTools,
+  { tenantId, id, type, correlationId }: StoredEvent,
+  { reason, error }: Extract<EventPlan, { kind: 'failed' }>,
+): void {
+  const fields = { tenantId, eventId: id, eventType: type, correlationId, reason, error }
+  logger.warn(fields, 'an event failed; replay it once that is mended')
 }

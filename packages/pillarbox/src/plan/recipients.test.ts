@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { RecipientPaths } from '../model/catalogue.ts'
 import type { EventRecipient } from '../model/event.ts'
-import { type Audience, audienceOf, type Entry, type Recipient, recipientOfMember } from './recipients.ts'
+import { type Audience, type AudienceEntry, audienceOf, type Recipient, recipientOfMember } from './recipients.ts'
 
 const PATHS = [{ phone: 'guest.phone', email: 'guest.email', name: 'guest.name', locale: 'guest.locale' }]
 
-function entries(audience: Audience): Entry[] {
+function entries(audience: Audience): AudienceEntry[] {
   return Array.from({ length: audience.size }, (_, place) => audience.at(place)).filter((entry) => entry !== null)
 }
 
@@ -33,6 +33,8 @@ describe('recipients in the payload', () => {
         key: 'ada@example.test',
         identity: { phone: '+15550100', email: 'ada@example.test', name: 'Ada', locale: 'de' },
         element: null,
+        contactId: null,
+        conversationId: null,
       },
     ])
   })
@@ -299,7 +301,7 @@ describe('a recipient list', () => {
     payload: Record<string, unknown>,
     paths: RecipientPaths[],
     named: EventRecipient[] | null = null,
-  ): Entry[] => entries(audienceOf(payload, paths, named, null))
+  ): AudienceEntry[] => entries(audienceOf(payload, paths, named, null))
 
   it('is named by the catalogue', () => {
     assert.deepEqual(listsOf({}, [{ list: 'ops-team' }]), [{ list: 'ops-team', isExpanded: false }])

@@ -5,9 +5,9 @@ import { textOf, valueAt } from '../model/path.ts'
 import { toE164 } from '../model/phone.ts'
 import type { Address } from '../model/recipient.ts'
 import type { ListMember } from '../model/recipient-list.ts'
-import type { PersonRequest } from './people-store.ts'
+import type { ContactRequest } from './people-store.ts'
 
-/** One person an event is for, with every address known: a fallback may need another one. */
+/** Somebody an event or a request names, with every address known: a fallback may need another one. */
 export interface Recipient {
   address: Address
   locale: string | null
@@ -17,15 +17,29 @@ export interface Recipient {
   identity: Identity | null
   /** The element of the payload's list that they were found in, for templates. */
   element: Record<string, unknown> | null
+  /** The stored person they were recognised as (`plan/people.ts`), and the conversation; null where there is none, or yet. */
+  contactId: string | null
+  conversationId: string | null
 }
 
-export type Identity = Omit<PersonRequest, 'tenantId' | 'conversation'>
+/** A recipient of whom nothing is known. */
+export const noRecipient: Recipient = {
+  address: {},
+  locale: null,
+  key: '',
+  identity: null,
+  element: null,
+  contactId: null,
+  conversationId: null,
+}
+
+export type Identity = Omit<ContactRequest, 'tenantId' | 'conversation'>
 
 /**
  * Somebody, a recipient list (one message to all of it, or with `isExpanded` one to each of its members), or an element
  * of a list in which nobody can be reached.
  */
-export type Entry = { recipient: Recipient } | { list: string; isExpanded: boolean } | { nobodyAt: string }
+export type AudienceEntry = { recipient: Recipient } | { list: string; isExpanded: boolean } | { nobodyAt: string }
 
 /**
  * Whom an event is for, in an order that never changes, so that planning can stop anywhere and go on there. Only what
@@ -38,7 +52,7 @@ export interface Audience {
   readonly isSeveral: boolean
   readonly hasExpandedList: boolean
   /** Null where the payload has nothing at that place: not everybody whom the catalogue names has to be there. */
-  at(place: number): Entry | null
+  at(place: number): AudienceEntry | null
   /** The element of a list that is at that place, such as `passengers[1]`; null for a place that is no list's. */
   where(place: number): string | null
 }
@@ -54,14 +68,14 @@ export function audienceOf(
   region: string | null,
   secrets: readonly string[] = [],
 ): Audience {
-  const rows: Row[] = named?.length
+  const rows: AudienceSource[] = named?.length
     ? [{ count: named.length, read: (i) => entryOf(fieldsOf(named[i]), region), where: (i) => `recipients[${i}]` }]
     : paths.map((entry) => rowOf(payload, entry, region, secrets))
   const size = rows.reduce((sum, { count }) => sum + count, 0)
   const hasExpandedList = named?.length
     ? named.some((one) => fieldsOf(one)('list') && fieldsOf(one)('expand') === true)
     : paths.some(({ list, expand }) => list !== undefined && expand === true)
-  const found = <T>(place: number, look: (row: Row, index: number) => T): T | null => {
+  const found = <T>(place: number, look: (row: AudienceSource, index: number) => T): T | null => {
     let rest = place
     for (const row of rows) {
       if (rest < row.count) return look(row, rest)
@@ -89,21 +103,21 @@ export function recipientOfMember(member: ListMember, region: string | null): Re
 }
 
 /** Reads one field of somebody, wherever it stands. */
-type Fields = (field: string) => unknown
+type FieldReader = (field: string) => unknown
 
 /** One entry of the catalogue's recipients, or all that an event names itself. */
-interface Row {
+interface AudienceSource {
   count: number
   /** Null where nobody can be reached. */
-  read(index: number): Entry | null
+  read(index: number): AudienceEntry | null
   where(index: number): string | null
 }
 
-function fieldsOf(recipient: EventRecipient | undefined): Fields {
+function fieldsOf(recipient: EventRecipient | undefined): FieldReader {
   return (field) => (recipient as Record<string, unknown> | undefined)?.[field]
 }
 
-function entryOf(fields: Fields, region: string | null): Entry | null {
+function entryOf(fields: FieldReader, region: string | null): AudienceEntry | null {
   const list = textOf(fields('list'))
   if (list !== null) return { list, isExpanded: fields('expand') === true }
   const recipient = recipientFrom(fields, null, region)
@@ -115,7 +129,7 @@ function rowOf(
   paths: RecipientPaths,
   region: string | null,
   secrets: readonly string[],
-): Row {
+): AudienceSource {
   const { list, expand } = paths
   // A field of the payload that names the list, or the list's own name.
   if (list !== undefined)
@@ -138,7 +152,7 @@ function rowOf(
     where: trails.where,
     read(index) {
       const trail = trails.at(index)
-      const read: Fields = (field) => {
+      const read: FieldReader = (field) => {
         const steps = byField.get(field)
         // A path through another list cannot be paired with this one's elements.
         if (!steps || steps.lists.some((list, depth) => list !== deepest[depth])) return undefined
@@ -158,7 +172,7 @@ export function openly(value: unknown, secrets: readonly string[]): unknown {
   return text !== null && secrets.includes(text) ? undefined : value
 }
 
-interface Steps {
+interface PathSteps {
   /** The lists a path goes through, each from the one before. */
   lists: string[]
   /** From the innermost element to the value; empty where the element itself is it. */
@@ -166,21 +180,21 @@ interface Steps {
 }
 
 /** `groups[].members[].phone` → lists groups, members; rest phone. */
-function stepsOf(path: string): Steps {
+function stepsOf(path: string): PathSteps {
   const parts = path.split('[]')
   const rest = parts.pop() ?? ''
   return { lists: parts.map((part) => part.replace(/^\./, '')), rest: rest.replace(/^\./, '') }
 }
 
 /** The ways through the lists: each is the payload, then an element of each list. Just the payload where there are none. */
-interface Trails {
+interface ElementTrails {
   count: number
   at(index: number): unknown[]
   /** As one would write the way in a program: `groups[0].members[2]`. */
   where(index: number): string | null
 }
 
-function trailsOf(payload: Record<string, unknown>, lists: readonly string[]): Trails {
+function trailsOf(payload: Record<string, unknown>, lists: readonly string[]): ElementTrails {
   const [list, ...inner] = lists
   if (list === undefined) return { count: 1, at: () => [payload], where: () => null }
   const elements = elementsAt(payload, list)
@@ -211,7 +225,11 @@ function elementsAt(from: unknown, list: string): unknown[] {
 const ADDRESS_FIELDS = ['name', 'email', 'phone', 'deviceToken', 'userId', 'url'] as const
 
 /** Null where there is neither an address nor anything that leads to one. */
-function recipientFrom(read: Fields, element: Record<string, unknown> | null, region: string | null): Recipient | null {
+function recipientFrom(
+  read: FieldReader,
+  element: Record<string, unknown> | null,
+  region: string | null,
+): Recipient | null {
   const address: Address = {}
   for (const field of ADDRESS_FIELDS) {
     const value = textOf(read(field))
@@ -228,6 +246,7 @@ function recipientFrom(read: Fields, element: Record<string, unknown> | null, re
     profileId ?? userId ?? mailbox ?? address.phone ?? deviceToken ?? url ?? (contactId && `contact:${contactId}`)
   if (!key) return null
   return {
+    ...noRecipient,
     address,
     locale,
     key,

@@ -3,10 +3,9 @@ import { describe, it, type TestContext } from 'node:test'
 import { storedAccount } from '../../../../test/support/samples.ts'
 import type { NewEvent } from '../model/event.ts'
 import type { NotificationView } from '../model/notification.ts'
-import type { ReplanAnswer } from '../operate/act.ts'
 import { isSealedContent } from '../security/payload-seal.ts'
 import { type Bench, type Options, openPlanning } from './fixture.ts'
-import { replan } from './replan.ts'
+import { type ReplanAnswer, replan } from './replan.ts'
 
 const sms = { channel: 'sms', locale: 'en', body: 'text {{name}}' }
 const email = { channel: 'email', locale: 'en', subject: 'S {{name}}', body: 'mail {{name}}' }
@@ -249,6 +248,17 @@ describe('planning anew what was born parked', () => {
     const payload = { phone: '+15550100', email: 'ada@example.test', name: 'Ada', locale: 'de' }
     const german = { ...sms, locale: 'de', body: 'SMS {{name}}' }
     const { bench, mended } = await setup(t, { catalogue: catalogueOf({ templates: [] }) }, { payload })
+
+    const answer = await mended(() => bench.import(catalogueOf({ templates: [sms, german] })))
+
+    assert.equal(replacementOf(answer).locale, 'de')
+  })
+
+  it('speaks the event’s language, whatever the recipient prefers', async (t) => {
+    const payload = { phone: '+15550100', email: 'ada@example.test', name: 'Ada', locale: 'en' }
+    const german = { ...sms, locale: 'de', body: 'SMS {{name}}' }
+    const event = { payload, locale: 'de' }
+    const { bench, mended } = await setup(t, { catalogue: catalogueOf({ templates: [] }) }, event)
 
     const answer = await mended(() => bench.import(catalogueOf({ templates: [sms, german] })))
 

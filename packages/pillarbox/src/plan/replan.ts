@@ -1,29 +1,25 @@
-import type { Channel } from '../model/channel.ts'
 import type { NewNotification, NotificationView } from '../model/notification.ts'
 import type { Reason, StoredReason } from '../model/reason.ts'
-import type { ReplanAnswer } from '../operate/act.ts'
 import type { Store } from '../store/store.ts'
+import type { Obstacle } from './compose.ts'
 import { conversationOf, type DueEvent } from './due-event.ts'
 import type { EventBook } from './event-book.ts'
-import { BEGINNING, PART_RECIPIENTS, takePart, unaddressed } from './part.ts'
-import type { Addressee, PeopleBook } from './people.ts'
-import {
-  type Assignment,
-  type Crowd,
-  keyFor,
-  type PlanTools,
-  planNotifications,
-  tell,
-  wrongForm,
-} from './plan-event.ts'
+import type { ActRequest } from './notification-store.ts'
+import { BEGINNING, PART_RECIPIENTS, type RecipientPart, takePart, unaddressed } from './part.ts'
+import type { PeopleBook } from './people.ts'
+import { composeRoute, type EventCause, keyFor, NOBODY, type PlanTools, planNotifications } from './plan-event.ts'
 import type { Recipient } from './recipients.ts'
-import { atEveryAddress, isChain, type Obstacle, type Wish, waysTo, wordsFor } from './words.ts'
+import { atEveryAddress, isChain, malformedAddress, routesTo } from './routes.ts'
 
 export interface ReplanDeps extends PlanTools {
   store: Pick<Store, 'notifications' | 'lists'>
   events: EventBook
   people: PeopleBook
 }
+
+/** What a notification that was born parked can be sent with now, or what still stands in the way. */
+export type ReplanAnswer = { replacement: Replacement } | { problem: Obstacle }
+export type Replacement = NonNullable<ActRequest['replacement']>
 
 /** Those that stopped a recipient altogether; any other is of one channel, and the rest may have gone out. */
 const OF_ALL_CHANNELS: readonly (StoredReason | null)[] = [
@@ -37,67 +33,60 @@ const OF_ALL_CHANNELS: readonly (StoredReason | null)[] = [
 /**
  * Plans a notification anew that was born parked: recipient, channel, account, template and words as they are now, with
  * every channel its event type allows. Where it turns out to be several notifications by now, the others are written
- * here, under the keys planning would give them. Answers what still stands in the way where it cannot be sent yet.
+ * here, under the keys planning would give them.
  */
 export async function replan(deps: ReplanDeps, notification: NotificationView): Promise<ReplanAnswer> {
-  const { tenantId, eventId, isScrubbed, reason, channel, scheduleId, createdAt } = notification
+  const { tenantId, eventId, isScrubbed, reason, channel, scheduleId, createdAt, expiresAt } = notification
   if (isScrubbed) return problem('content_scrubbed', 'its content held secrets and was removed when it was final')
   if (eventId === null) return problem('invalid_event', 'it has neither words nor an event to make them from')
   const due = await deps.events.open(tenantId, eventId)
   if ('kind' in due) return problem(due.reason, due.error)
-  const wish: Wish = isChain(due) || OF_ALL_CHANNELS.includes(reason) ? {} : { channels: [channel] }
-  const crowd = await crowdOf(deps, due, notification)
-  if ('reason' in crowd) return problem(crowd.reason, crowd.error)
-  const { addressees, stopped } = crowd
+  const limits = isChain(due) || OF_ALL_CHANNELS.includes(reason) ? {} : { channels: [channel] }
+  const found = await recipientsOf(deps, due, notification)
+  if ('reason' in found) return problem(found.reason, found.error)
+  const { recipients, stopped } = found
 
-  const assignment: Assignment = { due, dueAt: createdAt, scheduleId, manual: null, wish, tools: deps }
+  const cause: EventCause = { due, dueAt: createdAt, scheduleId, limits }
   const others: NewNotification[] = []
   let replacement: Replacement | null = null
-  let obstacle: Obstacle = stopped[0] ?? {
-    reason: 'no_recipient',
-    error: 'the event names no recipient with an address',
-  }
-  for (const addressee of addressees) {
+  let obstacle: Obstacle = stopped[0] ?? NOBODY
+  for (const recipient of recipients) {
     if (replacement) {
-      others.push(...planNotifications(assignment, { addressees: [addressee], stopped: [] }))
+      others.push(...planNotifications(deps, cause, { recipients: [recipient], stopped: [] }))
       continue
     }
-    const found = replace(assignment, addressee, notification.id)
-    if ('reason' in found) obstacle = found
+    const replaced = replace(deps, cause, recipient, notification.id)
+    if ('reason' in replaced) obstacle = replaced
     else {
-      replacement = found.replacement
-      others.push(...found.others)
+      replacement = replaced.replacement
+      others.push(...replaced.others)
     }
   }
   if (!replacement) return problem(obstacle.reason, obstacle.error)
-  others.push(...planNotifications(assignment, { addressees: [], stopped }))
-  const { expiresAt } = notification
+  others.push(...planNotifications(deps, cause, { recipients: [], stopped }))
   if (others.length > 0) await deps.store.notifications.insert(others.map((other) => ({ ...other, expiresAt })))
   return { replacement }
 }
-
-type Replacement = Extract<ReplanAnswer, { replacement: unknown }>['replacement']
 
 function problem(reason: Reason, error: string): ReplanAnswer {
   return { problem: { reason, error } }
 }
 
-/** Whom it is for: whoever it names, or where it names nobody, whomever the event names now. */
-async function crowdOf(
+/** Whom a notification is for: whoever it names, or where it names nobody, whomever the event names now. */
+async function recipientsOf(
   { store, events, people }: ReplanDeps,
   due: DueEvent,
   notification: NotificationView,
-): Promise<Crowd | Obstacle> {
+): Promise<Pick<RecipientPart, 'recipients' | 'stopped'> | Obstacle> {
   const { to, tenantId, reason } = notification
-  const conversation = conversationOf(due)
-  const recognised = async (recipients: readonly Recipient[]): Promise<Addressee[]> =>
-    await people.recognise(recipients.map((recipient) => ({ tenantId, recipient, conversation })))
+  const recognised = async (recipients: readonly Recipient[]): Promise<Recipient[]> =>
+    (await people.recognise([{ tenantId, conversation: conversationOf(due), recipients }])).flat()
   const isForList = reason === 'list_not_found' || reason === 'list_empty'
   const namesSomebody = Object.keys(to).some((field) => field !== 'name')
-  if (namesSomebody && !isForList) return { addressees: [await events.addresseeOf(due, notification)], stopped: [] }
+  if (namesSomebody && !isForList) return { recipients: [await events.recipientOf(due, notification)], stopped: [] }
   const own = due.audience.at(placeOf(due, notification))
   if (own && 'nobodyAt' in own) return unaddressed(own.nobodyAt)
-  if (own && 'recipient' in own) return { addressees: await recognised([own.recipient]), stopped: [] }
+  if (own && 'recipient' in own) return { recipients: await recognised([own.recipient]), stopped: [] }
   const part = await takePart(due, BEGINNING, PART_RECIPIENTS, store.lists)
   const lists = part.stopped.find((stopped) => stopped.reason !== 'no_recipient')
   if (lists) return { reason: lists.reason, error: lists.error }
@@ -106,7 +95,7 @@ async function crowdOf(
       reason: 'no_recipient',
       error: `the event has ${part.total} recipients by now, too many to be planned here; publish it again`,
     }
-  return { addressees: await recognised(part.recipients), stopped: part.stopped }
+  return { recipients: await recognised(part.recipients), stopped: part.stopped }
 }
 
 /** The element of the payload that it was parked for, because that had no address; beyond the last where it was not. */
@@ -116,48 +105,39 @@ function placeOf(due: DueEvent, { idempotencyKey, channel }: NotificationView): 
     const where = audience.where(place)
     if (where === null) continue
     const { recipient, reason } = unaddressed(where)
-    if (keyFor({ due, manual: null }, recipient, channel, reason) === idempotencyKey) return place
+    if (keyFor({ due }, recipient, channel, reason) === idempotencyKey) return place
   }
   return audience.size
 }
 
-/** The first way that has words becomes the notification itself; the others are told beside it, or are its chain. */
+/** The first route that has words becomes the notification itself; the others are told beside it, or are its chain. */
 function replace(
-  assignment: Assignment,
-  given: Addressee,
-  notificationId: string,
+  tools: PlanTools,
+  cause: EventCause,
+  named: Recipient,
+  id: string,
 ): { replacement: Replacement; others: NewNotification[] } | Obstacle {
-  const { due, wish, tools } = assignment
-  const addressee = atEveryAddress(due, given)
-  const ways = waysTo(due, addressee, wish)
-  if ('reason' in ways) return ways
-  const [firstUnusable] = ways.unusable
-  let obstacle: Obstacle | null = firstUnusable === undefined ? null : wrongForm(firstUnusable)
-  for (const [i, way] of ways.usable.entries()) {
-    const words = wordsFor(tools, due, addressee, way, notificationId)
-    if ('error' in words) {
-      obstacle = { reason: 'render_failed', error: `${way.channel}: ${words.error}` }
+  const { due, limits } = cause
+  const recipient = atEveryAddress(due, named)
+  const routes = routesTo(due, recipient, limits)
+  if ('reason' in routes) return routes
+  const [malformed] = routes.malformed
+  let obstacle: Obstacle = malformed
+    ? malformedAddress(malformed, recipient.address)
+    : { reason: 'no_recipient', error: 'there is no address to send to' }
+  for (const [i, route] of routes.usable.entries()) {
+    const rest = routes.usable.slice(i + 1)
+    const fallback = isChain(due) ? rest.map((next) => next.channel) : []
+    const composed = composeRoute(tools, cause, recipient, route, { id, fallback })
+    const { content, parked } = composed
+    if (parked || !content) {
+      obstacle = { reason: 'render_failed', error: `${route.channel}: ${parked?.error}` }
       continue
     }
-    const { channel, template, account } = way
-    const rest = ways.usable.slice(i + 1)
-    const fallback: Channel[] = isChain(due) ? rest.map((next) => next.channel) : []
     return {
-      replacement: {
-        channel,
-        accountId: account.id,
-        provider: account.provider,
-        to: addressee.address,
-        content: words.content,
-        warnings: words.warnings,
-        templateId: template.id,
-        templateVersion: template.version,
-        locale: template.locale,
-        fallback,
-        idempotencyKey: keyFor(assignment, addressee, channel, template.id),
-      },
-      others: isChain(due) ? [] : rest.map((next) => tell(assignment, addressee, next)),
+      replacement: { ...composed, content, accountId: route.account.id, provider: route.account.provider },
+      others: isChain(due) ? [] : rest.map((next) => composeRoute(tools, cause, recipient, next)),
     }
   }
-  return obstacle ?? { reason: 'no_recipient', error: 'there is no address to send to' }
+  return obstacle
 }

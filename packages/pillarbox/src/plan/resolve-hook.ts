@@ -48,20 +48,13 @@ const AT_ONCE = 8
 
 /**
  * Asks the hook about each event, a few at once, within one deadline for all of them. Answers in the given order and
- * never rejects. Null where there is no hook to ask.
+ * never rejects. Nothing is answered where there is no hook to ask.
  */
-export function askHook(
+export async function askHook(
   { resolve, clock }: HookDeps,
   events: readonly StoredEvent[],
-): Promise<(Resolved | undefined)[]> | null {
-  return resolve && events.length > 0 ? askAll(resolve, clock, events) : null
-}
-
-async function askAll(
-  resolve: ResolveHook,
-  clock: Clock,
-  events: readonly StoredEvent[],
 ): Promise<(Resolved | undefined)[]> {
+  if (!resolve || events.length === 0) return []
   const over = new AbortController()
   const ended = new AbortController()
   void clock.sleep(DEADLINE_MS, ended.signal).then(() => over.abort())

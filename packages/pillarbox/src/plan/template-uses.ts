@@ -4,38 +4,31 @@ import type { TemplateStore } from '../tenant/template-store.ts'
 
 /**
  * Remembers in the store which templates notifications were made from, so that those are deactivated rather than
- * removed. Each is told once per process, after the notifications themselves.
+ * removed. The store is told of each template once per process, after the notifications themselves were written.
  */
 export interface TemplateUses {
-  saw(notifications: readonly NewNotification[]): void
-  /** Never rejects: what could not be told is told next time. */
-  flush(): Promise<void> | void
+  /** Never rejects: what the store could not be told, it is told next time. */
+  note(notifications: readonly NewNotification[]): Promise<void>
 }
 
 export function createTemplateUses(templates: Pick<TemplateStore, 'markUsed'>, logger: Logger): TemplateUses {
-  const told = new Set<string>()
-  let waiting = new Set<string>()
-
-  async function tell(ids: readonly string[]): Promise<void> {
-    try {
-      await templates.markUsed(ids)
-      for (const id of ids) told.add(id)
-    } catch (error) {
-      for (const id of ids) waiting.add(id)
-      logger.warn({ templates: ids, error: String(error) }, 'could not note that templates are in use; trying again')
-    }
-  }
-
+  const noted = new Set<string>()
+  const waiting = new Set<string>()
   return {
-    saw(notifications) {
+    async note(notifications) {
       for (const { templateId } of notifications)
-        if (templateId !== null && !told.has(templateId)) waiting.add(templateId)
-    },
-    flush() {
-      if (waiting.size === 0) return undefined
+        if (templateId !== null && !noted.has(templateId)) waiting.add(templateId)
+      if (waiting.size === 0) return
       const ids = [...waiting]
-      waiting = new Set()
-      return tell(ids)
+      try {
+        await templates.markUsed(ids)
+        for (const id of ids) {
+          noted.add(id)
+          waiting.delete(id)
+        }
+      } catch (error) {
+        logger.warn({ templates: ids, error: String(error) }, 'could not note that templates are in use; trying again')
+      }
     },
   }
 }

@@ -7,9 +7,13 @@ import type { Clock } from '../model/ports.ts'
  * Callers who ask for the same key at once share one read. A read that fails is not kept. The age counts from the answer:
  * counted from the question, a slow answer would be too old before anybody could use it.
  */
-export interface TimedCache<V> {
+export interface TimedCache<V> extends TimedMap<V> {
   /** What is kept and fresh, else what is read now. */
   get(key: string): Promise<V>
+}
+
+/** The same for callers who read for themselves, many keys at a time or only some of them to be kept. */
+export interface TimedMap<V> {
   /** What is kept and fresh, without reading anything. */
   peek(key: string): V | undefined
   /** What was last read, however old it is. */
@@ -20,44 +24,26 @@ export interface TimedCache<V> {
   outdate(key: string): void
 }
 
-export interface TimedCacheOptions<V> {
+export interface TimedMapOptions {
   clock: Clock
   maxAgeMs: number
   /** Default: 10,000, for one process may see any number of tenants. */
   maxEntries?: number
+}
+
+export interface TimedCacheOptions<V> extends TimedMapOptions {
   read(key: string): Promise<V>
 }
 
-interface Kept<V> {
-  value: V
-  readAt: number
-}
-
-export function createTimedCache<V>(options: TimedCacheOptions<V>): TimedCache<V> {
-  const { clock, maxAgeMs, maxEntries = 10_000, read } = options
-  const kept = new Map<string, Kept<V>>()
+export function createTimedCache<V>({ read, ...options }: TimedCacheOptions<V>): TimedCache<V> {
+  const kept = createTimedMap<V>(options)
   const reading = new Map<string, Promise<V>>()
-
-  function fresh(key: string): Kept<V> | undefined {
-    const entry = kept.get(key)
-    return entry && clock.monotonic() - entry.readAt < maxAgeMs ? entry : undefined
-  }
-
-  function set(key: string, value: V): void {
-    // Deleted first, so that the map's order is the order of reading.
-    kept.delete(key)
-    kept.set(key, { value, readAt: clock.monotonic() })
-    for (const oldest of kept.keys()) {
-      if (kept.size <= maxEntries) break
-      kept.delete(oldest)
-    }
-  }
 
   function readAnew(key: string): Promise<V> {
     const answer = read(key)
       .then((value) => {
         // A read that was outdated while it was under way answers its own callers and nobody after them.
-        if (reading.get(key) === answer) set(key, value)
+        if (reading.get(key) === answer) kept.set(key, value)
         return value
       })
       .finally(() => {
@@ -68,15 +54,36 @@ export function createTimedCache<V>(options: TimedCacheOptions<V>): TimedCache<V
   }
 
   return {
+    ...kept,
     get(key) {
-      const entry = fresh(key)
-      return entry ? Promise.resolve(entry.value) : (reading.get(key) ?? readAnew(key))
+      const value = kept.peek(key)
+      return value === undefined ? (reading.get(key) ?? readAnew(key)) : Promise.resolve(value)
     },
-    peek: (key) => fresh(key)?.value,
-    last: (key) => kept.get(key)?.value,
-    set,
     outdate(key) {
       reading.delete(key)
+      kept.outdate(key)
+    },
+  }
+}
+
+export function createTimedMap<V>({ clock, maxAgeMs, maxEntries = 10_000 }: TimedMapOptions): TimedMap<V> {
+  const kept = new Map<string, { value: V; readAt: number }>()
+  return {
+    peek(key) {
+      const entry = kept.get(key)
+      return entry && clock.monotonic() - entry.readAt < maxAgeMs ? entry.value : undefined
+    },
+    last: (key) => kept.get(key)?.value,
+    set(key, value) {
+      // Deleted first, so that the map's order is the order of reading.
+      kept.delete(key)
+      kept.set(key, { value, readAt: clock.monotonic() })
+      for (const oldest of kept.keys()) {
+        if (kept.size <= maxEntries) break
+        kept.delete(oldest)
+      }
+    },
+    outdate(key) {
       const entry = kept.get(key)
       if (entry) entry.readAt = Number.NEGATIVE_INFINITY
     },

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import pg from 'pg'
 import { cancelSchedules, SCHEDULE_RECORD } from '../../../../../test/conformance/cancel.ts'
-import { type Bench, createBench, deciding, dueNow } from '../../../../../test/conformance/fixtures.ts'
+import { type Bench, createBench, dueNow } from '../../../../../test/conformance/fixtures.ts'
+import { planEvents } from '../../../../../test/support/planning.ts'
 import { migratedDatabase } from '../../../../../test/support/postgres/database.ts'
 import type { Logger } from '../../model/ports.ts'
 import { systemClock } from '../../system.ts'
@@ -53,10 +54,7 @@ describe('cancelling', () => {
     await withStore(database.url, async ({ store, event, newId }) => {
       await store.events.insert([event(tenantId, { type: 'booking.cancelled', entity: { type: 'booking', id: '42' } })])
       const cancels = { eventTypes: ['booking.confirmed', 'booking.reminder'], replaces: true }
-      await store.plan.events(
-        10,
-        deciding(() => dueNow(newId(), [], cancels)),
-      )
+      await planEvents(store, 10, () => dueNow(newId(), [], cancels))
       const { cancelled, queued } = await store.notifications.countByStatus(null)
       assert.deepEqual([cancelled, queued], [3, 2_000])
     })

@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../../model/event.ts'
-import type { Ending } from '../shared/endings.ts'
 import { IS_RETRYING } from '../shared/notification-view.ts'
+import type { Ending } from '../shared/plan-changes.ts'
 import { plainArray, textArray } from './arrays.ts'
 import type { Query } from './session.ts'
 

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import pg from 'pg'
 import { createBench } from '../../../../../test/conformance/fixtures.ts'
+import { planEvents } from '../../../../../test/support/planning.ts'
 import { freshDatabase } from '../../../../../test/support/postgres/database.ts'
 import { startPostgres } from '../../../../../test/support/postgres/launcher.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
@@ -19,7 +20,7 @@ function everyRole(store: Store): (() => Promise<unknown>)[] {
     () => store.now(),
     () => store.tenants.find('nobody'),
     () => store.events.insert([]),
-    () => store.plan.events(1, { prepare: () => {}, plan: () => ({ kind: 'later' }) }),
+    () => planEvents(store, 1, () => ({ kind: 'later' })),
     () => store.dispatch.dueLanes(null, 1),
     () => store.dispatch.release(NOBODY, [{ notificationId: NOBODY, token: 1 }]),
     () => store.receipts.take(1, 1_000),

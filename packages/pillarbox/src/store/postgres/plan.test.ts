@@ -1,24 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { planEvents } from '../../../../../test/support/planning.ts'
+import type { Cancels, EventPlan, PlanStore } from '../../plan/plan-store.ts'
 import { openPlan } from './plan.ts'
-import type { Decide, Query, Session } from './session.ts'
+import type { Query, Session } from './session.ts'
 
 /** Planning on a session that answers probes and takes as told, and notes what it was asked. */
-function setup({
-  probes,
-  takes,
-  payload = '{}',
-  answers = [],
-  tries = 1,
-}: {
-  probes: number[]
-  takes: number[]
-  payload?: string
-  /** Of the statements that write. */
-  answers?: unknown[][]
-  /** All but the last are rolled back. */
-  tries?: number
-}) {
+function setup({ probes, takes, payload = '{}' }: { probes: number[]; takes: number[]; payload?: string }) {
   const asked: string[] = []
   const rows = (count: number): Record<string, unknown>[] =>
     Array.from({ length: count }, (_, i) => ({
@@ -33,13 +21,16 @@ function setup({
       asked.push(name ?? '')
       return rows(probes.shift() ?? 0)
     },
-    exchange: async (take: Query, decide: Decide<Record<string, unknown>>) => {
-      for (let i = 0; i < tries; i++) {
-        asked.push(take.name ?? '')
-        const writes = await decide(rows(takes.shift() ?? 0))
-        asked.push(...(writes.length > 0 ? writes.map(({ name }) => name ?? '') : ['nothing']))
+    begin: async (take: Query) => {
+      asked.push(take.name ?? '')
+      return {
+        rows: rows(takes.shift() ?? 0),
+        commit: async (writes: readonly Query[]) => {
+          asked.push(...writes.map(({ name }) => name ?? ''))
+          return []
+        },
+        rollback: async () => void asked.push('nothing'),
       }
-      return answers
     },
   } as unknown as Session
   let isHinted = false
@@ -48,28 +39,25 @@ function setup({
     isHinted = false
     return was
   }
-  const { events } = openPlan(session, { wasHinted })
+  const store = { plan: openPlan(session, { wasHinted }) as PlanStore }
   return {
     asked,
-    events,
     hint: () => {
       isHinted = true
     },
     plan: (kind: 'failed' | 'later') =>
-      events(2, {
-        prepare: () => {},
-        plan: () => (kind === 'later' ? { kind } : { kind, reason: 'invalid_event', error: 'no' }),
-      }),
+      planEvents(store, 2, () => (kind === 'later' ? { kind } : { kind, reason: 'invalid_event', error: 'no' })),
+    publish: (limit: number, cancelsOf: (row: number) => Cancels | null) => {
+      let row = 0
+      const plan = (): EventPlan => {
+        return { kind: 'notifications', scheduleId: 's', notifications: [], cancels: cancelsOf(row++) }
+      }
+      return planEvents(store, limit, plan)
+    },
   }
 }
 
 describe('planning', () => {
-  it('knows nothing of a first try that was rolled back', async () => {
-    const { plan } = setup({ probes: [1], takes: [1, 0], tries: 2 })
-
-    assert.deepEqual(await plan('failed'), { taken: 0, decided: 0, inserted: 0, lanes: [] })
-  })
-
   it('costs one statement while nothing is due', async () => {
     const { plan, asked } = setup({ probes: [0, 0], takes: [] })
 
@@ -107,11 +95,8 @@ describe('planning', () => {
     const cancels = [null, { eventTypes: ['booking.confirmed'], replaces: false }, { eventTypes: [], replaces: true }]
     const names: string[][] = []
     for (const each of cancels) {
-      const { events, asked } = setup({ probes: [1], takes: [1] })
-      await events(2, {
-        prepare: () => {},
-        plan: () => ({ kind: 'notifications', scheduleId: 's', notifications: [], cancels: each }),
-      })
+      const { publish, asked } = setup({ probes: [1], takes: [1] })
+      await publish(2, () => each)
       names.push(asked.slice(2))
     }
 
@@ -123,27 +108,20 @@ describe('planning', () => {
   })
 
   it('cuts a batch only before an event that ends what an earlier one of the batch begins', async () => {
-    const { events, asked } = setup({ probes: [1], takes: [4] })
+    const { publish, asked } = setup({ probes: [1], takes: [4] })
     const cancels = { eventTypes: ['booking.confirmed'], replaces: false }
-    let n = 0
 
     // Two entities, in turn: the first two events end nothing that the batch begins.
-    await events(4, {
-      prepare: () => {},
-      plan: () => ({ kind: 'notifications', scheduleId: 's', notifications: [], cancels: n++ === 3 ? null : cancels }),
-    })
+    await publish(4, (row) => (row === 3 ? null : cancels))
 
     const piece = ['cancel_schedules', 'cancel_notifications', 'write_events']
     assert.deepEqual(asked.slice(2), ['wait_for_disk', 'await_planners', ...piece, ...piece])
   })
 
   it('notes which payloads have secrets', async () => {
-    const { plan, events, asked } = setup({ probes: [1, 1], takes: [1, 1], payload: '{"token": {"$sealed": "x"}}' })
+    const { plan, publish, asked } = setup({ probes: [1, 1], takes: [1, 1], payload: '{"token": {"$sealed": "x"}}' })
     await plan('failed')
-    await events(2, {
-      prepare: () => {},
-      plan: () => ({ kind: 'notifications', scheduleId: 's', notifications: [], cancels: null }),
-    })
+    await publish(2, () => null)
 
     assert.deepEqual(asked, [
       'probe_events',

@@ -1,9 +1,14 @@
 import type { StoredEvent } from '../../model/event.ts'
-import type { Reason } from '../../model/reason.ts'
-import type { DueSchedule, EventPlan, Planned, Planning, PlanStore, SchedulePlan } from '../../plan/plan-store.ts'
-import { cancelsOf, type Ending, endingsOf } from '../shared/endings.ts'
+import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch } from '../../plan/plan-store.ts'
 import { EVENT_COLUMNS, eventOf, SCHEDULE_COLUMNS, scheduleOf } from '../shared/events.ts'
 import { TAKE_BYTES } from '../shared/plan.ts'
+import {
+  type Ending,
+  type EventChange,
+  eventChange,
+  type ScheduleChange,
+  scheduleChange,
+} from '../shared/plan-changes.ts'
 import type { Row } from '../shared/script.ts'
 import { holdsSealed } from '../shared/scrub.ts'
 import { jsonArray, plainArray, textArray } from './arrays.ts'
@@ -12,30 +17,47 @@ import { NOTIFICATION_VALUES, notificationValues, WRITE_NOTIFICATIONS } from './
 import type { Query, Session } from './session.ts'
 import type { PostgresWake } from './wake.ts'
 
-/** Turning events and schedules into notifications, a batch to a transaction. */
+/** Events and schedules are taken under a lock, which one transaction keeps until their plans are written. */
 export function openPlan(
   session: Session,
   { wasHinted }: Pick<PostgresWake, 'wasHinted'>,
-): Pick<PlanStore, 'events' | 'schedules'> {
-  const events = batches(session, { name: 'probe_events', text: PROBE_EVENTS }, () => wasHinted('events'))
-  const schedules = batches(session, { name: 'probe_schedules', text: PROBE_SCHEDULES }, () => false)
+): Pick<PlanStore, 'takeEvents' | 'takeSchedules'> {
+  const takeEvents = takingFrom(session, {
+    probe: { name: 'probe_events', text: PROBE_EVENTS },
+    take: (limit) => ({ name: 'take_events', text: TAKE_EVENTS, values: [limit] }),
+    wasHinted: () => wasHinted('events'),
+    read: (found) => ({
+      event: eventOf(found),
+      place: String(found['place']),
+      holdsSecrets: holdsSealed(found['payload']),
+    }),
+    writes: eventWrites,
+  })
+  const takeSchedules = takingFrom(session, {
+    probe: { name: 'probe_schedules', text: PROBE_SCHEDULES },
+    take: (limit) => ({ name: 'take_schedules', text: TAKE_SCHEDULES, values: [limit] }),
+    wasHinted: () => false,
+    read: (found) => ({ schedule: scheduleOf(found), event: eventOf(found) }),
+    writes: scheduleWrites,
+  })
   return {
-    events: (limit, planning) =>
-      events({ name: 'take_events', text: TAKE_EVENTS, values: [limit] }, limit, (rows) => planEvents(rows, planning)),
-    schedules: (limit, planning) =>
-      schedules({ name: 'take_schedules', text: TAKE_SCHEDULES, values: [limit] }, limit, (rows) =>
-        planSchedules(rows, planning),
-      ),
+    async takeEvents(limit) {
+      const batch = await takeEvents(limit)
+      return { ...batch, rows: batch.rows.map(({ event }) => event) }
+    },
+    takeSchedules,
   }
 }
 
-/** What a batch comes to: how many rows were decided, and the statements that write it. */
-interface Batch {
-  decided: number
-  writes: Query[]
+interface LockedBatchKind<Taken, Plan> {
+  /** Answers a row where something is due. */
+  probe: Query
+  take(limit: number): Query
+  wasHinted(): boolean
+  read(found: Row): Taken
+  /** The statements that write the plans; none where every plan is `later`. */
+  writes(rows: readonly Taken[], plans: readonly Plan[]): { decided: number; statements: Query[] }
 }
-
-const NOTHING: Planned = { taken: 0, decided: 0, inserted: 0, lanes: [] }
 
 /** What must be on the disk before anybody acts on it. */
 const WAIT_FOR_DISK: Query = { name: 'wait_for_disk', text: 'set local synchronous_commit = on' }
@@ -44,41 +66,47 @@ const WAIT_FOR_DISK: Query = { name: 'wait_for_disk', text: 'set local synchrono
  * After a full batch there is probably more, and after a hint something. Otherwise one cheap statement asks first, so
  * that looking for work where there is none costs no transaction.
  */
-function batches(session: Session, probe: Query, wasHinted: () => boolean) {
+function takingFrom<Taken, Plan>(
+  session: Session,
+  { probe, take, wasHinted, read, writes }: LockedBatchKind<Taken, Plan>,
+): (limit: number) => Promise<TakenBatch<Taken, Plan>> {
   let isMoreLikely = false
-  return async (take: Query, limit: number, decide: (rows: Row[]) => Batch | Promise<Batch>): Promise<Planned> => {
+  return async (limit) => {
     const isLikely = wasHinted() || isMoreLikely
     isMoreLikely = false
-    if (!isLikely && (await session.run(probe)).length === 0) return NOTHING
-    let [taken, decided] = [0, 0]
-    const writesOf = (batch: Batch): Query[] => {
-      decided = batch.decided
-      return decided === 0 ? [] : batch.writes
+    if (!isLikely && (await session.run(probe)).length === 0) return emptyBatch()
+    const { rows: found, commit, rollback } = await session.begin<Row>(take(limit))
+    isMoreLikely = found.length === limit
+    if (found.length === 0) {
+      await rollback()
+      return emptyBatch()
     }
-    const answers = await session.exchange<Row>(take, (rows) => {
-      // Nothing of an earlier try counts, which was rolled back.
-      ;[taken, decided] = [rows.length, 0]
-      if (taken === 0) return []
-      const batch = decide(rows)
-      return batch instanceof Promise ? batch.then(writesOf) : writesOf(batch)
-    })
-    isMoreLikely = taken === limit
-    return { taken, decided, ...summed(answers.flat() as Written[]) }
+    let rows: Taken[]
+    try {
+      rows = found.map(read)
+    } catch (error) {
+      await rollback()
+      throw error
+    }
+    return {
+      rows,
+      async write(plans) {
+        const { decided, statements } = writes(rows, plans)
+        if (decided === 0) await rollback()
+        const answers = decided === 0 ? [] : await commit(statements)
+        return { decided, ...summed(answers.flat() as Written[]) }
+      },
+      release: rollback,
+    }
   }
 }
 
-/** What comes of rows once all is read that their plans need. */
-function prepared<T, P extends EventPlan | SchedulePlan>(
-  planning: Planning<T, P>,
-  rows: readonly T[],
-  decide: () => { plans: readonly P[]; writes: Query[] },
-): Batch | Promise<Batch> {
-  const reading = planning.prepare(rows)
-  const decided = (): Batch => {
-    const { plans, writes } = decide()
-    return { decided: plans.length, writes }
+function emptyBatch<Taken, Plan>(): TakenBatch<Taken, Plan> {
+  return {
+    rows: [],
+    write: async () => ({ decided: 0, inserted: 0, lanes: [] }),
+    release: async () => {},
   }
-  return reading instanceof Promise ? reading.then(decided) : decided()
 }
 
 /** One row per lane, and one for notifications without. */
@@ -133,93 +161,93 @@ const TAKE_EVENTS = `
 
 interface TakenEvent {
   event: StoredEvent
+  /** In the table. */
   place: string
-  hasSecrets: boolean
+  holdsSecrets: boolean
 }
-type PlannedEvent = TakenEvent & { plan: Exclude<EventPlan, { kind: 'later' }> }
-
-function planEvents(rows: readonly Row[], planning: Planning<StoredEvent, EventPlan>): Batch | Promise<Batch> {
-  const taken = rows.map((row): TakenEvent => {
-    return { event: eventOf(row), place: String(row['place']), hasSecrets: holdsSealed(row['payload']) }
-  })
-  const events = taken.map(({ event }) => event)
-  return prepared(planning, events, () => {
-    const decided = taken.flatMap((each): PlannedEvent[] => {
-      const plan = planning.plan(each.event)
-      return plan.kind === 'later' ? [] : [{ ...each, plan }]
-    })
-    return { plans: decided.map(({ plan }) => plan), writes: eventWrites(decided, events) }
-  })
-}
+type ChangedEvent = TakenEvent & { change: EventChange }
 
 /** One statement, unless events put an end to something or bring secrets. */
-function eventWrites(decided: readonly PlannedEvent[], taken: readonly StoredEvent[]): Query[] {
-  const pieces = piecesOf(decided)
+function eventWrites(
+  taken: readonly TakenEvent[],
+  plans: readonly EventPlan[],
+): { decided: number; statements: Query[] } {
+  const changed = taken.flatMap((row, i): ChangedEvent[] => {
+    const plan = plans[i]
+    const change = plan ? eventChange(row.event, plan) : null
+    return change ? [{ ...row, change }] : []
+  })
+  const pieces = piecesOf(changed)
   const endings = pieces.flatMap((piece) => piece.endings)
   // What was cancelled must stay so: nobody may see it cancelled and then, after a crash, sent. Hence this one waits.
-  const writes: Query[] = endings.length > 0 ? [WAIT_FOR_DISK, awaitOthers(endings, taken)] : []
+  const statements: Query[] =
+    endings.length > 0
+      ? [
+          WAIT_FOR_DISK,
+          awaitOthers(
+            endings,
+            taken.map(({ event }) => event),
+          ),
+        ]
+      : []
   for (const piece of pieces)
-    writes.push(...cancel(piece.endings), {
+    statements.push(...cancel(piece.endings), {
       name: 'write_events',
       text: WRITE_EVENTS,
-      values: eventValues(piece.decided),
+      values: eventValues(piece.changed),
     })
-  const secret = decided.filter(({ hasSecrets, plan }) => hasSecrets && plan.kind !== 'failed')
+  const secret = changed.filter(({ holdsSecrets, change }) => holdsSecrets && change.status === 'published')
   if (secret.length > 0)
-    writes.push({
+    statements.push({
       name: 'note_sealed_payloads',
       text: NOTE_SEALED_PAYLOADS,
       values: [textArray(secret.map(({ event }) => event.tenantId)), textArray(secret.map(({ event }) => event.id))],
     })
-  return writes
+  return { decided: changed.length, statements }
 }
 
 interface Piece {
   /** Ended before any of the piece is written. */
   endings: Ending[]
-  decided: PlannedEvent[]
+  changed: ChangedEvent[]
 }
 
 /**
  * The batch, cut before every event that puts an end to something of an entity which an earlier one of the same piece
  * concerns: so the order of events decides what stands. Nearly always one piece.
  */
-function piecesOf(decided: readonly PlannedEvent[]): Piece[] {
-  if (decided.every(({ plan }) => cancelsOf(plan) === null)) return [{ endings: [], decided: [...decided] }]
+function piecesOf(changed: readonly ChangedEvent[]): Piece[] {
   const pieces: Piece[] = []
-  let piece: Piece = { endings: [], decided: [] }
+  let piece: Piece = { endings: [], changed: [] }
   let concerned = new Set<string>()
-  for (const each of decided) {
-    const { tenantId, entity } = each.event
-    const endings = endingsOf(each.event, each.plan)
+  for (const row of changed) {
+    const { tenantId, entity } = row.event
+    const { endings } = row.change
     const concerns = JSON.stringify([tenantId, entity.type, entity.id])
     if (pieces.length === 0 || (endings.length > 0 && concerned.has(concerns))) {
-      piece = { endings: [], decided: [] }
+      piece = { endings: [], changed: [] }
       concerned = new Set()
       pieces.push(piece)
     }
     piece.endings.push(...endings)
-    piece.decided.push(each)
+    piece.changed.push(row)
     concerned.add(concerns)
   }
   return pieces
 }
 
-/**
- * Each schedule names its event's decision; one due now is born completed. Events are found by their place in the
- * table: being locked, they do not move.
- */
+/** Events are found by their place in the table: being locked, they do not move. An event that fails has no schedule. */
 const WRITE_EVENTS = `
   with ${WRITE_NOTIFICATIONS}, ${behindNotifications(`
   given as materialized (
-    select * from unnest($1::tid[], $2::uuid[], $3::text[], $4::float8[], $5::text[], $6::text[])
-      as g (place, schedule_id, schedule_status, due_ms, reason, error)
-  )`)}, published as (
+    select * from unnest($1::tid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::float8[], $7::int[], $8::text[],
+        $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
+      as g (place, new_status, error, schedule_id, schedule_status, due_ms, attempts, schedule_error, action, subject,
+        from_status, to_status, reason)
+  )`)}, settled as (
     update pillarbox.events e
-    set status = case when given.schedule_id is null then 'failed' else 'published' end,
-      published_at = case when given.schedule_id is not null then now() end,
-      attempt_count = e.attempt_count + 1,
-      last_error = case when given.schedule_id is null then given.error end
+    set status = new_status, published_at = case when new_status = 'published' then now() end,
+      attempt_count = e.attempt_count + 1, last_error = error
     from given
     where e.ctid = given.place
     returning given.*, e.tenant_id, e.id, e.type, e.entity_type, e.entity_id
@@ -227,37 +255,39 @@ const WRITE_EVENTS = `
     insert into pillarbox.schedules (id, tenant_id, event_id, event_type, entity_type, entity_id, due_at, status,
       attempt_count, next_attempt_at, last_error, completed_at)
     select schedule_id, tenant_id, id, type, entity_type, entity_id, coalesce(to_timestamp(due_ms / 1000), now()),
-      schedule_status, case when schedule_status = 'completed' then 1 else 0 end,
+      schedule_status, attempts,
       case when schedule_status in ('pending', 'awaiting_approval') then to_timestamp(due_ms / 1000) end,
-      error,
+      schedule_error,
       case when schedule_status = 'completed' then now() end
-    from published where schedule_id is not null
+    from settled where schedule_id is not null
   ), audited as (
     insert into pillarbox.audit (tenant_id, actor, action, subject, from_status, to_status, reason)
-    select tenant_id, 'system', case when schedule_id is null then 'fail' else 'cancel' end,
-      case when schedule_id is null then 'event:' || id else 'schedule:' || schedule_id end,
-      case when schedule_id is null then 'pending' end, coalesce(schedule_status, 'failed'), reason
-    from published where reason is not null
+    select tenant_id, 'system', action, subject, from_status, to_status, reason from settled where action is not null
   )
   ${SELECT_WRITTEN}`
 
-const SCHEDULE_STATUS = { notifications: 'completed', cancelled: 'cancelled', failed: null } as const
-
-function eventValues(decided: readonly PlannedEvent[]): string[] {
+function eventValues(changed: readonly ChangedEvent[]): string[] {
+  const changes = changed.map(({ change }) => change)
+  const schedules = changes.map(({ schedule }) => schedule)
   return [
-    ...notificationValues(decided.flatMap(({ plan }) => (plan.kind === 'notifications' ? plan.notifications : []))),
-    textArray(decided.map(({ place }) => place)),
-    plainArray(decided.map(({ plan }) => (plan.kind === 'failed' ? null : plan.scheduleId))),
-    plainArray(
-      decided.map(({ plan }) => {
-        if (plan.kind !== 'schedule') return SCHEDULE_STATUS[plan.kind]
-        return plan.needsApproval ? 'awaiting_approval' : 'pending'
-      }),
-    ),
-    plainArray(decided.map(({ plan, event }) => (plan.kind === 'schedule' ? plan.dueAt : event.dueAt))),
-    textArray(decided.map(({ plan }) => reasonOf(plan))),
-    textArray(decided.map(({ plan }) => errorOf(plan))),
+    ...notificationValues(changes.flatMap(({ notifications }) => notifications)),
+    textArray(changed.map(({ place }) => place)),
+    plainArray(changes.map(({ status }) => status)),
+    textArray(changes.map(({ lastError }) => lastError)),
+    plainArray(schedules.map((schedule) => schedule?.id ?? null)),
+    plainArray(schedules.map((schedule) => schedule?.status ?? null)),
+    plainArray(schedules.map((schedule) => schedule?.dueAt ?? null)),
+    plainArray(schedules.map((schedule) => schedule?.attemptCount ?? null)),
+    textArray(schedules.map((schedule) => schedule?.lastError ?? null)),
+    ...auditValues(changes),
   ]
+}
+
+/** The last five columns of what is given: the audit row, where there is one. */
+function auditValues(changes: readonly (EventChange | ScheduleChange)[]): string[] {
+  return (['action', 'subject', 'from', 'to', 'reason'] as const).map((field) =>
+    textArray(changes.map(({ audit }) => audit?.[field] ?? null)),
+  )
 }
 
 /** For `scrub`, once nothing needs them any more. */
@@ -279,65 +309,50 @@ const TAKE_SCHEDULES = `
     limit $1`)}
   for no key update of s skip locked`
 
-type PlannedSchedule = DueSchedule & { plan: Exclude<SchedulePlan, { kind: 'later' }> }
-
-function planSchedules(rows: readonly Row[], planning: Planning<DueSchedule, SchedulePlan>): Batch | Promise<Batch> {
-  const due = rows.map((row): DueSchedule => ({ schedule: scheduleOf(row), event: eventOf(row) }))
-  return prepared(planning, due, () => {
-    const decided = due.flatMap((each): PlannedSchedule[] => {
-      const plan = planning.plan(each)
-      return plan.kind === 'later' ? [] : [{ ...each, plan }]
-    })
-    const write = { name: 'write_schedules', text: WRITE_SCHEDULES, values: scheduleValues(decided) }
-    return { plans: decided.map(({ plan }) => plan), writes: [write] }
+function scheduleWrites(
+  taken: readonly DueSchedule[],
+  plans: readonly SchedulePlan[],
+): { decided: number; statements: Query[] } {
+  const changed = taken.flatMap((due, i): ChangedSchedule[] => {
+    const plan = plans[i]
+    const change = plan ? scheduleChange(due, plan) : null
+    return change ? [{ due, change }] : []
   })
+  const statement = { name: 'write_schedules', text: WRITE_SCHEDULES, values: scheduleValues(changed) }
+  return { decided: changed.length, statements: [statement] }
 }
 
-/** A part leaves its schedule pending, behind all others that are due. */
+type ChangedSchedule = { due: DueSchedule; change: ScheduleChange }
+
 const WRITE_SCHEDULES = `
   with ${WRITE_NOTIFICATIONS}, ${behindNotifications(`
   given as materialized (
-    select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::json[])
-      as g (id, tenant_id, status, reason, error, progress)
+    select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int[], $6::json[], $7::text[], $8::text[],
+        $9::text[], $10::text[], $11::text[])
+      as g (id, tenant_id, status, error, attempts, progress, action, subject, from_status, to_status, reason)
   )`)}, audited as (
     insert into pillarbox.audit (tenant_id, actor, action, subject, from_status, to_status, reason)
-    select tenant_id, 'system', case status when 'failed' then 'fail' else 'cancel' end, 'schedule:' || id, 'pending',
-      status, reason
-    from given where reason is not null
+    select tenant_id, 'system', action, subject, from_status, to_status, reason from given where action is not null
   ), settled as (
     update pillarbox.schedules s
     set status = given.status, next_attempt_at = case when given.status = 'pending' then now() end,
       last_error = given.error, completed_at = case when given.status = 'completed' then now() end,
-      attempt_count = s.attempt_count + case when given.status = 'pending' then 0 else 1 end,
-      progress = coalesce(given.progress, s.progress)
+      attempt_count = s.attempt_count + given.attempts, progress = coalesce(given.progress, s.progress)
     from given
     where s.id = given.id
   )
   ${SELECT_WRITTEN}`
 
-const PLANNED_STATUS = {
-  notifications: 'completed',
-  part: 'pending',
-  cancelled: 'cancelled',
-  failed: 'failed',
-} as const satisfies Record<PlannedSchedule['plan']['kind'], string>
-
-function scheduleValues(decided: readonly PlannedSchedule[]): string[] {
+function scheduleValues(changed: readonly ChangedSchedule[]): string[] {
+  const changes = changed.map(({ change }) => change)
   return [
-    ...notificationValues(decided.flatMap(({ plan }) => ('notifications' in plan ? plan.notifications : []))),
-    plainArray(decided.map(({ schedule }) => schedule.id)),
-    textArray(decided.map(({ schedule }) => schedule.tenantId)),
-    plainArray(decided.map(({ plan }) => PLANNED_STATUS[plan.kind])),
-    textArray(decided.map(({ plan }) => reasonOf(plan))),
-    textArray(decided.map(({ plan }) => errorOf(plan))),
-    jsonArray(decided.map(({ plan }) => (plan.kind === 'part' ? plan.progress : null))),
+    ...notificationValues(changes.flatMap(({ notifications }) => notifications)),
+    plainArray(changed.map(({ due }) => due.schedule.id)),
+    textArray(changed.map(({ due }) => due.schedule.tenantId)),
+    plainArray(changes.map(({ status }) => status)),
+    textArray(changes.map(({ lastError }) => lastError)),
+    plainArray(changes.map(({ attempts }) => attempts)),
+    jsonArray(changes.map(({ progress }) => progress)),
+    ...auditValues(changes),
   ]
-}
-
-function reasonOf(plan: EventPlan | SchedulePlan): Reason | null {
-  return 'reason' in plan ? plan.reason : null
-}
-
-function errorOf(plan: EventPlan | SchedulePlan): string | null {
-  return 'error' in plan ? plan.error : null
 }

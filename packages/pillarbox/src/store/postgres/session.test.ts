@@ -1,26 +1,24 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { freshDatabase } from '../../../../../test/support/postgres/database.ts'
-import { until } from '../../../../../test/support/until.ts'
-import type { Logger } from '../../model/ports.ts'
+import type { Clock, Logger } from '../../model/ports.ts'
 import { systemClock } from '../../system.ts'
 import { openSession, type Query } from './session.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** Two sessions on a table `t` that has the rows 1 and 2. */
-async function setup({ settings = [] }: { settings?: string[] } = {}) {
+async function setup({ sleep = systemClock.sleep }: { sleep?: Clock['sleep'] } = {}) {
   const database = await freshDatabase()
   const open = () =>
     openSession({
       url: database.url,
       role: 'test',
-      clock: systemClock,
+      clock: { ...systemClock, sleep },
       logger: silent,
       statementTimeoutMs: 5_000,
       prepare: true,
       pipeline: true,
-      settings,
     })
   const [session, other] = [open(), open()]
   await session.run({ text: 'create table t (id int primary key, at timestamptz)' })
@@ -49,40 +47,57 @@ const insert = (id: number): Query => ({
   values: [id],
 })
 
-describe('an exchange', () => {
-  it('hands over what it took, commits what is decided and answers its rows', async () => {
+describe('an open transaction', () => {
+  it('hands over what it took, commits what is written and answers its rows', async () => {
     await using to = await setup()
+    const { rows, commit } = await to.session.begin(TAKE)
 
-    const written = await to.session.exchange(TAKE, (rows) => [insert(rows.length + 1)])
+    assert.deepEqual(await commit([insert(rows.length + 1)]), [[{ id: 3 }]])
 
-    assert.deepEqual(written, [[{ id: 3 }]])
     assert.deepEqual(await to.ids(), [1, 2, 3])
   })
 
   it('keeps what it took from others until its commit', async () => {
     await using to = await setup()
-    await to.other.run({ text: 'select pg_advisory_lock(1)' })
-    let seen: unknown[] | null = null
+    const { commit } = await to.session.begin(TAKE)
 
-    // The second statement ends only after the other session has looked.
-    await to.session.exchange(TAKE, () => {
-      void to.other.run(TAKE).then((rows) => {
-        seen = rows
-        return to.other.run({ text: 'select pg_advisory_unlock(1)' })
-      })
-      return [{ text: 'select pg_advisory_lock(1)' }]
-    })
+    assert.deepEqual(await to.other.run(TAKE), [])
+    await commit([])
 
-    assert.deepEqual(seen, [])
     assert.equal((await to.other.run(TAKE)).length, 2)
   })
 
-  it('ends without a trace where nothing is decided', async () => {
+  it('keeps the session from other callers until it ends', async () => {
     await using to = await setup()
+    const { commit } = await to.session.begin(TAKE)
+    const waiting = to.session.run<{ id: number }>({ text: 'select max(id) as id from t' })
 
-    assert.deepEqual(await to.session.exchange(TAKE, () => []), [])
+    await commit([insert(3)])
+
+    assert.deepEqual(await waiting, [{ id: 3 }])
+  })
+
+  it('ends without a trace when it is rolled back, once or again', async () => {
+    await using to = await setup()
+    const { rollback } = await to.session.begin(TAKE)
+
+    await rollback()
+    await rollback()
 
     assert.equal(await to.inTransaction(), false)
+    assert.equal((await to.other.run(TAKE)).length, 2)
+  })
+
+  it('can be committed once, and not after a rollback', async () => {
+    await using to = await setup()
+    const first = await to.session.begin(TAKE)
+    await first.commit([insert(3)])
+    const second = await to.session.begin(TAKE)
+    await second.rollback()
+
+    for (const { commit } of [first, second]) await assert.rejects(commit([insert(4)]), { code: 'store_unavailable' })
+
+    assert.deepEqual(await to.ids(), [1, 2, 3])
   })
 
   it('writes nothing and rejects with the first error when a statement fails, each time anew', async () => {
@@ -92,42 +107,26 @@ describe('an exchange', () => {
       text: 'with added as (insert into t (id) values (3)) insert into t (id) values ($1)',
       values: [1],
     }
+    const wrong: Query = { name: 'wrong', text: 'select * from nowhere' }
 
-    for (let i = 0; i < 2; i++)
-      await assert.rejects(
-        to.session.exchange(TAKE, () => [write]),
-        { code: '23505' },
-      )
-    for (let i = 0; i < 2; i++)
-      await assert.rejects(
-        to.session.exchange({ name: 'wrong', text: 'select * from nowhere' }, () => [insert(4)]),
-        { code: '42P01' },
-      )
-
-    assert.deepEqual([await to.ids(), await to.inTransaction()], [[1, 2], false])
-    await to.session.exchange(TAKE, () => [insert(5)])
-    assert.deepEqual(await to.ids(), [1, 2, 5])
-  })
-
-  it('writes nothing when deciding fails', async () => {
-    await using to = await setup()
-    const decide = (): never => {
-      throw new Error('cannot decide')
+    for (let i = 0; i < 2; i++) {
+      const { commit, rollback } = await to.session.begin(TAKE)
+      await assert.rejects(commit([write]), { code: '23505' })
+      await rollback()
     }
-
-    await assert.rejects(to.session.exchange(TAKE, decide), { message: 'cannot decide' })
+    for (let i = 0; i < 2; i++) await assert.rejects(to.session.begin(wrong), { code: '42P01' })
 
     assert.deepEqual([await to.ids(), await to.inTransaction()], [[1, 2], false])
+    const { commit } = await to.session.begin(TAKE)
+    await commit([insert(5)])
+    assert.deepEqual(await to.ids(), [1, 2, 5])
   })
 
   it('runs several statements in their order, and answers the rows of each', async () => {
     await using to = await setup()
+    const { commit } = await to.session.begin(TAKE)
 
-    const written = await to.session.exchange(TAKE, () => [
-      insert(3),
-      { text: 'delete from t where id = 3' },
-      insert(3),
-    ])
+    const written = await commit([insert(3), { text: 'delete from t where id = 3' }, insert(3)])
 
     assert.deepEqual(written, [[{ id: 3 }], [], [{ id: 3 }]])
     assert.deepEqual(await to.ids(), [1, 2, 3])
@@ -135,69 +134,65 @@ describe('an exchange', () => {
 
   it('writes none of several statements when the last of them fails', async () => {
     await using to = await setup()
+    const { commit } = await to.session.begin(TAKE)
 
-    await assert.rejects(
-      to.session.exchange(TAKE, () => [insert(3), insert(4), insert(1)]),
-      { code: '23505' },
-    )
+    await assert.rejects(commit([insert(3), insert(4), insert(1)]), { code: '23505' })
 
     assert.deepEqual([await to.ids(), await to.inTransaction()], [[1, 2], false])
   })
 
-  it('keeps what it took while deciding waits for something', async () => {
-    await using to = await setup()
+  it('is given up after fifteen seconds, and its session serves others', async () => {
+    let giveUp = (): void => {}
+    const overtime = (): Promise<void> =>
+      new Promise((resolve) => {
+        giveUp = resolve
+      })
+    await using to = await setup({ sleep: overtime })
+    const { commit } = await to.session.begin(TAKE)
+    const waiting = to.session.begin(TAKE)
 
-    const written = await to.session.exchange(TAKE, async (rows) => {
-      assert.deepEqual(await to.other.run(TAKE), [])
-      return [insert(rows.length + 1)]
-    })
+    giveUp()
 
-    assert.deepEqual(written, [[{ id: 3 }]])
+    const { rows, rollback } = await waiting
+    assert.equal(rows.length, 2)
+    await rollback()
+    await assert.rejects(commit([insert(3)]), { code: 'store_unavailable' })
+    assert.deepEqual([await to.ids(), await to.inTransaction()], [[1, 2], false])
   })
 
-  it('undoes all and goes on when what deciding waited for fails', async () => {
+  it('ends with its connection, and its session connects again', async () => {
     await using to = await setup()
-    const decide = async (): Promise<never> => {
-      await to.ids()
-      throw new Error('no answer')
-    }
+    const pid: Query = { text: 'select pg_backend_pid() as pid' }
+    const { rows, commit } = await to.session.begin<{ pid: number }>(pid)
+    const waiting = to.session.begin(TAKE)
 
-    await assert.rejects(to.session.exchange(TAKE, decide), { message: 'no answer' })
+    await to.other.run({ text: 'select pg_terminate_backend($1)', values: [rows[0]?.pid] })
 
-    assert.equal(await to.inTransaction(), false)
-    await to.session.exchange(TAKE, () => [insert(3)])
-    assert.deepEqual(await to.ids(), [1, 2, 3])
+    const next = await waiting
+    await assert.rejects(commit([insert(3)]), { code: 'store_unavailable' })
+    await next.commit([insert(4)])
+    assert.deepEqual([await to.ids(), await to.inTransaction()], [[1, 2, 4], false])
   })
 
-  for (const how of ['decides', 'fails'] as const)
-    it(`writes nothing and connects again when deciding outlasts the server's patience and then ${how}`, async () => {
-      await using to = await setup({ settings: ['idle_in_transaction_session_timeout = 50'] })
-      const decide = async (): Promise<Query[]> => {
-        await until('the server has ended the transaction', async () => !(await to.inTransaction()))
-        if (how === 'fails') throw new Error('too late')
-        return [insert(3)]
-      }
-
-      await assert.rejects(
-        to.session.exchange(TAKE, decide),
-        how === 'fails' ? { message: 'too late' } : { code: 'store_unavailable' },
-      )
-      await to.session.exchange(TAKE, () => [insert(4)])
-
-      assert.deepEqual([await to.ids(), await to.inTransaction()], [[1, 2, 4], false])
-    })
-
-  it('rejects with store_unavailable when its connection is lost, and connects again', async () => {
+  it('rejects with store_unavailable when its connection is lost during the commit, and connects again', async () => {
     await using to = await setup()
     const endIt: Query = { text: 'select pg_terminate_backend(pg_backend_pid())' }
+    const { commit } = await to.session.begin(TAKE)
 
-    await assert.rejects(
-      to.session.exchange(TAKE, () => [endIt]),
-      { code: 'store_unavailable' },
-    )
-    await to.session.exchange(TAKE, () => [insert(3)])
+    await assert.rejects(commit([endIt]), { code: 'store_unavailable' })
 
+    await (await to.session.begin(TAKE)).commit([insert(3)])
     assert.deepEqual(await to.ids(), [1, 2, 3])
+  })
+
+  it('says that nothing was written when PostgreSQL rolled it back to end a deadlock', async () => {
+    await using to = await setup()
+    const { commit } = await to.session.begin({ text: 'select id from t where id = 1 for update' })
+    const rolledBack: Query = { text: `do $$ begin raise exception 'deadlock' using errcode = '40P01'; end $$` }
+
+    await assert.rejects(commit([insert(3), rolledBack]), { code: 'store_unavailable' })
+
+    assert.deepEqual([await to.ids(), await to.inTransaction()], [[1, 2], false])
   })
 })
 

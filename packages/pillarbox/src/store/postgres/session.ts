@@ -14,8 +14,20 @@ export interface Query {
   rowMode?: 'array'
 }
 
-/** What to write of the rows that were taken; a promise only where something has to be waited for. */
-export type Decide<T> = (rows: T[]) => readonly Query[] | Promise<readonly Query[]>
+/**
+ * A transaction that stays open between two calls, with the rows that its first statement answered. It holds the session
+ * until it ends: by `commit` or `rollback`, when its connection is lost, or after `OPEN_TRANSACTION_MS`.
+ */
+export interface OpenTransaction<T> {
+  readonly rows: T[]
+  /**
+   * Runs the statements in their order and commits; answers the rows of each. Where one fails, nothing is written and the
+   * first error is the answer. A transaction that has ended already rejects with `store_unavailable`.
+   */
+  commit(writes: readonly Query[]): Promise<unknown[][]>
+  /** Undoes everything. Does nothing where the transaction has ended. Never rejects. */
+  rollback(): Promise<void>
+}
 
 /** Runs one statement and answers its rows. */
 export type Run = <R = Record<string, unknown>>(query: Query) => Promise<R[]>
@@ -30,13 +42,11 @@ export interface Session {
   /** Begins, runs `body`, commits. Runs `body` again if PostgreSQL rolled it back to end a deadlock. */
   transaction<T>(body: (run: Run) => Promise<T>): Promise<T>
   /**
-   * A transaction in two round trips: begin and `take` travel together, then the statements that `decide` makes of the
-   * rows and the commit. Answers the rows of those statements, one after another; where there are none, nothing is
-   * written. Whatever fails undoes all of it and rejects with the first error. What was taken stays locked while
-   * `decide` waits for something, which must not be this session. Like `transaction`, it starts over if PostgreSQL
-   * rolled it back to end a deadlock.
+   * Begins a transaction with `take` as its first statement, in one round trip, and leaves it open: what `take` locked
+   * stays locked, and other callers wait, until the transaction ends. Begins anew if PostgreSQL rolled `take` back to end
+   * a deadlock.
    */
-  exchange<T>(take: Query, decide: Decide<T>): Promise<unknown[][]>
+  begin<T>(take: Query): Promise<OpenTransaction<T>>
   /** Callers that wait or run. */
   readonly load: number
   close(): Promise<void>
@@ -51,7 +61,7 @@ export interface SessionOptions {
   statementTimeoutMs: number
   /** False behind a pooler in transaction mode: no named statements, no session settings. */
   prepare: boolean
-  /** Sends statements without waiting for the answers of those before; `exchange` needs it. Default: false. */
+  /** Sends statements without waiting for the answers of those before; `begin` needs it. Default: false. */
   pipeline?: boolean
   /** Further settings of the session, `name = value`. */
   settings?: readonly string[]
@@ -60,6 +70,8 @@ export interface SessionOptions {
 const CONNECT_TIMEOUT_MS = 5_000
 const LOCK_TIMEOUT_MS = 10_000
 const IDLE_IN_TRANSACTION_MS = 15_000
+/** The session's own limit, for servers behind a pooler that know nothing of ours. */
+const OPEN_TRANSACTION_MS = IDLE_IN_TRANSACTION_MS
 /** How long past the server's own limit the driver waits before it takes the socket for dead. */
 const SILENCE_MS = 5_000
 const FIRST_BACK_OFF_MS = 50
@@ -88,6 +100,8 @@ export function openSession(options: SessionOptions): Session {
   let backOffMs = 0
   let retryAt = 0
   let lastFailure: PillarboxError | null = null
+  /** Ends the transaction that is left open, if there is one, when its connection is gone. */
+  let lost = (): void => {}
 
   /**
    * Callers take turns: the protocol answers one statement at a time, and a transaction must not be interleaved. Those
@@ -116,6 +130,7 @@ export function openSession(options: SessionOptions): Session {
       if (client !== fresh) return
       client = null
       logger.warn({ role, error: String(error) }, 'Lost a PostgreSQL connection')
+      lost()
     })
     try {
       await fresh.connect()
@@ -172,27 +187,61 @@ export function openSession(options: SessionOptions): Session {
     }
   }
 
-  /**
-   * The further statements go out only once the begin is known to have succeeded: alone, they would commit themselves.
-   * A commit behind a statement that failed is a rollback, and no error.
-   */
-  const exchangeOn = async <T>(on: pg.Client, take: Query, decide: Decide<T>): Promise<unknown[][]> => {
-    let writes: readonly Query[]
+  /** Begins and takes in one round trip. */
+  const takeOn = async <T>(on: pg.Client, take: Query): Promise<T[]> => {
     try {
       const [, rows] = await allOf([runOn(on, { text: 'begin' }), runOn<T>(on, take)])
-      const decided = decide(rows)
-      writes = decided instanceof Promise ? await decided : decided
+      return rows
     } catch (error) {
       if (client === on) await runOn(on, { text: 'rollback' }).catch(() => failed(on, error))
       throw error
     }
-    if (writes.length === 0) {
-      await runOn(on, { text: 'rollback' })
-      return []
-    }
+  }
+
+  /** A commit behind a statement that failed is a rollback, and no error. */
+  const commitOn = async (on: pg.Client, writes: readonly Query[]): Promise<unknown[][]> => {
     const written = writes.map((write) => runOn<unknown>(on, write))
     await allOf([...written, runOn(on, { text: 'commit' })])
     return Promise.all(written)
+  }
+
+  /** Keeps the caller's turn until the transaction has ended, one way or another. */
+  const beginInTurn = async <T>(take: Query, opened: (transaction: OpenTransaction<T>) => void): Promise<void> => {
+    const { on, rows } = await againIfRolledBack(async () => {
+      const on = await connected()
+      return { on, rows: await takeOn<T>(on, take) }
+    })
+    const ended = new AbortController()
+    const over = Promise.withResolvers<void>()
+    /** True for the first who ends it. */
+    const end = (): boolean => {
+      const isFirst = !ended.signal.aborted
+      ended.abort()
+      return isFirst
+    }
+    const endedAlready = (): PillarboxError =>
+      new PillarboxError('store_unavailable', 'The transaction was given up before it could be committed')
+    lost = () => void (end() && over.resolve())
+    opened({
+      rows,
+      commit: async (writes) => {
+        if (!end()) throw endedAlready()
+        return commitOn(on, writes).catch(asUnavailable).finally(over.resolve)
+      },
+      rollback: async () => {
+        if (!end()) return
+        await runOn(on, { text: 'rollback' }).catch((error: unknown) => failed(on, error))
+        over.resolve()
+      },
+    })
+    void clock.sleep(OPEN_TRANSACTION_MS, ended.signal).then(() => {
+      if (!end()) return
+      logger.warn({ role }, 'a transaction was left open for too long; its connection is closed')
+      failed(on, endedAlready())
+      over.resolve()
+    })
+    await over.promise
+    lost = () => {}
   }
 
   const againIfRolledBack = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -211,8 +260,10 @@ export function openSession(options: SessionOptions): Session {
     },
     run: <R>(query: Query) => exclusively(() => againIfRolledBack(async () => runOn<R>(await connected(), query))),
     transaction: (body) => exclusively(() => againIfRolledBack(async () => transactionOn(await connected(), body))),
-    exchange: <T>(take: Query, decide: Decide<T>) =>
-      exclusively(() => againIfRolledBack(async () => exchangeOn<T>(await connected(), take, decide))),
+    begin: <T>(take: Query) =>
+      new Promise<OpenTransaction<T>>((resolve, reject) => {
+        exclusively(() => beginInTurn<T>(take, resolve)).catch(reject)
+      }),
     close: async () => {
       closing.abort()
       await turn
@@ -233,7 +284,7 @@ export function openSessions(count: number, options: SessionOptions): Session {
     },
     run: (query) => leastBusy().run(query),
     transaction: (body) => leastBusy().transaction(body),
-    exchange: (take, decide) => leastBusy().exchange(take, decide),
+    begin: (take) => leastBusy().begin(take),
     close: async () => {
       await Promise.all(sessions.map((session) => session.close()))
     },
@@ -267,6 +318,14 @@ async function allOf<T extends readonly Promise<unknown>[]>(
 ): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
   await Promise.allSettled(promises)
   return Promise.all(promises)
+}
+
+/** What was taken is no longer locked, so the statements cannot simply be run again: the caller has to begin anew. */
+function asUnavailable(error: unknown): never {
+  if (!isRolledBack(error)) throw error
+  throw new PillarboxError('store_unavailable', 'PostgreSQL rolled a transaction back to end a deadlock', {
+    cause: error,
+  })
 }
 
 /** The driver's own parser takes a regular expression and several times as long. */

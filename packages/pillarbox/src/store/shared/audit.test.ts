@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
-import { createBench, deciding, dueLater } from '../../../../../test/conformance/fixtures.ts'
+import { createBench, dueLater } from '../../../../../test/conformance/fixtures.ts'
+import { planEvents } from '../../../../../test/support/planning.ts'
 import { openSqlite } from '../sqlite/open.ts'
 
 const TENANT = 'atlas'
@@ -172,10 +173,7 @@ describe('the audit', () => {
     const schedule = async (): Promise<string> => {
       const id = newId()
       await store.events.insert([bench.event(TENANT)])
-      await store.plan.events(
-        1,
-        deciding(() => dueLater(id, 1_900_000_000_000, { needsApproval: true })),
-      )
+      await planEvents(store, 1, () => dueLater(id, 1_900_000_000_000, { needsApproval: true }))
       return id
     }
     const [approved, rejected] = [await schedule(), await schedule()]

@@ -15,8 +15,8 @@ export function sharedPlan({
 }: ScriptRunner): Pick<PlanStore, 'deferEvent' | 'deferSchedule' | 'cancelledAt'> {
   return {
     cancelledAt: async (requests) => (requests.length === 0 ? [] : read(() => cancelledAt(dialect, requests))),
-    deferEvent: (ref, error, delayMs) => write(() => deferEvent(dialect, ref, error, delayMs)),
-    deferSchedule: (ref, error, delayMs) => write(() => deferSchedule(dialect, ref, error, delayMs)),
+    deferEvent: (ref, error, delayMs) => write(() => defer(dialect, 'event', ref, error, delayMs)),
+    deferSchedule: (ref, error, delayMs) => write(() => defer(dialect, 'schedule', ref, error, delayMs)),
   }
 }
 
@@ -40,61 +40,32 @@ function* cancelledAt(dialect: Dialect, requests: Parameters<PlanStore['cancelle
   return found.map(({ at }) => instantOrNull(at))
 }
 
-/** Only a pending one moves. */
-function* deferEvent(
+/** Only a pending row moves. One that is given up has failed; only a schedule's next attempt may be null. */
+function* defer(
   dialect: Dialect,
-  { tenantId, id }: EventRef,
+  kind: 'event' | 'schedule',
+  { tenantId, id }: EventRef | ScheduleRef,
   error: string,
   delayMs: number | null,
 ): Script<void> {
-  const wanted = `tenant_id = $1 and id = $2 and status = 'pending'`
-  if (delayMs !== null) {
-    yield {
-      text: `update pillarbox.events set attempt_count = attempt_count + 1, last_error = $3,
-        next_attempt_at = ${dialect.plus(dialect.now, '$4')} where ${wanted}`,
-      values: [tenantId, id, error, Math.round(delayMs)],
-    }
-    return
-  }
-  const failed = yield* row(
-    `update pillarbox.events set attempt_count = attempt_count + 1, last_error = $3, status = 'failed'
-      where ${wanted} returning id`,
-    [tenantId, id, error],
+  const rowId = kind === 'event' ? id : uuidOrNull(id)
+  if (rowId === null) return
+  const isGivenUp = delayMs === null
+  const nextAttemptAt = kind === 'event' ? '' : ', next_attempt_at = null'
+  const change = isGivenUp
+    ? `status = 'failed'${nextAttemptAt}`
+    : `next_attempt_at = ${dialect.plus(dialect.now, '$4')}`
+  const moved = yield* row(
+    `update pillarbox.${kind}s set attempt_count = attempt_count + 1, last_error = $3, ${change}
+      where tenant_id = $1 and id = $2 and status = 'pending' returning id`,
+    [tenantId, rowId, error, ...(isGivenUp ? [] : [Math.round(delayMs)])],
   )
-  if (failed) yield* writeFailure(dialect, tenantId, `event:${id}`)
-}
-
-function* deferSchedule(
-  dialect: Dialect,
-  { tenantId, id }: ScheduleRef,
-  error: string,
-  delayMs: number | null,
-): Script<void> {
-  const scheduleId = uuidOrNull(id)
-  if (scheduleId === null) return
-  const wanted = `tenant_id = $1 and id = $2 and status = 'pending'`
-  if (delayMs !== null) {
-    yield {
-      text: `update pillarbox.schedules set attempt_count = attempt_count + 1, last_error = $3,
-        next_attempt_at = ${dialect.plus(dialect.now, '$4')} where ${wanted}`,
-      values: [tenantId, scheduleId, error, Math.round(delayMs)],
-    }
-    return
-  }
-  const failed = yield* row(
-    `update pillarbox.schedules set attempt_count = attempt_count + 1, last_error = $3, status = 'failed', next_attempt_at = null
-      where ${wanted} returning id`,
-    [tenantId, scheduleId, error],
-  )
-  if (failed) yield* writeFailure(dialect, tenantId, `schedule:${scheduleId}`)
-}
-
-function writeFailure(dialect: Dialect, tenantId: string, subject: string): Script<void> {
-  return writeAudit(dialect, {
+  if (!moved || !isGivenUp) return
+  yield* writeAudit(dialect, {
     tenantId,
     actor: 'system',
     action: 'fail',
-    subject,
+    subject: `${kind}:${rowId}`,
     from: 'pending',
     to: 'failed',
     reason: 'planning_failed',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Clock } from '../../model/ports.ts'
-import type { PeopleStore, Person, PersonRequest } from '../../plan/people-store.ts'
+import type { ContactRequest, PeopleStore, RecognisedContact } from '../../plan/people-store.ts'
 import { applySettings, openConnection } from '../sqlite/connection.ts'
 import { sqliteSchema } from '../sqlite/migrate.ts'
 import { scriptRunner } from '../sqlite/scripts.ts'
@@ -39,21 +39,22 @@ async function setup() {
   const newId = () => `019b7a00-0000-7000-8000-${String(++count).padStart(12, '0')}`
   const people = sharedPeople(runner, { planning: watched })
   const others = sharedPeople(runner, { planning: runner })
-  const asked = (request: Partial<PersonRequest>): PersonRequest => ({
+  const asked = (request: Partial<ContactRequest>): ContactRequest => ({
     tenantId: TENANT,
     conversation: null,
     ...request,
   })
   return {
     statements,
-    resolve: (...requests: Partial<PersonRequest>[]): Promise<Person[]> => people.resolve(requests.map(asked), newId),
+    resolve: (...requests: Partial<ContactRequest>[]): Promise<RecognisedContact[]> =>
+      people.resolve(requests.map(asked), newId),
     /** What somebody else does before the next write, and before the ones after that. */
     stepIn: (...work: ((others: PeopleStore, newId: () => string) => Promise<unknown>)[]) => {
       meanwhile = work.map((each) => () => each(others, newId))
     },
     /** Somebody else resolves these. */
     meet:
-      (...requests: Partial<PersonRequest>[]) =>
+      (...requests: Partial<ContactRequest>[]) =>
       (store: PeopleStore) =>
         store.resolve(requests.map(asked), newId),
     contacts: async () => (await people.listContacts(TENANT, {}, { limit: 200 })).items,
@@ -78,7 +79,7 @@ function* onRecord<T>(script: Script<T>, statements: string[]): Script<T> {
 }
 
 describe('resolving people', () => {
-  const many = (facts: (i: number) => Partial<PersonRequest>) => Array.from({ length: 500 }, (_, i) => facts(i))
+  const many = (facts: (i: number) => Partial<ContactRequest>) => Array.from({ length: 500 }, (_, i) => facts(i))
   const everybody = many((i) => ({
     profileId: `p${i}`,
     phone: `+49${i}`,

@@ -2,7 +2,7 @@ import type { Contact } from '../../model/contact.ts'
 import { identifiersOf, type KnownPeople, type PersonFacts, type Recognition, recognise } from '../../model/contact.ts'
 import { PillarboxError } from '../../model/errors.ts'
 import type { Entity } from '../../model/event.ts'
-import type { Person, PersonRequest } from '../../plan/people-store.ts'
+import type { ContactRequest, RecognisedContact } from '../../plan/people-store.ts'
 import { writeAudit } from './audit.ts'
 import { CONTACTS } from './contacts.ts'
 import { isForeignKeyViolation, storableText, uuidOrNull } from './fields.ts'
@@ -18,9 +18,9 @@ const MAX_TRIES = 10
  */
 export async function resolvePeople(
   runner: ScriptRunner,
-  requests: readonly PersonRequest[],
+  requests: readonly ContactRequest[],
   newId: () => string,
-): Promise<Person[]> {
+): Promise<RecognisedContact[]> {
   const given = requests.map(cleaned)
   for (let tries = 1; ; tries++) {
     const known = await runner.read(() => findKnown(given))
@@ -42,8 +42,8 @@ export async function resolvePeople(
 /** Thrown, so that all that was written before is undone. */
 const LOST_RACE = new PillarboxError('store_unavailable', 'Others keep changing the same contacts: try again')
 
-function cleaned(request: PersonRequest): PersonRequest {
-  const clean: PersonRequest = { ...request }
+function cleaned(request: ContactRequest): ContactRequest {
+  const clean: ContactRequest = { ...request }
   for (const field of ['profileId', 'userId', 'phone', 'email', 'name', 'locale'] as const)
     if (clean[field] !== undefined) clean[field] = storableText(clean[field])
   return clean
@@ -57,7 +57,7 @@ interface Known {
   byId: Map<string, Contact>
 }
 
-function* findKnown(requests: readonly PersonRequest[]): Script<Known> {
+function* findKnown(requests: readonly ContactRequest[]): Script<Known> {
   const known: Known = { people: new Map(), byId: new Map() }
   const ids = new Set<string>()
   const identifiers = new Map<string, IdentifierRow>()
@@ -120,7 +120,7 @@ interface Decision {
   tenants: { tenantId: string; recognition: Recognition }[]
 }
 
-function decide(requests: readonly PersonRequest[], known: Known, newId: () => string): Decision {
+function decide(requests: readonly ContactRequest[], known: Known, newId: () => string): Decision {
   const decision: Decision = { contactIds: requests.map(() => null), contacts: new Map(), tenants: [] }
   for (const [tenantId, places] of Map.groupBy(requests.keys(), (i) => requests[i]?.tenantId ?? '')) {
     const { contacts = new Map<string, Contact>(), owners = [] } = known.people.get(tenantId) ?? {}
@@ -155,7 +155,7 @@ interface WantedConversation {
 }
 
 /** The conversations that requests want, each once. */
-function conversationsWanted(requests: readonly PersonRequest[], { contactIds }: Decision): WantedConversation[] {
+function conversationsWanted(requests: readonly ContactRequest[], { contactIds }: Decision): WantedConversation[] {
   const wanted = new Map<string, WantedConversation>()
   for (const [i, { tenantId, conversation }] of requests.entries()) {
     const contactId = contactIds[i]
@@ -203,14 +203,14 @@ function byConversationKey(conversations: readonly Row[]): Map<string, string> {
 }
 
 interface Application {
-  given: readonly PersonRequest[]
+  given: readonly ContactRequest[]
   decision: Decision
   wanted: readonly WantedConversation[]
   newId: () => string
 }
 
 /** A handful of statements for all of it, each only where there is something to do. */
-function* apply(dialect: Dialect, { given, decision, wanted, newId }: Application): Script<Person[]> {
+function* apply(dialect: Dialect, { given, decision, wanted, newId }: Application): Script<RecognisedContact[]> {
   const contacts = new Map(decision.contacts)
   // First, because it locks the contacts that change: a process that merges or removes one waits, and then sees what was
   // added.
@@ -378,10 +378,10 @@ function* insertConversations(
 }
 
 function answers(
-  requests: readonly PersonRequest[],
+  requests: readonly ContactRequest[],
   { contactIds, contacts }: Decision,
   conversations: ReadonlyMap<string, string>,
-): Person[] {
+): RecognisedContact[] {
   return requests.map(({ conversation }, i) => {
     const contact = contacts.get(contactIds[i] ?? '') ?? null
     const conversationId =

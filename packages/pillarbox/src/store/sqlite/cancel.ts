@@ -1,4 +1,4 @@
-import type { Ending } from '../shared/endings.ts'
+import type { Ending } from '../shared/plan-changes.ts'
 import { stopWaiting, WAITING_COLUMNS } from '../shared/settle.ts'
 import { insertAudit } from './audit.ts'
 import type { Connection } from './connection.ts'

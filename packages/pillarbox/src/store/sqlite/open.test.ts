@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { planEvents } from '../../../../../test/support/planning.ts'
 import { isPillarboxError } from '../../model/errors.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
 import { systemClock } from '../../system.ts'
@@ -110,12 +111,9 @@ describe('a file', () => {
     host.exec(`insert into pillarbox_events (tenant_id, id, type, entity_type, entity_id, payload)
       values ('a', 'e-1', 'booking.confirmed', 'booking', '42', '{"guest":"Ada"}')`)
     const seen: string[] = []
-    await store.plan.events(10, {
-      prepare: () => {},
-      plan: ({ id }) => {
-        seen.push(id)
-        return { kind: 'later' }
-      },
+    await planEvents(store, 10, ({ id }) => {
+      seen.push(id)
+      return { kind: 'later' }
     })
 
     assert.deepEqual(seen, ['e-1'])

@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { cancelSchedules, SCHEDULE_RECORD } from '../../../../../test/conformance/cancel.ts'
 import { createBench } from '../../../../../test/conformance/fixtures.ts'
 import { createManualClock } from '../../../../../test/support/manual-clock.ts'
+import { planEvents, planSchedules } from '../../../../../test/support/planning.ts'
 import { sampleEvent, sampleNotification, silent, storedAccount } from '../../../../../test/support/samples.ts'
 import type { NewNotification } from '../../model/notification.ts'
 import type { EventPlan, SchedulePlan } from '../../plan/plan-store.ts'
@@ -38,55 +39,51 @@ const dueNow = (): EventPlan => {
 /** Puts the event's schedule into the store, due at once. */
 async function schedule(store: Store): Promise<void> {
   const dueAt = await store.now()
-  await store.plan.events(1, {
-    prepare: () => {},
-    plan: () => ({ kind: 'schedule', scheduleId: SCHEDULE, dueAt, needsApproval: false, cancels: null }),
-  })
+  await planEvents(store, 1, () => ({
+    kind: 'schedule',
+    scheduleId: SCHEDULE,
+    dueAt,
+    needsApproval: false,
+    cancels: null,
+  }))
 }
 
-describe('rows that were let go while something was read', () => {
+describe('rows that were taken', () => {
   it('are planned if they are still as they were', async (t) => {
     const { store } = await setup(t)
+    const batch = await store.plan.takeEvents(1)
 
-    const planned = await store.plan.events(1, { prepare: () => Promise.resolve(), plan: dueNow })
+    const written = await batch.write([dueNow()])
 
-    assert.deepEqual(planned, { taken: 1, decided: 1, inserted: 1, lanes: [ACCOUNT] })
+    assert.deepEqual(written, { decided: 1, inserted: 1, lanes: [ACCOUNT] })
   })
 
   it('are left alone if they were set back meanwhile', async (t) => {
     const { store } = await setup(t)
+    const batch = await store.plan.takeEvents(1)
+    await store.plan.deferEvent({ tenantId: 'acme', id: 'event-1' }, 'not now', 60_000)
 
-    const planned = await store.plan.events(1, {
-      prepare: () => store.plan.deferEvent({ tenantId: 'acme', id: 'event-1' }, 'not now', 60_000),
-      plan: () => assert.fail('planned'),
-    })
-
-    assert.deepEqual(planned, { taken: 1, decided: 0, inserted: 0, lanes: [] })
+    assert.deepEqual(await batch.write([dueNow()]), { decided: 0, inserted: 0, lanes: [] })
   })
 
   it('are left alone if a second planner was faster', async (t) => {
     const { store } = await setup(t)
+    const batch = await store.plan.takeEvents(1)
+    await planEvents(store, 1, dueNow)
 
-    const planned = await store.plan.events(1, {
-      prepare: async () => void (await store.plan.events(1, { prepare: () => {}, plan: dueNow })),
-      plan: () => assert.fail('planned'),
-    })
-
-    assert.equal(planned.decided, 0)
+    assert.equal((await batch.write([dueNow()])).decided, 0)
     assert.equal((await store.notifications.countByStatus(null)).queued, 1)
   })
 
   it('are left alone if their schedule was cancelled meanwhile', async (t) => {
     const { store } = await setup(t)
     await schedule(store)
-    const cancel = { tenantId: 'acme', id: SCHEDULE, action: 'cancel', actor: 'key:ada' } as const
+    const batch = await store.plan.takeSchedules(1)
+    await store.schedules.act({ tenantId: 'acme', id: SCHEDULE, action: 'cancel', actor: 'key:ada' })
 
-    const planned = await store.plan.schedules(1, {
-      prepare: async () => void (await store.schedules.act(cancel)),
-      plan: () => assert.fail('planned'),
-    })
+    const written = await batch.write([{ kind: 'notifications', notifications: [notification()] }])
 
-    assert.equal(planned.decided, 0)
+    assert.deepEqual(written, { decided: 0, inserted: 0, lanes: [] })
     assert.equal((await store.schedules.find('acme', SCHEDULE))?.status, 'cancelled')
   })
 
@@ -96,15 +93,10 @@ describe('rows that were let go while something was read', () => {
     const part = (cursor: string, rows: NewNotification[]): SchedulePlan => {
       return { kind: 'part', notifications: rows, progress: { cursor, planned: 1, total: 2 } }
     }
+    const batch = await store.plan.takeSchedules(1)
+    await planSchedules(store, 1, () => part('2', [notification()]))
 
-    const planned = await store.plan.schedules(1, {
-      prepare: async () => {
-        await store.plan.schedules(1, { prepare: () => {}, plan: () => part('2', [notification()]) })
-      },
-      plan: () => assert.fail('planned'),
-    })
-
-    assert.equal(planned.decided, 0)
+    assert.equal((await batch.write([part('3', [])])).decided, 0)
     assert.equal((await store.schedules.find('acme', SCHEDULE))?.progress?.cursor, '2')
   })
 })

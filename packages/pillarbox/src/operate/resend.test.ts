@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { isPillarboxError } from '../model/errors.ts'
 import type { NotificationView } from '../model/notification.ts'
-import type { ResendRequest } from '../operate/resend.ts'
-import { type Bench, bodyOf, type Options, openPlanning } from './fixture.ts'
-import { createResend } from './resend.ts'
+import { type Bench, bodyOf, type Options, openPlanning } from '../plan/fixture.ts'
+import { createResend, type ResendRequest } from './resend.ts'
 
 const sms = { channel: 'sms', locale: 'en', body: 'text {{name}}' }
 const email = { channel: 'email', locale: 'en', subject: 'S {{name}}', body: 'mail {{name}}' }
@@ -74,6 +73,20 @@ describe('a resend by hand', () => {
     const untouched = (rows: NotificationView[]) => rows.filter(({ id }) => !made.includes(id))
     assert.deepEqual(untouched(after), before)
     assert.deepEqual(nudged, ['dispatch'])
+  })
+
+  it('speaks the event’s language, whatever the recipient prefers', async (t) => {
+    const german = { ...sms, locale: 'de', body: 'SMS {{name}}' }
+    const recipients = [{ phone: 'phone', name: 'name', locale: 'locale' }]
+    const { told, resend, notifications } = await setup(t, {
+      catalogue: catalogueOf({ recipients, templates: [sms, german] }),
+    })
+    await told({ locale: 'de', payload: { phone: '+15550100', name: 'Ada', locale: 'en' } })
+
+    const { notifications: made } = await resend()
+
+    const again = (await notifications()).find(({ id }) => id === made[0])
+    assert.deepEqual([again?.locale, bodyOf(again)], ['de', 'SMS Ada'])
   })
 
   it('is a new one for every request', async (t) => {

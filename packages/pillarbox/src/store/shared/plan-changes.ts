@@ -1,0 +1,149 @@
+import type { Entity, EventStatus, ScheduleStatus, StoredEvent } from '../../model/event.ts'
+import type { NewNotification } from '../../model/notification.ts'
+import type { Reason } from '../../model/reason.ts'
+import type { Progress } from '../../model/schedule.ts'
+import type { Cancels, DueSchedule, EventPlan, SchedulePlan } from '../../plan/plan-store.ts'
+
+/**
+ * What a plan does to the rows, computed once for both engines, which only apply it. A time of null is the time of the
+ * transaction. Every plan but `later` and a part counts as one more attempt of its event or schedule.
+ */
+
+/** What planning does to an event and begins for it. */
+export interface EventChange {
+  status: Extract<EventStatus, 'published' | 'failed'>
+  /** Null for a published event, whatever went wrong before. */
+  lastError: string | null
+  /** What earlier events began and this one ends, before anything of its own is written. */
+  endings: Ending[]
+  schedule: NewSchedule | null
+  notifications: readonly NewNotification[]
+  audit: PlanAudit | null
+}
+
+/** The schedule of an event that was just planned. */
+export interface NewSchedule {
+  id: string
+  status: ScheduleStatus
+  dueAt: number | null
+  /** 1 where the schedule was planned together with its event. */
+  attemptCount: 0 | 1
+  lastError: string | null
+}
+
+/** What planning does to a schedule that was due. */
+export interface ScheduleChange {
+  /** `pending`: due again at once, behind all others that are due. */
+  status: ScheduleStatus
+  attempts: 0 | 1
+  lastError: string | null
+  /** Null: as it was. */
+  progress: Progress | null
+  notifications: readonly NewNotification[]
+  audit: PlanAudit | null
+}
+
+/** The record of an event or a schedule that planning stopped. */
+export interface PlanAudit {
+  action: 'fail' | 'cancel'
+  /** `event:<id>` or `schedule:<id>`. */
+  subject: string
+  /** Null for a schedule that was born cancelled. */
+  from: 'pending' | null
+  to: 'failed' | 'cancelled'
+  reason: Reason
+}
+
+/**
+ * Something that an event puts an end to: what is scheduled for an entity by events of one type, no younger than the
+ * one that ends it, and, unless it is only replaced, what is queued of them.
+ */
+export interface Ending {
+  tenantId: string
+  entity: Entity
+  eventType: string
+  reason: Extract<Reason, 'cancelled_by_event' | 'replaced'>
+  /** In words, for whoever looks at what was ended. */
+  error: string
+  /** The time of the event that ends it: what happened later stays. */
+  at: number
+}
+
+/** Null: the event is left as it is. */
+export function eventChange(event: StoredEvent, plan: EventPlan): EventChange | null {
+  if (plan.kind === 'later') return null
+  if (plan.kind === 'failed')
+    return {
+      status: 'failed',
+      lastError: plan.error,
+      endings: [],
+      schedule: null,
+      notifications: [],
+      audit: { action: 'fail', subject: `event:${event.id}`, from: 'pending', to: 'failed', reason: plan.reason },
+    }
+  return {
+    status: 'published',
+    lastError: null,
+    endings: endingsOf(event, plan.cancels),
+    schedule: newSchedule(event, plan),
+    notifications: plan.kind === 'notifications' ? plan.notifications : [],
+    audit: plan.kind === 'cancelled' ? cancellation(plan.scheduleId, null, plan.reason) : null,
+  }
+}
+
+function newSchedule(event: StoredEvent, plan: Extract<EventPlan, { scheduleId: string }>): NewSchedule {
+  const id = plan.scheduleId
+  switch (plan.kind) {
+    case 'schedule': {
+      const status = plan.needsApproval ? 'awaiting_approval' : 'pending'
+      return { id, status, dueAt: plan.dueAt, attemptCount: 0, lastError: null }
+    }
+    case 'cancelled':
+      return { id, status: 'cancelled', dueAt: event.dueAt, attemptCount: 0, lastError: plan.error }
+    case 'notifications':
+      return { id, status: 'completed', dueAt: event.dueAt, attemptCount: 1, lastError: null }
+  }
+}
+
+/** Null: the schedule is left as it is. */
+export function scheduleChange({ schedule }: DueSchedule, plan: SchedulePlan): ScheduleChange | null {
+  const unchanged = { lastError: null, progress: null, notifications: [], audit: null }
+  switch (plan.kind) {
+    case 'later':
+      return null
+    case 'part': {
+      const { notifications, progress } = plan
+      return { ...unchanged, status: 'pending', attempts: 0, notifications, progress }
+    }
+    case 'notifications':
+      return { ...unchanged, status: 'completed', attempts: 1, notifications: plan.notifications }
+    case 'cancelled': {
+      const audit = cancellation(schedule.id, 'pending', plan.reason)
+      return { ...unchanged, status: 'cancelled', attempts: 1, lastError: plan.error, audit }
+    }
+    case 'failed': {
+      const subject = `schedule:${schedule.id}`
+      const audit: PlanAudit = { action: 'fail', subject, from: 'pending', to: 'failed', reason: plan.reason }
+      return { ...unchanged, status: 'failed', attempts: 1, lastError: plan.error, audit }
+    }
+  }
+}
+
+function cancellation(scheduleId: string, from: 'pending' | null, reason: Reason): PlanAudit {
+  return { action: 'cancel', subject: `schedule:${scheduleId}`, from, to: 'cancelled', reason }
+}
+
+function endingsOf({ tenantId, entity, type, createdAt: at }: StoredEvent, cancels: Cancels | null): Ending[] {
+  if (!cancels) return []
+  const types = new Set(cancels.eventTypes)
+  const endings = [...types].map((eventType): Ending => {
+    const error = `The event "${type}" cancelled it`
+    return { tenantId, entity, eventType, reason: 'cancelled_by_event', error, at }
+  })
+  // What is cancelled needs not be replaced as well.
+  if (cancels.replaces && !types.has(type)) {
+    const error = `A later event "${type}" took its place`
+    endings.push({ tenantId, entity, eventType: type, reason: 'replaced', error, at })
+  }
+  return endings
+}
