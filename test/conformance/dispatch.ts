@@ -40,9 +40,9 @@ function dueRules(rule: Rule): void {
     }
 
     assert.deepEqual(await store.dispatch.dueLanes(null, 10), [
-      { laneId: b.id, channel: 'email', breaker: 'closed' },
-      { laneId: c.id, channel: 'push', breaker: 'closed' },
-      { laneId: a.id, channel: 'sms', breaker: 'closed' },
+      { accountId: b.id, channel: 'email', breaker: 'closed' },
+      { accountId: c.id, channel: 'push', breaker: 'closed' },
+      { accountId: a.id, channel: 'sms', breaker: 'closed' },
     ])
     await claim(await worker(), b, 2)
     await enqueue(b, 50)
@@ -59,7 +59,7 @@ function dueRules(rule: Rule): void {
       await advance(2)
     }
     const ids = async (channels: Parameters<typeof store.dispatch.dueLanes>[0], limit: number): Promise<string[]> =>
-      (await store.dispatch.dueLanes(channels, limit)).map(({ laneId }) => laneId)
+      (await store.dispatch.dueLanes(channels, limit)).map(({ accountId }) => accountId)
     const of = (channel: string): string | undefined => lanes.find((lane) => lane.channel === channel)?.id
 
     assert.deepEqual(await ids(null, 2), [of('whatsapp'), of('sms')])
@@ -113,7 +113,7 @@ function claimRules(rule: Rule): void {
     await store.notifications.insert([given])
     const before = await store.now()
 
-    const answer = await store.dispatch.claim(await worker(), [{ laneId: target.id, limit: 1 }])
+    const answer = await store.dispatch.claim(await worker(), [{ accountId: target.id, limit: 1 }])
 
     assert.ok(!answer.fenced)
     const { token, claimedAt, ...claim } = only(answer.claims)
@@ -121,7 +121,7 @@ function claimRules(rule: Rule): void {
     assertBetween(claimedAt, before, await store.now())
     assert.deepEqual(claim, {
       notificationId: given.id,
-      laneId: target.id,
+      accountId: target.id,
       attempt: 1,
       spent: 0,
       possibleDuplicate: false,
@@ -160,13 +160,13 @@ function claimRules(rule: Rule): void {
     const by = await worker()
 
     const answer = await store.dispatch.claim(by, [
-      { laneId: a.id, limit: 3 },
-      { laneId: b.id, limit: 1 },
+      { accountId: a.id, limit: 3 },
+      { accountId: b.id, limit: 1 },
     ])
-    const rest = await store.dispatch.claim(by, [{ laneId: a.id, limit: 10 }])
+    const rest = await store.dispatch.claim(by, [{ accountId: a.id, limit: 10 }])
 
     assert.ok(!answer.fenced && !rest.fenced)
-    const ofA = answer.claims.filter(({ laneId }) => laneId === a.id)
+    const ofA = answer.claims.filter(({ accountId }) => accountId === a.id)
     assert.deepEqual(
       ofA.map(({ notificationId }) => notificationId),
       ids.slice(0, 3),
@@ -184,12 +184,12 @@ function claimRules(rule: Rule): void {
     await enqueue(full)
     const by = await worker()
 
-    const claim = (lanes: { laneId: string; limit: number }[]) => store.dispatch.claim(by, lanes)
+    const claim = (lanes: { accountId: string; limit: number }[]) => store.dispatch.claim(by, lanes)
 
     assert.deepEqual(await claim([]), { fenced: false, claims: [] })
-    assert.deepEqual(await claim([{ laneId: empty.id, limit: 5 }]), { fenced: false, claims: [] })
-    assert.deepEqual(await claim([{ laneId: newId(), limit: 5 }]), { fenced: false, claims: [] })
-    assert.deepEqual(await claim([{ laneId: full.id, limit: 0 }]), { fenced: false, claims: [] })
+    assert.deepEqual(await claim([{ accountId: empty.id, limit: 5 }]), { fenced: false, claims: [] })
+    assert.deepEqual(await claim([{ accountId: newId(), limit: 5 }]), { fenced: false, claims: [] })
+    assert.deepEqual(await claim([{ accountId: full.id, limit: 0 }]), { fenced: false, claims: [] })
   })
 
   rule('never gives one row to two workers', async ({ store, lane, enqueue, worker }) => {
@@ -199,11 +199,14 @@ function claimRules(rule: Rule): void {
       const by = await worker()
       const claims: Claim[] = []
       for (;;) {
-        const wanted = lanes.map(({ id }) => ({ laneId: id, limit: 3 }))
+        const wanted = lanes.map(({ id }) => ({ accountId: id, limit: 3 }))
         const answer = await store.dispatch.claim(by, wanted)
         assert.ok(!answer.fenced)
-        for (const { laneId, limit } of wanted)
-          assert.ok(answer.claims.filter((claim) => claim.laneId === laneId).length <= limit, 'more than the limit')
+        for (const { accountId, limit } of wanted)
+          assert.ok(
+            answer.claims.filter((claim) => claim.accountId === accountId).length <= limit,
+            'more than the limit',
+          )
         if (answer.claims.length === 0) return claims
         claims.push(...answer.claims)
       }
@@ -241,7 +244,7 @@ function claimRules(rule: Rule): void {
       const by = await worker()
       const answer = await store.dispatch.claim(
         by,
-        lanes.map(({ id }) => ({ laneId: id, limit: 2 })),
+        lanes.map(({ id }) => ({ accountId: id, limit: 2 })),
       )
       assert.ok(!answer.fenced && answer.claims.length === 4)
       tokens.push(...tokensOf(answer.claims))
@@ -263,7 +266,7 @@ function claimRules(rule: Rule): void {
     await store.workers.remove(left)
 
     for (const by of [newId(), left])
-      assert.deepEqual(await store.dispatch.claim(by, [{ laneId: target.id, limit: 1 }]), { fenced: true })
+      assert.deepEqual(await store.dispatch.claim(by, [{ accountId: target.id, limit: 1 }]), { fenced: true })
     assert.equal((await view(id)).status, 'queued')
   })
 }
@@ -565,7 +568,7 @@ function moveRules(rule: Rule): void {
     assert.deepEqual(await dueIds(bench), [second.id])
     assert.deepEqual(await claimFrom(await worker(), first), [])
     const again = only(await claimFrom(await worker(), second))
-    assert.deepEqual([again.laneId, again.attempt, again.spent], [second.id, 2, 0])
+    assert.deepEqual([again.accountId, again.attempt, again.spent], [second.id, 2, 0])
     assert.equal(only(await store.notifications.attempts(claim.notificationId)).provider, 'sandbox')
   })
 
@@ -1127,7 +1130,7 @@ function tokensOf(claims: readonly Claim[]): number[] {
 }
 
 async function dueIds({ store }: Bench): Promise<string[]> {
-  return (await store.dispatch.dueLanes(null, 100)).map(({ laneId }) => laneId)
+  return (await store.dispatch.dueLanes(null, 100)).map(({ accountId }) => accountId)
 }
 
 /** Where each recorded step after the first claim led to; the steps into and out of a claim are not of interest here. */

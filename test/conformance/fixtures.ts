@@ -176,7 +176,7 @@ export async function createBench({ store, advance, another, tables }: OpenStore
       return answers.map(({ id }) => id)
     },
     async claim(workerId, lane, limit = 1) {
-      const answer = await store.dispatch.claim(workerId, [{ laneId: lane.id, limit }])
+      const answer = await store.dispatch.claim(workerId, [{ accountId: lane.id, limit }])
       assert.ok(!answer.fenced, 'the worker is fenced')
       // Which rows come first is promised; in what order they are named, the server's plan decides.
       return answer.claims.toSorted((a, b) => (a.notificationId < b.notificationId ? -1 : 1))
@@ -257,7 +257,7 @@ export function bornParked(): Partial<NewNotification> {
 export function completion(claim: Claim, to: Completion['to'], changes: Partial<Completion> = {}): Completion {
   return {
     notificationId: claim.notificationId,
-    laneId: claim.laneId,
+    accountId: claim.accountId,
     token: claim.token,
     attempt: claim.attempt,
     provider: 'sandbox',

@@ -15,9 +15,9 @@ function paceRules(rule: Rule): void {
     const pace = { perSecond: 0.001, burst: 5 }
     await advance(20)
 
-    const first = only(await store.lanes.take([{ laneId: id, want: 3, pace }]))
-    const second = only(await store.lanes.take([{ laneId: id, want: 100, pace }]))
-    const third = only(await store.lanes.take([{ laneId: id, want: 1, pace }]))
+    const first = only(await store.lanes.take([{ accountId: id, want: 3, pace }]))
+    const second = only(await store.lanes.take([{ accountId: id, want: 100, pace }]))
+    const third = only(await store.lanes.take([{ accountId: id, want: 1, pace }]))
 
     assert.deepEqual([first.granted, second.granted, third.granted], [3, 2, 0])
     assert.ok(third.waitMs > 0)
@@ -26,10 +26,10 @@ function paceRules(rule: Rule): void {
   rule('an idle bucket never holds more than its burst', async ({ store, lane, advance }) => {
     const { id } = await lane()
     const pace = { perSecond: 1_000, burst: 5 }
-    await store.lanes.take([{ laneId: id, want: 5, pace }])
+    await store.lanes.take([{ accountId: id, want: 5, pace }])
     await advance(50)
 
-    const { granted } = only(await store.lanes.take([{ laneId: id, want: 100, pace }]))
+    const { granted } = only(await store.lanes.take([{ accountId: id, want: 100, pace }]))
 
     assert.equal(granted, 5)
   })
@@ -37,24 +37,24 @@ function paceRules(rule: Rule): void {
   rule('an empty bucket says how long to wait, and then it is true', async ({ store, lane, advance }) => {
     const { id } = await lane()
     const pace = { perSecond: 50, burst: 1 }
-    await store.lanes.take([{ laneId: id, want: 1, pace }])
+    await store.lanes.take([{ accountId: id, want: 1, pace }])
 
     // Retaken until it is refused: on an engine with real time the token may have flowed in meanwhile.
-    let refused = only(await store.lanes.take([{ laneId: id, want: 1, pace }]))
+    let refused = only(await store.lanes.take([{ accountId: id, want: 1, pace }]))
     for (let i = 0; i < 50 && refused.granted > 0; i++)
-      refused = only(await store.lanes.take([{ laneId: id, want: 1, pace }]))
+      refused = only(await store.lanes.take([{ accountId: id, want: 1, pace }]))
     assert.equal(refused.granted, 0)
     assert.ok(refused.waitMs > 0 && refused.waitMs <= 21, `${refused.waitMs} ms`)
     await advance(refused.waitMs + 1)
 
-    assert.equal(only(await store.lanes.take([{ laneId: id, want: 1, pace }])).granted, 1)
+    assert.equal(only(await store.lanes.take([{ accountId: id, want: 1, pace }])).granted, 1)
   })
 
   rule('grants whole tokens, as many as flowed in, to many takers at once', async ({ store, lane, advance }) => {
     const { id } = await lane()
     const pace = { perSecond: 200, burst: 100 }
     const round = async (): Promise<number> => {
-      const takes = Array.from({ length: 8 }, () => store.lanes.take([{ laneId: id, want: 30, pace }]))
+      const takes = Array.from({ length: 8 }, () => store.lanes.take([{ accountId: id, want: 30, pace }]))
       const grants = (await Promise.all(takes)).flat()
       for (const { granted } of grants) assert.ok(Number.isInteger(granted) && granted >= 0 && granted <= 30)
       return grants.reduce((total, { granted }) => total + granted, 0)
@@ -80,14 +80,14 @@ function paceRules(rule: Rule): void {
   rule('buckets of several lanes are taken from in one call, each on its own', async ({ store, lane }) => {
     const [a, b] = [await lane(), await lane()]
     const pace = { perSecond: 0.001, burst: 4 }
-    await store.lanes.take([{ laneId: a.id, want: 3, pace }])
+    await store.lanes.take([{ accountId: a.id, want: 3, pace }])
 
     const grants = await store.lanes.take([
-      { laneId: b.id, want: 4, pace },
-      { laneId: a.id, want: 4, pace },
+      { accountId: b.id, want: 4, pace },
+      { accountId: a.id, want: 4, pace },
     ])
 
-    const granted = new Map(grants.map((grant) => [grant.laneId, grant.granted]))
+    const granted = new Map(grants.map((grant) => [grant.accountId, grant.granted]))
     assert.equal(grants.length, 2)
     assert.deepEqual([granted.get(a.id), granted.get(b.id)], [1, 4])
   })
@@ -95,14 +95,14 @@ function paceRules(rule: Rule): void {
   rule('takers of several lanes in any order do not wait for each other for ever', async ({ store, lane }) => {
     const lanes = [await lane(), await lane(), await lane()]
     const pace = { perSecond: 0.001, burst: 50 }
-    const requests = lanes.map(({ id }) => ({ laneId: id, want: 5, pace }))
+    const requests = lanes.map(({ id }) => ({ accountId: id, want: 5, pace }))
 
     const grants = await Promise.all(
       Array.from({ length: 12 }, (_, i) => store.lanes.take(i % 2 ? requests : requests.toReversed())),
     )
 
     for (const { id } of lanes) {
-      const granted = grants.flat().filter(({ laneId }) => laneId === id)
+      const granted = grants.flat().filter(({ accountId }) => accountId === id)
       assert.equal(
         granted.reduce((total, grant) => total + grant.granted, 0),
         50,
@@ -115,15 +115,15 @@ function paceRules(rule: Rule): void {
     const pace = { perSecond: 0.001, burst: 2 }
 
     assert.deepEqual(await store.lanes.take([]), [])
-    assert.equal(only(await store.lanes.take([{ laneId: id, want: 0, pace }])).granted, 0)
-    assert.equal(only(await store.lanes.take([{ laneId: id, want: 5, pace }])).granted, 2)
+    assert.equal(only(await store.lanes.take([{ accountId: id, want: 0, pace }])).granted, 0)
+    assert.equal(only(await store.lanes.take([{ accountId: id, want: 5, pace }])).granted, 2)
   })
 
   rule('tokens given back can be taken again, but never fill the bucket beyond its burst', async ({ store, lane }) => {
     const { id } = await lane()
     const pace = { perSecond: 0.001, burst: 5 }
     const take = async (want: number): Promise<number> =>
-      only(await store.lanes.take([{ laneId: id, want, pace }])).granted
+      only(await store.lanes.take([{ accountId: id, want, pace }])).granted
     await take(4)
 
     await store.lanes.giveBack(id, 2, pace)
@@ -186,7 +186,7 @@ function breakerRules(rule: Rule): void {
     const lane = await bench.lane({ channel: 'sms' })
 
     assert.deepEqual(await laneView(bench, lane), {
-      laneId: lane.id,
+      accountId: lane.id,
       tenantId: lane.tenantId,
       channel: 'sms',
       status: 'active',
@@ -217,9 +217,11 @@ function breakerRules(rule: Rule): void {
     const lane = await openedBreaker(bench)
     const by = await worker()
 
-    assert.deepEqual(await store.dispatch.dueLanes(null, 10), [{ laneId: lane.id, channel: 'email', breaker: 'open' }])
+    assert.deepEqual(await store.dispatch.dueLanes(null, 10), [
+      { accountId: lane.id, channel: 'email', breaker: 'open' },
+    ])
     assert.deepEqual(await claim(by, lane), [])
-    const probe = await store.dispatch.claim(by, [{ laneId: lane.id, limit: 1, probe: true }])
+    const probe = await store.dispatch.claim(by, [{ accountId: lane.id, limit: 1, probe: true }])
 
     assert.ok(!probe.fenced)
     assert.equal(probe.claims.length, 1)
@@ -235,7 +237,7 @@ function breakerRules(rule: Rule): void {
     assert.equal((await laneView(bench, lane)).breaker, 'half_open')
     assert.equal(await store.lanes.probe(lane.id, FAR_MS), false)
     assert.deepEqual(await claim(await worker(), lane), [], 'others wait for the probe')
-    const probe = await store.dispatch.claim(await worker(), [{ laneId: lane.id, limit: 1, probe: true }])
+    const probe = await store.dispatch.claim(await worker(), [{ accountId: lane.id, limit: 1, probe: true }])
     assert.ok(!probe.fenced && probe.claims.length === 1)
   })
 
@@ -299,7 +301,7 @@ function breakerRules(rule: Rule): void {
     const [a, b] = [await lane(), await lane()]
     const c = await lane({ tenantId: a.tenantId, channel: 'sms' })
     const ids = async (tenantId: string | null): Promise<string[]> =>
-      (await store.lanes.list(tenantId)).map(({ laneId }) => laneId).sort()
+      (await store.lanes.list(tenantId)).map(({ accountId }) => accountId).sort()
 
     assert.deepEqual(await ids(a.tenantId), [a.id, c.id].sort())
     assert.deepEqual(await ids(b.tenantId), [b.id])
@@ -318,9 +320,9 @@ async function openedBreaker(bench: Bench): Promise<Lane> {
 }
 
 async function laneView({ store }: Bench, lane: Lane): Promise<LaneView> {
-  return only((await store.lanes.list(lane.tenantId)).filter(({ laneId }) => laneId === lane.id))
+  return only((await store.lanes.list(lane.tenantId)).filter(({ accountId }) => accountId === lane.id))
 }
 
 async function dueIds({ store }: Bench): Promise<string[]> {
-  return (await store.dispatch.dueLanes(null, 100)).map(({ laneId }) => laneId)
+  return (await store.dispatch.dueLanes(null, 100)).map(({ accountId }) => accountId)
 }

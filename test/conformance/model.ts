@@ -222,7 +222,9 @@ class ClaimDue implements Step {
     const lane = at(lanes, this.lane)
     const due = [...model.byId.values()].filter((row) => isWaiting(row) && row.isDue && row.lane === this.lane)
 
-    const answer = await bench.store.dispatch.claim(at(workers, this.worker), [{ laneId: lane.id, limit: this.limit }])
+    const answer = await bench.store.dispatch.claim(at(workers, this.worker), [
+      { accountId: lane.id, limit: this.limit },
+    ])
 
     if (!at(model.isAlive, this.worker)) {
       assert.deepEqual(answer, { fenced: true })
@@ -556,7 +558,7 @@ class Inspect implements Step {
     const expected = lanes.filter((_, i) =>
       [...model.byId.values()].some((r) => r.lane === i && r.isDue && isWaiting(r)),
     )
-    assert.deepEqual(new Set(due.map(({ laneId }) => laneId)), new Set(expected.map(({ id }) => id)))
+    assert.deepEqual(new Set(due.map(({ accountId }) => accountId)), new Set(expected.map(({ id }) => id)))
 
     const seen = new Set((await bench.store.workers.list()).map(({ id }) => id))
     for (const [i, id] of workers.entries()) assert.equal(seen.has(id), at(model.isAlive, i))

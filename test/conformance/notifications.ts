@@ -669,7 +669,7 @@ function actRules(rule: Rule): void {
 
     const answer = await store.notifications.act({ tenantId: lane.tenantId, id, action: 'retry', actor: 'key:ada' })
 
-    assert.equal(answer?.laneId, lane.id)
+    assert.equal(answer?.accountId, lane.id)
     const by = await worker()
     const again = only(await claim(by, lane))
     assert.equal(again.notificationId, id)
@@ -723,7 +723,7 @@ function actRules(rule: Rule): void {
       replacement,
     })
 
-    assert.deepEqual(answer, { moved: true, from: 'parked', laneId: sms.id })
+    assert.deepEqual(answer, { moved: true, from: 'parked', accountId: sms.id })
     const { status, ...after } = await view(parked.id)
     assert.deepEqual({ ...after, ...replacement }, after)
     assert.equal(status, 'queued')
@@ -753,7 +753,7 @@ function actRules(rule: Rule): void {
       replacement,
     })
 
-    assert.deepEqual(answer, { moved: false, from: 'parked', laneId: target.id, twin: told.id })
+    assert.deepEqual(answer, { moved: false, from: 'parked', accountId: target.id, twin: told.id })
     const after = await view(parked.id)
     assert.deepEqual([after.status, after.idempotencyKey], ['parked', parked.idempotencyKey])
   })

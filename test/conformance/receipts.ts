@@ -318,7 +318,7 @@ function fallbackRules(rule: Rule): void {
       assert.deepEqual([second.status, second.fallbackOf, second.channel], ['queued', sent.id, 'sms'])
       const last = (await store.notifications.audit(sent.id)).at(-1)
       assert.deepEqual([last?.action, last?.from, last?.to], ['fail', 'sent', 'failed'])
-      only((await store.dispatch.dueLanes(null, 10)).filter(({ laneId }) => laneId === next.accountId))
+      only((await store.dispatch.dueLanes(null, 10)).filter(({ accountId }) => accountId === next.accountId))
     }
   })
 

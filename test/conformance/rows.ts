@@ -285,7 +285,7 @@ async function scrubAll(bench: Bench, worker: string, lane: Lane): Promise<void>
 async function holdLanes({ store }: Bench, lanes: { email: Lane; standIn: Lane; sms: Lane }): Promise<void> {
   const [email, standIn, sms] = [lanes.email.id, lanes.standIn.id, lanes.sms.id]
   const pace = { perSecond: 0.000_001, burst: 5 }
-  assert.equal(at(await store.lanes.take([{ laneId: email, want: 3, pace }]), 0).granted, 3)
+  assert.equal(at(await store.lanes.take([{ accountId: email, want: 3, pace }]), 0).granted, 3)
   await store.lanes.giveBack(email, 1, pace)
   await store.lanes.hold(standIn, 2 * FAR_MS, 'slow down')
   await store.lanes.openBreaker(standIn, FAR_MS, 'five failures')

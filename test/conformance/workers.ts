@@ -109,7 +109,7 @@ export function workerRules(rule: Rule): void {
     await enqueue(lane)
 
     assert.equal(await store.workers.beat(by), false)
-    assert.deepEqual(await store.dispatch.claim(by, [{ laneId: lane.id, limit: 1 }]), { fenced: true })
+    assert.deepEqual(await store.dispatch.claim(by, [{ accountId: lane.id, limit: 1 }]), { fenced: true })
     const { fenced } = await store.dispatch.complete(
       by,
       claims.map((claim) => completion(claim, 'sent')),

@@ -98,12 +98,12 @@ export const PLANTED_BUGS: PlantedBug[] = [
         async claim(_workerId, lanes) {
           const { items } = await store.notifications.list({ status: ['queued', 'retrying'] }, { limit: 20 })
           const claims = items
-            .filter((row) => row.content && lanes.some(({ laneId }) => laneId === row.accountId))
+            .filter((row) => row.content && lanes.some(({ accountId }) => accountId === row.accountId))
             .slice(0, 2)
             .map(
               (row): Claim => ({
                 notificationId: row.id,
-                laneId: row.accountId ?? '',
+                accountId: row.accountId ?? '',
                 token: -1,
                 attempt: row.attemptCount + 1,
                 spent: row.attemptCount,
@@ -125,7 +125,10 @@ export const PLANTED_BUGS: PlantedBug[] = [
           return { fenced: false, claims }
         },
         async complete(workerId, completions) {
-          const lanes = [...new Set(completions.map(({ laneId }) => laneId))].map((laneId) => ({ laneId, limit: 5 }))
+          const lanes = [...new Set(completions.map(({ accountId }) => accountId))].map((accountId) => ({
+            accountId,
+            limit: 5,
+          }))
           const answer = await store.dispatch.claim(workerId, lanes)
           const tokens = new Map(answer.fenced ? [] : answer.claims.map((claim) => [claim.notificationId, claim.token]))
           return store.dispatch.complete(
@@ -167,10 +170,11 @@ export const PLANTED_BUGS: PlantedBug[] = [
       withDispatch(store, {
         async complete(workerId, completions) {
           const moved = completions.map(async (completion): Promise<Completion> => {
-            const { outcome, to, laneId } = completion
-            const account = outcome === 'unknown' && to === 'retrying' ? await store.accounts.find(null, laneId) : null
+            const { outcome, to, accountId } = completion
+            const account =
+              outcome === 'unknown' && to === 'retrying' ? await store.accounts.find(null, accountId) : null
             const all = account ? await store.accounts.list(account.tenantId, account.channel) : []
-            const other = all.find(({ id }) => id !== laneId)
+            const other = all.find(({ id }) => id !== accountId)
             return { ...completion, moveTo: other ? { accountId: other.id, provider: other.provider } : null }
           })
           return store.dispatch.complete(workerId, await Promise.all(moved))
@@ -188,7 +192,7 @@ export const PLANTED_BUGS: PlantedBug[] = [
           if (answer.fenced) return answer
           const claims = answer.claims.map(async (claim) => {
             const [first] = await base.accounts.list(claim.tenantId, claim.channel)
-            return first ? { ...claim, laneId: first.id } : claim
+            return first ? { ...claim, accountId: first.id } : claim
           })
           return { fenced: false, claims: await Promise.all(claims) }
         },
@@ -380,7 +384,7 @@ export const PLANTED_BUGS: PlantedBug[] = [
       ...bound(store),
       lanes: {
         ...bound(store.lanes),
-        take: async (requests) => requests.map(({ laneId, want }) => ({ laneId, granted: want, waitMs: 0 })),
+        take: async (requests) => requests.map(({ accountId, want }) => ({ accountId, granted: want, waitMs: 0 })),
       },
     }),
   },

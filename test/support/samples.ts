@@ -40,7 +40,7 @@ export function storedAccount(changes: Partial<StoredAccount> = {}): StoredAccou
 export function sampleClaim(changes: Partial<Claim> = {}): Claim {
   return {
     notificationId: 'notification-1',
-    laneId: 'account-1',
+    accountId: 'account-1',
     token: 7,
     attempt: 1,
     spent: 0,
@@ -64,7 +64,7 @@ export function sampleClaim(changes: Partial<Claim> = {}): Claim {
 export function sampleCompletion(changes: Partial<Completion> = {}): Completion {
   return {
     notificationId: 'notification-1',
-    laneId: 'account-1',
+    accountId: 'account-1',
     token: 7,
     attempt: 1,
     provider: 'vendor',

@@ -190,9 +190,9 @@ describe('who stands in', () => {
   it('is one that can send now before one that is held or broken, and where it must, only such a one', async () => {
     const bench = setup(named('first', 'held', 'broken', 'well'))
     bench.world.lanes = [
-      { laneId: 'held', breaker: 'closed', heldForMs: 5_000 },
-      { laneId: 'broken', breaker: 'half_open', heldForMs: 0 },
-      { laneId: 'well', breaker: 'closed', heldForMs: 0 },
+      { accountId: 'held', breaker: 'closed', heldForMs: 5_000 },
+      { accountId: 'broken', breaker: 'half_open', heldForMs: 0 },
+      { accountId: 'well', breaker: 'closed', heldForMs: 0 },
     ]
 
     assert.equal(await standIn(bench, first, 'ready'), 'well')

@@ -74,7 +74,7 @@ export function createAccountBook(deps: {
       const away = states.filter(({ breaker, heldForMs }) => breaker !== 'closed' || heldForMs > 0)
       return stored.map((each) => ({
         account: openAccount(each, secretsOf(each)),
-        isReady: away.every(({ laneId }) => laneId !== each.id),
+        isReady: away.every(({ accountId }) => accountId !== each.id),
       }))
     },
   })

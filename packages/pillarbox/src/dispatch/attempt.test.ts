@@ -128,7 +128,7 @@ describe('an ordinary attempt', () => {
     assert.equal(request?.key, claim.notificationId)
     assert.equal(request?.attempt, 3)
     assert.equal(request?.correlationId, 'c-1')
-    assert.equal(request?.account.id, claim.laneId)
+    assert.equal(request?.account.id, claim.accountId)
     assert.deepEqual([request?.to, request?.content, request?.channel], [claim.to, claim.content, 'sms'])
   })
 
@@ -145,7 +145,7 @@ describe('an ordinary attempt', () => {
 
     assert.deepEqual(await running, {
       notificationId: 'notification-1',
-      laneId: 'account-1',
+      accountId: 'account-1',
       token: 7,
       attempt: 1,
       provider: 'vendor',
@@ -515,7 +515,7 @@ describe('another account of the channel', () => {
     )
     assert.deepEqual(completion?.moveTo, moveTo)
     assert.deepEqual(
-      [completion?.outcome, completion?.provider, completion?.laneId],
+      [completion?.outcome, completion?.provider, completion?.accountId],
       ['unauthorized', 'vendor', 'account-1'],
     )
     assert.deepEqual([seen, wantedStandIn, fellBack], [[refusedUs], ['any for account-1'], []])

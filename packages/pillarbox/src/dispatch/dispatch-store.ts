@@ -34,18 +34,18 @@ export interface DispatchStore {
    */
   orphans(workerId: string, held: readonly number[]): Promise<Claim[]>
   /** Stops everything that waits on a lane (an account was suspended): parked with `reason`, at most `limit` rows. */
-  stopLane(laneId: string, reason: Reason, error: string, actor: string, limit: number): Promise<number>
+  stopLane(accountId: string, reason: Reason, error: string, actor: string, limit: number): Promise<number>
 }
 
 export interface DueLane {
-  laneId: string
+  accountId: string
   channel: Channel
   breaker: BreakerState
 }
 
 /** How much of a lane to claim; `probe`: though it is on hold or its breaker open. */
 export interface LaneClaim {
-  laneId: string
+  accountId: string
   limit: number
   probe?: boolean
 }
@@ -60,7 +60,7 @@ export type ClaimAnswer = { fenced: false; claims: Claim[] } | { fenced: true }
 /** One claimed row with all that one provider call needs. */
 export interface Claim {
   notificationId: string
-  laneId: string
+  accountId: string
   token: number
   /** Number of this provider call, from 1. */
   attempt: number
@@ -84,7 +84,7 @@ export interface Claim {
 
 export interface Completion {
   notificationId: string
-  laneId: string
+  accountId: string
   token: number
   attempt: number
   provider: string

@@ -48,7 +48,7 @@ const AWAY: Outcome = { kind: 'transient', code: '503', error: 'away' }
 
 interface Call {
   at: number
-  laneId: string
+  accountId: string
   notificationId: string
 }
 
@@ -81,7 +81,7 @@ async function setup(
     channels: CHANNELS,
     capability: () => 'none',
     async send(request) {
-      calls.push({ at: clock.monotonic(), laneId: request.account.id, notificationId: request.notificationId })
+      calls.push({ at: clock.monotonic(), accountId: request.account.id, notificationId: request.notificationId })
       underWay.most = Math.max(underWay.most, ++underWay.now)
       const outcome = await (scripts.get(request.account.id) ?? usual)(request)
       underWay.now--
@@ -200,7 +200,7 @@ async function setup(
       assert.ok(view)
       return view
     },
-    callsOf: (laneId: string) => calls.filter((call) => call.laneId === laneId),
+    callsOf: (accountId: string) => calls.filter((call) => call.accountId === accountId),
   }
 }
 

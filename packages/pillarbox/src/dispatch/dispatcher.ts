@@ -96,8 +96,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   async function lookForWork(): Promise<void> {
     const named = book.idleAmong(hub.takeLanes())
     if (named.length > 0)
-      for (const [laneId, { channel }] of await accounts.get(named))
-        if (settings.channels?.includes(channel) ?? true) book.isDue({ laneId, channel, breaker: 'closed' })
+      for (const [accountId, { channel }] of await accounts.get(named))
+        if (settings.channels?.includes(channel) ?? true) book.isDue({ accountId, channel, breaker: 'closed' })
     // The lanes just named are claimed from first: looking for others would only keep them waiting.
     const restMs = settings.discoverEveryMs * (named.length > 0 ? 5 : 1)
     if (book.hasDue() && clock.monotonic() - lookedAt < restMs) return
@@ -116,13 +116,13 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       return []
     }
     const given = countByLane(answer.claims)
-    for (const { laneId, limit, pace } of shares) {
-      const unused = limit - (given.get(laneId) ?? 0)
-      book.wasServed(laneId, unused, clock.monotonic())
+    for (const { accountId, limit, pace } of shares) {
+      const unused = limit - (given.get(accountId) ?? 0)
+      book.wasServed(accountId, unused, clock.monotonic())
       if (unused === 0 || !pace) continue
-      book.endPace(laneId)
+      book.endPace(accountId)
       store.lanes
-        .giveBack(laneId, unused, pace)
+        .giveBack(accountId, unused, pace)
         .catch((error: unknown) => logger.debug({ error: String(error) }, 'unused tokens were lost'))
     }
     return answer.claims
@@ -140,9 +140,9 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     abortCalls: AbortSignal,
   ): Promise<void> {
     const deadline = createDeadline(clock, settings, abortCalls)
-    const accountOf = new Map(shares.map(({ laneId, account }) => [laneId, account]))
+    const accountOf = new Map(shares.map(({ accountId, account }) => [accountId, account]))
     const completions = await Promise.all(
-      claims.map((each) => attemptOne(each, accountOf.get(each.laneId) ?? null, deadline)),
+      claims.map((each) => attemptOne(each, accountOf.get(each.accountId) ?? null, deadline)),
     )
     deadline.end()
     const claimed = countByLane(claims)
@@ -174,9 +174,9 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     report(logger, each, completion)
     if (!completion.moveTo || completion.outcome !== 'unauthorized') return
     // This call paused its account: the rows that wait there need not wait for the hold to end.
-    const { laneId, channel } = each
-    accounts.outdate(laneId)
-    book.isDue({ laneId, channel, breaker: 'closed' })
+    const { accountId, channel } = each
+    accounts.outdate(accountId)
+    book.isDue({ accountId, channel, breaker: 'closed' })
     hub.dispatch.ring()
   }
 
@@ -205,6 +205,6 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
 
 function countByLane(claims: readonly Claim[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
-  for (const { laneId } of claims) counts.set(laneId, (counts.get(laneId) ?? 0) + 1)
+  for (const { accountId } of claims) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
   return counts
 }

@@ -6,15 +6,15 @@ import { createLaneBook } from './lane-book.ts'
 
 const SETTINGS = { slotsPerChannel: 8, claimRows: 100 }
 
-function lane(laneId: string, changes: Partial<DueLane> = {}): DueLane {
-  return { laneId, channel: 'sms', breaker: 'closed', ...changes }
+function lane(accountId: string, changes: Partial<DueLane> = {}): DueLane {
+  return { accountId, channel: 'sms', breaker: 'closed', ...changes }
 }
 
 /** A book in which the named lanes are due. */
 function bookWith(...due: string[]) {
   const book = createLaneBook(SETTINGS)
-  for (const laneId of due) book.isDue(lane(laneId))
-  const ready = (now = 0) => book.ready(now).map(({ laneId }) => laneId)
+  for (const accountId of due) book.isDue(lane(accountId))
+  const ready = (now = 0) => book.ready(now).map(({ accountId }) => accountId)
   return { book, ready }
 }
 
@@ -114,7 +114,7 @@ describe('the shares', () => {
   it('go first to the lanes served longest ago, and to those never served before them', () => {
     const { book } = bookWith('a', 'b', 'c')
     const narrow = createLaneBook({ slotsPerChannel: 8, claimRows: 1 })
-    for (const laneId of ['a', 'b', 'c']) narrow.isDue(lane(laneId))
+    for (const accountId of ['a', 'b', 'c']) narrow.isDue(lane(accountId))
     narrow.wasServed('a', 0, 5)
     narrow.wasServed('b', 0, 3)
 
@@ -186,7 +186,7 @@ describe('a process', () => {
         assert.equal(book.inFlight(), underWay.length)
         const shares = book.share([lane('newcomer')])
         // An equal part for each busy lane of the channel, the newcomer and one more.
-        const busy = new Set(underWay.filter(({ channel }) => channel === 'sms').map(({ laneId }) => laneId))
+        const busy = new Set(underWay.filter(({ channel }) => channel === 'sms').map(({ accountId }) => accountId))
         assert.equal(shares.get('newcomer'), Math.floor(1_000 / (busy.size + 2)))
       }),
     )

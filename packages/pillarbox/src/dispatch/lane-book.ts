@@ -32,27 +32,27 @@ import { shareSlots } from './share-slots.ts'
 export interface LaneBook {
   /** The lane probably has work. What is known of its breaker is replaced. */
   isDue(lane: DueLane): void
-  isDrained(laneId: string): void
+  isDrained(accountId: string): void
   forgetDue(): void
-  /** Those of `laneIds` that are idle. */
-  idleAmong(laneIds: readonly string[]): string[]
+  /** Those of `accountIds` that are idle. */
+  idleAmong(accountIds: readonly string[]): string[]
   hasDue(): boolean
   /** Due lanes that are not paced. */
   ready(now: number): DueLane[]
   /** How many rows of each lane may be claimed now; none where it is not named. A lane without a share starves the process. */
   share(lanes: readonly DueLane[]): ReadonlyMap<string, number>
   /** The lane was claimed from, and gave `unused` rows fewer than were asked for. */
-  wasServed(laneId: string, unused: number, now: number): void
-  paceUntil(laneId: string, at: number): void
+  wasServed(accountId: string, unused: number, now: number): void
+  paceUntil(accountId: string, at: number): void
   /** Tokens were given back, so the bucket is not empty after all. */
-  endPace(laneId: string): void
+  endPace(accountId: string): void
   /** How long until the next paced lane is ready; infinite where none is paced. */
   nextReadyMs(now: number): number
-  stuckRows(laneId: string): number
+  stuckRows(accountId: string): number
   /** Of one claim from a paused account's lane, so many rows could not move. */
-  foundStuck(laneId: string, rows: number): void
-  callBegins(lane: { laneId: string; channel: Channel }): void
-  callEnds(lane: { laneId: string; channel: Channel }): void
+  foundStuck(accountId: string, rows: number): void
+  callBegins(lane: { accountId: string; channel: Channel }): void
+  callEnds(lane: { accountId: string; channel: Channel }): void
   /** Calls under way, in all. */
   inFlight(): number
   wentBack(): void
@@ -75,58 +75,58 @@ export function createLaneBook(settings: { slotsPerChannel: number; claimRows: n
   let isStarved = false
 
   return {
-    isDue: (lane) => void due.set(lane.laneId, lane),
-    isDrained: (laneId) => void due.delete(laneId),
+    isDue: (lane) => void due.set(lane.accountId, lane),
+    isDrained: (accountId) => void due.delete(accountId),
     forgetDue: () => due.clear(),
-    idleAmong: (laneIds) => laneIds.filter((laneId) => !due.has(laneId)),
+    idleAmong: (accountIds) => accountIds.filter((accountId) => !due.has(accountId)),
     hasDue: () => due.size > 0,
-    ready: (now) => [...due.values()].filter(({ laneId }) => (pacedUntil.get(laneId) ?? now) <= now),
+    ready: (now) => [...due.values()].filter(({ accountId }) => (pacedUntil.get(accountId) ?? now) <= now),
     share(lanes) {
-      const claimable = lanes.map(({ laneId, channel }) => ({
-        laneId,
+      const claimable = lanes.map(({ accountId, channel }) => ({
+        accountId,
         channel,
-        inFlight: inFlight.get(laneId) ?? 0,
-        servedAt: servedAt.get(laneId) ?? Number.NEGATIVE_INFINITY,
+        inFlight: inFlight.get(accountId) ?? 0,
+        servedAt: servedAt.get(accountId) ?? Number.NEGATIVE_INFINITY,
       }))
       const shares = shareSlots(claimable, settings.slotsPerChannel, busy, settings.claimRows)
       if (shares.size < lanes.length) isStarved = true
       return shares
     },
-    wasServed(laneId, unused, now) {
-      servedAt.set(laneId, now)
-      if (unused > 0) due.delete(laneId)
+    wasServed(accountId, unused, now) {
+      servedAt.set(accountId, now)
+      if (unused > 0) due.delete(accountId)
     },
-    paceUntil: (laneId, at) => void pacedUntil.set(laneId, at),
-    endPace: (laneId) => void pacedUntil.delete(laneId),
+    paceUntil: (accountId, at) => void pacedUntil.set(accountId, at),
+    endPace: (accountId) => void pacedUntil.delete(accountId),
     nextReadyMs(now) {
       let ms = Number.POSITIVE_INFINITY
-      for (const [laneId, at] of pacedUntil) {
-        if (at <= now) pacedUntil.delete(laneId)
+      for (const [accountId, at] of pacedUntil) {
+        if (at <= now) pacedUntil.delete(accountId)
         else ms = Math.min(ms, at - now)
       }
       return ms
     },
-    stuckRows: (laneId) => stuckRows.get(laneId) ?? 0,
-    foundStuck(laneId, rows) {
-      if (rows === 0) stuckRows.delete(laneId)
+    stuckRows: (accountId) => stuckRows.get(accountId) ?? 0,
+    foundStuck(accountId, rows) {
+      if (rows === 0) stuckRows.delete(accountId)
       // The most of any one claim, for claims of the same lane may overlap.
-      else stuckRows.set(laneId, Math.max(rows, stuckRows.get(laneId) ?? 0))
+      else stuckRows.set(accountId, Math.max(rows, stuckRows.get(accountId) ?? 0))
     },
-    callBegins({ laneId, channel }) {
-      inFlight.set(laneId, (inFlight.get(laneId) ?? 0) + 1)
+    callBegins({ accountId, channel }) {
+      inFlight.set(accountId, (inFlight.get(accountId) ?? 0) + 1)
       const calls = busy.get(channel) ?? { inFlight: 0, lanes: new Set() }
       calls.inFlight++
-      calls.lanes.add(laneId)
+      calls.lanes.add(accountId)
       busy.set(channel, calls)
     },
-    callEnds({ laneId, channel }) {
-      const left = (inFlight.get(laneId) ?? 1) - 1
+    callEnds({ accountId, channel }) {
+      const left = (inFlight.get(accountId) ?? 1) - 1
       const calls = busy.get(channel)
       if (calls) calls.inFlight--
-      if (left > 0) inFlight.set(laneId, left)
+      if (left > 0) inFlight.set(accountId, left)
       else {
-        inFlight.delete(laneId)
-        calls?.lanes.delete(laneId)
+        inFlight.delete(accountId)
+        calls?.lanes.delete(accountId)
       }
     },
     inFlight: () => [...busy.values()].reduce((sum, calls) => sum + calls.inFlight, 0),

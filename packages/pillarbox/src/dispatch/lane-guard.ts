@@ -17,16 +17,16 @@ import { askedMs } from './decide.ts'
  */
 export interface LaneGuard {
   /** How long a throttled call holds the lane. */
-  holdMs(laneId: string, outcome: Outcome): number
+  holdMs(accountId: string, outcome: Outcome): number
   /**
    * Takes note of an outcome; a promise only where that has to be written. Store trouble is logged, never thrown: the guard
    * only slows things down.
    */
   saw(account: Account, outcome: Outcome): Promise<void> | undefined
   /** The lane is being probed by this process. */
-  probing(laneId: string): void
+  probing(accountId: string): void
   /** Whether the breaker is open, as far as this process has seen. */
-  isOpen(laneId: string): boolean
+  isOpen(accountId: string): boolean
   /** The account's rows cannot go anywhere: its lane is left alone for a while, unless it was activated meanwhile. */
   stillPaused(account: Account): Promise<void>
 }
@@ -55,9 +55,9 @@ export function createLaneGuard(deps: {
 }): LaneGuard {
   const { store, clock, logger, pausedHoldMs } = deps
   const seen = new Map<string, LaneHealth>()
-  const healthOf = (laneId: string): LaneHealth => {
-    const state = seen.get(laneId) ?? { failures: 0, holdMs: 0, heldUntil: 0, open: false }
-    seen.set(laneId, state)
+  const healthOf = (accountId: string): LaneHealth => {
+    const state = seen.get(accountId) ?? { failures: 0, holdMs: 0, heldUntil: 0, open: false }
+    seen.set(accountId, state)
     return state
   }
 
@@ -134,14 +134,14 @@ export function createLaneGuard(deps: {
   }
 
   return {
-    holdMs: (laneId, outcome) =>
+    holdMs: (accountId, outcome) =>
       outcome.kind === 'throttled' && outcome.scope !== 'recipient'
-        ? (askedMs(outcome.retryAfterMs) ?? ownHoldMs(healthOf(laneId)))
+        ? (askedMs(outcome.retryAfterMs) ?? ownHoldMs(healthOf(accountId)))
         : 0,
-    probing(laneId) {
-      healthOf(laneId).open = true
+    probing(accountId) {
+      healthOf(accountId).open = true
     },
-    isOpen: (laneId) => seen.get(laneId)?.open ?? false,
+    isOpen: (accountId) => seen.get(accountId)?.open ?? false,
     saw(account, outcome) {
       const state = seen.get(account.id)
       // The common case costs nothing: a good answer on a lane that is well.

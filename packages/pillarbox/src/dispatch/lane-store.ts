@@ -7,22 +7,22 @@ export type BreakerState = 'closed' | 'open' | 'half_open'
 export interface LaneStore {
   /** Takes up to `want` tokens from each lane's bucket. Exact across processes. */
   take(
-    requests: readonly { laneId: string; want: number; pace: Pace }[],
-  ): Promise<{ laneId: string; granted: number; waitMs: number }[]>
+    requests: readonly { accountId: string; want: number; pace: Pace }[],
+  ): Promise<{ accountId: string; granted: number; waitMs: number }[]>
   /** Returns tokens that were taken and not used. */
-  giveBack(laneId: string, count: number, pace: Pace): Promise<void>
+  giveBack(accountId: string, count: number, pace: Pace): Promise<void>
   /** Nothing of the lane is claimed for `ms`; a longer hold in place stays. */
-  hold(laneId: string, ms: number, reason: string): Promise<void>
-  openBreaker(laneId: string, resetAfterMs: number, error: string): Promise<void>
+  hold(accountId: string, ms: number, reason: string): Promise<void>
+  openBreaker(accountId: string, resetAfterMs: number, error: string): Promise<void>
   /** True for exactly one caller once the open breaker's hold is over; the probe must report within `leaseMs`. */
-  probe(laneId: string, leaseMs: number): Promise<boolean>
+  probe(accountId: string, leaseMs: number): Promise<boolean>
   /** Ends hold and breaker. */
-  closeBreaker(laneId: string): Promise<void>
+  closeBreaker(accountId: string): Promise<void>
   list(tenantId: string | null): Promise<LaneView[]>
 }
 
 export interface LaneView {
-  laneId: string
+  accountId: string
   tenantId: string
   channel: Channel
   /** Of its account. */

@@ -8,7 +8,7 @@ import type { Claim, Completion } from './dispatch-store.ts'
 export function report(logger: Logger, claim: Claim, completion: Completion): void {
   if (completion.to === 'sent') return
   const { to, outcome, code, reason, error, attempt, provider } = completion
-  const { tenantId, notificationId, correlationId, channel, laneId: accountId } = claim
+  const { tenantId, notificationId, correlationId, channel, accountId } = claim
   const ids = { tenantId, notificationId, correlationId, channel, accountId }
   const level = to === 'retrying' ? 'debug' : to === 'parked' || to === 'uncertain' ? 'warn' : 'info'
   logger[level](

@@ -140,7 +140,7 @@ describe('a rescue', () => {
 
   it('parks, flagged, what belongs to an account that is gone', async () => {
     const { deps, world, completed } = setup()
-    world.abandoned = [[lost(1, { laneId: 'account-gone' })]]
+    world.abandoned = [[lost(1, { accountId: 'account-gone' })]]
 
     await rescue(deps)
 

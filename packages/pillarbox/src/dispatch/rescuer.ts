@@ -59,7 +59,7 @@ async function settleAll(deps: RescuerDeps, claims: readonly Claim[]): Promise<v
   if (claims.length === 0) return
   const { attempt, accounts, completer, custody, logger } = deps
   try {
-    await accounts.get([...new Set(claims.map((claim) => claim.laneId))])
+    await accounts.get([...new Set(claims.map((claim) => claim.accountId))])
   } catch (error) {
     // Not settled, so not held: the next look for orphans finds them again.
     for (const claim of claims) custody.ended(claim)
@@ -68,7 +68,7 @@ async function settleAll(deps: RescuerDeps, claims: readonly Claim[]): Promise<v
   }
   await Promise.all(
     claims.map(async (claim) => {
-      const completion = await settleLost(attempt, claim, accounts.peek(claim.laneId))
+      const completion = await settleLost(attempt, claim, accounts.peek(claim.accountId))
       await completer.write(completion)
       custody.ended(claim)
       report(logger, claim, completion)

@@ -17,11 +17,11 @@ export interface SettleDeps {
   clock: Clock
   random: Random
   /** How long a throttled call holds its lane. */
-  holdMs(laneId: string, outcome: Outcome): number
+  holdMs(accountId: string, outcome: Outcome): number
   /** Tells breaker, hold and pause what happened. */
   saw(account: Account, outcome: Outcome): Promise<void> | undefined
   /** Whether the account's breaker is open, as far as this process has seen. */
-  isBreakerOpen(laneId: string): boolean
+  isBreakerOpen(accountId: string): boolean
   /** Another account of the channel that takes over from this one; null where there is none. */
   standIn(account: Account, wanted: 'ready' | 'any'): Promise<Account | null>
   /** The notification that takes over on the first channel of `chain` that can reach the recipient; null: none can. */
@@ -56,7 +56,7 @@ export function settle(
   const outcome = scrubbed(deps, call, answer)
   const durationMs = Math.round(deps.clock.monotonic() - startedAt)
   // Before the guard hears of the outcome: from then on its next hold is a longer one.
-  const holdMs = deps.holdMs(call.claim.laneId, outcome)
+  const holdMs = deps.holdMs(call.claim.accountId, outcome)
   const { claim, account, provider, targets = null } = call
   const ended: EndedCall = { claim, account, provider, targets, outcome, startedAt, durationMs, holdMs }
   const telling = deps.saw(account, outcome)
@@ -156,7 +156,7 @@ function withoutCall(
 ): Completion {
   return {
     notificationId: claim.notificationId,
-    laneId: claim.laneId,
+    accountId: claim.accountId,
     token: claim.token,
     attempt: claim.attempt,
     provider: account?.provider ?? 'none',
@@ -197,7 +197,7 @@ function verdictOn(deps: SettleDeps, { outcome, claim, account, provider, holdMs
     spent: claim.spent,
     possibleDuplicate: claim.possibleDuplicate,
     freeCalls: claim.attempt - 1 - claim.spent,
-    isBreakerOpen: deps.isBreakerOpen(claim.laneId),
+    isBreakerOpen: deps.isBreakerOpen(claim.accountId),
     random: deps.random(),
     holdMs,
   })

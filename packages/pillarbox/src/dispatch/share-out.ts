@@ -31,19 +31,19 @@ export async function shareOut(deps: ShareOutDeps, book: LaneBook): Promise<Lane
   const ready = book.ready(deps.clock.monotonic())
   const accounts = await readAccounts(
     deps,
-    ready.map(({ laneId }) => laneId),
+    ready.map(({ accountId }) => accountId),
   )
   const movable: DueLane[] = []
   for (const lane of ready) {
-    const account = accounts.get(lane.laneId)
+    const account = accounts.get(lane.accountId)
     if (account?.status !== 'paused' || (await canMove(deps, book, account))) movable.push(lane)
   }
   const slots = book.share(movable)
   const shares: LaneShare[] = []
   for (const lane of movable) {
-    const limit = slots.get(lane.laneId) ?? 0
+    const limit = slots.get(lane.accountId) ?? 0
     if (limit === 0) continue
-    const share = await shareOf(deps, book, lane, accounts.get(lane.laneId) ?? null, limit)
+    const share = await shareOf(deps, book, lane, accounts.get(lane.accountId) ?? null, limit)
     if (share) shares.push(share)
   }
   return takeTokens(deps, book, shares)
@@ -71,34 +71,34 @@ async function canMove({ accounts, guard }: ShareOutDeps, book: LaneBook, accoun
 async function shareOf(
   { store, guard, settings }: ShareOutDeps,
   book: LaneBook,
-  { laneId, breaker }: DueLane,
+  { accountId, breaker }: DueLane,
   account: Account | null,
   limit: number,
 ): Promise<LaneShare | null> {
   if (account && account.status !== 'active') {
     // No call is made: its rows move or stop, and neither hold nor breaker nor pace is in their way. The claim reaches past
     // the rows that cannot move, and as far again, for there may be more of them.
-    const stuck = book.stuckRows(laneId)
+    const stuck = book.stuckRows(accountId)
     const reach = limit + stuck + Math.min(stuck, settings.claimRows)
-    return { laneId, limit: reach, probe: true, account, pace: null }
+    return { accountId, limit: reach, probe: true, account, pace: null }
   }
   const pace = account?.pace ?? null
-  if (breaker === 'closed') return { laneId, limit, probe: false, account, pace }
-  book.isDrained(laneId)
-  if (!(await store.lanes.probe(laneId, settings.callTimeoutMs + settings.callGraceMs))) return null
-  guard.probing(laneId)
-  return { laneId, limit: 1, probe: true, account, pace }
+  if (breaker === 'closed') return { accountId, limit, probe: false, account, pace }
+  book.isDrained(accountId)
+  if (!(await store.lanes.probe(accountId, settings.callTimeoutMs + settings.callGraceMs))) return null
+  guard.probing(accountId)
+  return { accountId, limit: 1, probe: true, account, pace }
 }
 
 /** Takes a token for each row of a paced lane. The lane waits where its bucket has fewer. */
 async function takeTokens({ store, clock }: ShareOutDeps, book: LaneBook, shares: LaneShare[]): Promise<LaneShare[]> {
-  const requests = shares.flatMap(({ laneId, limit, pace }) => (pace ? [{ laneId, want: limit, pace }] : []))
+  const requests = shares.flatMap(({ accountId, limit, pace }) => (pace ? [{ accountId, want: limit, pace }] : []))
   if (requests.length === 0) return shares
-  const grants = new Map((await store.lanes.take(requests)).map((grant) => [grant.laneId, grant]))
+  const grants = new Map((await store.lanes.take(requests)).map((grant) => [grant.accountId, grant]))
   return shares.flatMap((share) => {
-    const grant = grants.get(share.laneId)
+    const grant = grants.get(share.accountId)
     if (!grant) return [share]
-    if (grant.granted < share.limit) book.paceUntil(share.laneId, clock.monotonic() + grant.waitMs)
+    if (grant.granted < share.limit) book.paceUntil(share.accountId, clock.monotonic() + grant.waitMs)
     return grant.granted > 0 ? [{ ...share, limit: grant.granted }] : []
   })
 }

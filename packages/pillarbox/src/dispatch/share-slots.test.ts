@@ -8,17 +8,17 @@ const NEVER = Number.NEGATIVE_INFINITY
 
 /** Lanes as `name: calls under way`; those listed later were served later. */
 function candidates(lanes: Record<string, number>, channel: Channel = 'sms'): ClaimableLane[] {
-  return Object.entries(lanes).map(([laneId, inFlight], i) => ({ laneId, channel, inFlight, servedAt: i }))
+  return Object.entries(lanes).map(([accountId, inFlight], i) => ({ accountId, channel, inFlight, servedAt: i }))
 }
 
 /** The channels, when exactly these lanes are busy. */
 function busyWith(...groups: ClaimableLane[][]): ReadonlyMap<Channel, BusyChannel> {
   const channels = new Map<Channel, { inFlight: number; lanes: Set<string> }>()
-  for (const { laneId, channel, inFlight } of groups.flat()) {
+  for (const { accountId, channel, inFlight } of groups.flat()) {
     if (inFlight === 0) continue
     const busy = channels.get(channel) ?? { inFlight: 0, lanes: new Set() }
     busy.inFlight += inFlight
-    channels.set(channel, { ...busy, lanes: busy.lanes.add(laneId) })
+    channels.set(channel, { ...busy, lanes: busy.lanes.add(accountId) })
   }
   return channels
 }
@@ -48,7 +48,7 @@ describe('the slots of a channel', () => {
   })
 
   it('go first to lanes that were never served', () => {
-    const newcomer: ClaimableLane = { laneId: 'z', channel: 'sms', inFlight: 0, servedAt: NEVER }
+    const newcomer: ClaimableLane = { accountId: 'z', channel: 'sms', inFlight: 0, servedAt: NEVER }
 
     assert.deepEqual(share([...candidates({ a: 0, b: 0 }), newcomer], 1), { z: 1 })
   })
@@ -82,13 +82,13 @@ describe('the slots of a channel', () => {
   it('stay free for a newcomer while several hang that came one after the other (P8)', () => {
     const slots = 64
     const hanging: ClaimableLane[] = []
-    for (const laneId of ['a', 'b', 'c', 'd', 'e']) {
-      const newcomer: ClaimableLane = { laneId, channel: 'sms', inFlight: 0, servedAt: NEVER }
+    for (const accountId of ['a', 'b', 'c', 'd', 'e']) {
+      const newcomer: ClaimableLane = { accountId, channel: 'sms', inFlight: 0, servedAt: NEVER }
       hanging.push(newcomer)
       for (let round = 0; round < 10; round++) {
         const shares = shareSlots(hanging, slots, busyWith(hanging), 1_000)
-        if (round === 0) assert.ok((shares.get(laneId) ?? 0) > 0, `${laneId} finds room`)
-        for (const lane of hanging) lane.inFlight += shares.get(lane.laneId) ?? 0
+        if (round === 0) assert.ok((shares.get(accountId) ?? 0) > 0, `${accountId} finds room`)
+        for (const lane of hanging) lane.inFlight += shares.get(lane.accountId) ?? 0
       }
     }
   })
@@ -101,10 +101,10 @@ describe('whoever asks', () => {
       fc.record({ channel, inFlight: fc.nat({ max: 12 }), servedAt: fc.oneof(fc.constant(NEVER), fc.nat({ max: 5 })) }),
       { maxLength: 20 },
     )
-    .map((all) => all.map((lane, i): ClaimableLane => ({ laneId: `lane-${i}`, ...lane })))
+    .map((all) => all.map((lane, i): ClaimableLane => ({ accountId: `lane-${i}`, ...lane })))
   const others = fc
     .array(fc.record({ channel, inFlight: fc.nat({ max: 3 }) }), { maxLength: 5 })
-    .map((all) => all.map((lane, i): ClaimableLane => ({ laneId: `other-${i}`, servedAt: 0, ...lane })))
+    .map((all) => all.map((lane, i): ClaimableLane => ({ accountId: `other-${i}`, servedAt: 0, ...lane })))
   const situation = fc
     .record({ lanes, others, slots: fc.integer({ min: 1, max: 100 }), limit: fc.nat({ max: 120 }) })
     .map((given) => ({ ...given, busy: busyWith(given.lanes, given.others) }))
@@ -118,7 +118,7 @@ describe('whoever asks', () => {
     )
   }
   const given = (shares: Map<string, number>, among: readonly ClaimableLane[]): number =>
-    among.reduce((sum, { laneId }) => sum + (shares.get(laneId) ?? 0), 0)
+    among.reduce((sum, { accountId }) => sum + (shares.get(accountId) ?? 0), 0)
   const onChannel = (all: readonly ClaimableLane[], wanted: Channel) => all.filter((lane) => lane.channel === wanted)
 
   always('never gets more than the free slots of the channel or the limit', ({ lanes, slots, limit, busy }, shares) => {
@@ -129,10 +129,10 @@ describe('whoever asks', () => {
 
   always('never holds more than slots ÷ (busy lanes + 1)', ({ lanes, slots, busy }, shares) => {
     for (const lane of lanes) {
-      const added = shares.get(lane.laneId) ?? 0
+      const added = shares.get(lane.accountId) ?? 0
       const active = new Set([
         ...(busy.get(lane.channel)?.lanes ?? []),
-        ...onChannel(lanes, lane.channel).map((l) => l.laneId),
+        ...onChannel(lanes, lane.channel).map((l) => l.accountId),
       ])
       const cap = Math.max(1, Math.floor(slots / (active.size + 1)))
       assert.ok(added === 0 || lane.inFlight + added <= cap)
@@ -149,15 +149,15 @@ describe('whoever asks', () => {
     for (const each of ['sms', 'email', 'push'] as const) {
       const idle = onChannel(newcomers, each)
       if (idle.length <= at.slots - (at.busy.get(each)?.inFlight ?? 0))
-        for (const { laneId } of idle) assert.ok((shares.get(laneId) ?? 0) >= 1)
+        for (const { accountId } of idle) assert.ok((shares.get(accountId) ?? 0) >= 1)
     }
   })
 
   always('is passed over only for lanes served longer ago, among those with nothing under way', (at, shares) => {
     for (const each of ['sms', 'email', 'push'] as const) {
       const idle = onChannel(at.lanes, each).filter(({ inFlight }) => inFlight === 0)
-      const passedOver = idle.filter(({ laneId }) => !shares.has(laneId))
-      const served = idle.filter(({ laneId }) => shares.has(laneId))
+      const passedOver = idle.filter(({ accountId }) => !shares.has(accountId))
+      const served = idle.filter(({ accountId }) => shares.has(accountId))
       for (const waiting of passedOver) for (const other of served) assert.ok(other.servedAt <= waiting.servedAt)
     }
   })
@@ -180,12 +180,12 @@ describe('whoever asks', () => {
           const hanging: ClaimableLane[] = []
           let time = 0
           for (const [i, count] of rounds.slice(0, Math.max(2, Math.floor(slots / 8))).entries()) {
-            const newcomer: ClaimableLane = { laneId: `lane-${i}`, channel: 'sms', inFlight: 0, servedAt: NEVER }
+            const newcomer: ClaimableLane = { accountId: `lane-${i}`, channel: 'sms', inFlight: 0, servedAt: NEVER }
             hanging.push(newcomer)
             for (let round = 0; round < count; round++) {
               const shares = shareSlots(hanging, slots, busyWith(hanging), limit)
               for (const lane of hanging) {
-                const given = shares.get(lane.laneId) ?? 0
+                const given = shares.get(lane.accountId) ?? 0
                 lane.inFlight += given
                 if (given > 0) lane.servedAt = ++time
               }

@@ -2,7 +2,7 @@ import type { Channel } from '../model/channel.ts'
 
 /** A lane that may be claimed from, as the lanes' book has it before a claim round. */
 export interface ClaimableLane {
-  laneId: string
+  accountId: string
   channel: Channel
   /** Calls of this lane under way in this process. */
   inFlight: number
@@ -30,17 +30,17 @@ export function shareSlots(
   limit: number,
 ): Map<string, number> {
   const shares = new Map<string, number>()
-  const ordered = [...candidates].sort((a, b) => a.servedAt - b.servedAt || (a.laneId < b.laneId ? -1 : 1))
+  const ordered = [...candidates].sort((a, b) => a.servedAt - b.servedAt || (a.accountId < b.accountId ? -1 : 1))
   let left = limit
   for (const channel of new Set(ordered.map((candidate) => candidate.channel))) {
     const lanes = ordered.filter((candidate) => candidate.channel === channel)
     const now = busy.get(channel)
-    const active = new Set([...(now?.lanes ?? []), ...lanes.map((lane) => lane.laneId)])
+    const active = new Set([...(now?.lanes ?? []), ...lanes.map((lane) => lane.accountId)])
     const cap = Math.max(1, Math.floor(slotsPerChannel / (active.size + 1)))
     let free = slotsPerChannel - (now?.inFlight ?? 0)
     let open = lanes.map((lane) => ({ ...lane, room: cap - lane.inFlight })).filter((lane) => lane.room > 0)
-    const give = (lane: { laneId: string; room: number }, count: number): void => {
-      shares.set(lane.laneId, (shares.get(lane.laneId) ?? 0) + count)
+    const give = (lane: { accountId: string; room: number }, count: number): void => {
+      shares.set(lane.accountId, (shares.get(lane.accountId) ?? 0) + count)
       lane.room -= count
       free -= count
       left -= count

@@ -257,7 +257,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
   }
 
   async function lanesOf(tenantId: string): Promise<ReadonlyMap<string, LaneView>> {
-    return new Map((await store.lanes.list(tenantId)).map((lane) => [lane.laneId, lane]))
+    return new Map((await store.lanes.list(tenantId)).map((lane) => [lane.accountId, lane]))
   }
 
   /** The answer to a save, with what whoever saves should know at once. */

@@ -73,8 +73,8 @@ export function healthRoutes(app: App, context: Context): void {
         store.lanes.list(null),
         oldestPendingAgeSeconds?.() ?? null,
       ])
-      const openBreakers = lanes.filter((lane) => lane.breaker !== 'closed').map((lane) => lane.laneId)
-      const pausedAccounts = lanes.filter((lane) => lane.status === 'paused').map((lane) => lane.laneId)
+      const openBreakers = lanes.filter((lane) => lane.breaker !== 'closed').map((lane) => lane.accountId)
+      const pausedAccounts = lanes.filter((lane) => lane.status === 'paused').map((lane) => lane.accountId)
       const seen = workers.map(({ id, silentForMs, inFlight }) => ({
         id,
         status: silentForMs > config.workerTtlMs ? ('silent' as const) : ('alive' as const),

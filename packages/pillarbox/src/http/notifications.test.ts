@@ -524,15 +524,15 @@ describe('reading notifications', () => {
     const { f, tenant, send } = await setup(t)
     await account(f, tenant)
     const { id } = (await send(EMAIL)).json()
-    const { accountId: laneId } = await view(f, id)
+    const { accountId } = await view(f, id)
     const worker = f.deps.ids()
     await f.store.workers.register({ id: worker, host: 'host', pid: 1, version: '1', channels: null })
-    const claimed = await f.store.dispatch.claim(worker, [{ laneId: laneId ?? '', limit: 1 }])
+    const claimed = await f.store.dispatch.claim(worker, [{ accountId: accountId ?? '', limit: 1 }])
     const claim = claimed.fenced ? undefined : claimed.claims[0]
     assert.ok(claim)
     const { notificationId, token, attempt } = claim
     await f.store.dispatch.complete(worker, [
-      sampleCompletion({ notificationId, laneId: laneId ?? '', token, attempt }),
+      sampleCompletion({ notificationId, accountId: accountId ?? '', token, attempt }),
     ])
     const at = Date.UTC(2026, 0, 2)
     const failure = { reason: 'unreachable', code: '550', error: 'SES reported 550.', to: 'parked' } as const

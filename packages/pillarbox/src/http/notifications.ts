@@ -196,7 +196,7 @@ export function notificationRoutes(app: App, context: Context): void {
         waitsFor === null ? null : store.accounts.find(view.tenantId, waitsFor),
         waitsFor === null ? [] : store.lanes.list(view.tenantId),
       ])
-      const lane = lanes.find(({ laneId }) => laneId === waitsFor)
+      const lane = lanes.find(({ accountId }) => accountId === waitsFor)
       return {
         ...notificationJson(view, { now: clock.now(), config, reveal }),
         idempotencyKey: keySeenBy(request, view),

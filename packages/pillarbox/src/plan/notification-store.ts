@@ -41,7 +41,7 @@ export interface NotificationStore {
 export interface Acted {
   moved: boolean
   from: NotificationStatus
-  laneId: string | null
+  accountId: string | null
   /** Not moved because this one has the key that the replacement would have: it was told in another way meanwhile. */
   twin?: string
 }

@@ -146,15 +146,15 @@ async function setup(t: TestContext, engine: Store['engine'] = 'sqlite'): Promis
       const id = ids()
       const given = { id, idempotencyKey: id, channel, provider, to, ...changes, accountId }
       await store.notifications.insert([sampleNotification(given)])
-      const answer = await store.dispatch.claim(worker, [{ laneId: accountId, limit: 1 }])
+      const answer = await store.dispatch.claim(worker, [{ accountId, limit: 1 }])
       const claim = answer.fenced ? undefined : answer.claims[0]
       assert.ok(claim)
       return { claim, accountId }
     },
     async complete(claim, provider, changes = {}) {
-      const { notificationId, laneId, token, attempt } = claim
+      const { notificationId, accountId, token, attempt } = claim
       const providerMessageId = `message-${notificationId}`
-      const given = { notificationId, laneId, token, attempt, provider, providerMessageId, ...changes }
+      const given = { notificationId, accountId, token, attempt, provider, providerMessageId, ...changes }
       await store.dispatch.complete(worker, [sampleCompletion(given)])
     },
     async sent(provider, changes = {}, result = {}) {

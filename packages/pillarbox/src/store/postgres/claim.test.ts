@@ -48,7 +48,7 @@ describe('a claim on PostgreSQL', () => {
     await holder.query('begin')
     await holder.query('delete from pillarbox.workers where id = $1', [worker])
 
-    const claiming = store.dispatch.claim(worker, [{ laneId: lane.id, limit: 1 }])
+    const claiming = store.dispatch.claim(worker, [{ accountId: lane.id, limit: 1 }])
     await untilWaiting(claiming)
     await holder.query('commit')
 

@@ -61,10 +61,10 @@ export async function claim(run: Run, lowWater: LowWater, request: ClaimRequest)
     text: CLAIM,
     values: [
       workerId,
-      plainArray(lanes.map((lane) => lane.laneId)),
+      plainArray(lanes.map((lane) => lane.accountId)),
       plainArray(lanes.map((lane) => lane.limit)),
       plainArray(lanes.map((lane) => lane.probe === true)),
-      plainArray(lanes.map((lane) => lowWater.since(lane.laneId))),
+      plainArray(lanes.map((lane) => lowWater.since(lane.accountId))),
     ],
   })
   if (rows.length === 0) return { fenced: true }

@@ -63,8 +63,8 @@ it('finds a row that was committed far behind what has been claimed since', asyn
     // As a dispatcher does it: it looks which lanes have work, and claims from those.
     const claimed = new Set<string>()
     await until('the late one is claimed', async () => {
-      for (const { laneId } of await store.dispatch.dueLanes(null, 10)) {
-        const answer = await store.dispatch.claim(by, [{ laneId, limit: 10 }])
+      for (const { accountId } of await store.dispatch.dueLanes(null, 10)) {
+        const answer = await store.dispatch.claim(by, [{ accountId, limit: 10 }])
         assert.ok(!answer.fenced)
         for (const { notificationId } of answer.claims) claimed.add(notificationId)
       }

@@ -27,8 +27,8 @@ export function openDispatch({ claims, completions, admin }: DispatchSessions, l
     complete: (workerId, given) => complete(completions, workerId, given),
     release: (workerId, given) => release(completions.run, workerId, given),
     orphans: (workerId, held) => inTurn.write(() => orphans(dialect, workerId, held)),
-    stopLane: (laneId, reason, error, actor, limit) =>
-      write(() => stopLane(dialect, { laneId, reason, error, actor, limit })),
+    stopLane: (accountId, reason, error, actor, limit) =>
+      write(() => stopLane(dialect, { accountId, reason, error, actor, limit })),
   }
 }
 
@@ -45,7 +45,7 @@ const DUE_LANES = `
     select (select d.lane_id from pillarbox.dispatch d where d.lane_id > lane.id order by d.lane_id limit 1)
     from lane where lane.id is not null
   )
-  select lane.id as "laneId", account.channel, coalesce(state.breaker, 'closed') as breaker
+  select lane.id as "accountId", account.channel, coalesce(state.breaker, 'closed') as breaker
   from lane
   join pillarbox.accounts account on account.id = lane.id
   left join pillarbox.lanes state on state.account_id = lane.id
@@ -67,10 +67,10 @@ async function dueLanes(
   channels: readonly Channel[] | null,
   limit: number,
 ): Promise<DueLane[]> {
-  const { laneIds, since } = lowWater.marks()
+  const { accountIds, since } = lowWater.marks()
   return run<DueLane>({
     name: 'due_lanes',
     text: DUE_LANES,
-    values: [channels === null ? null : plainArray(channels), limit, plainArray(laneIds), plainArray(since)],
+    values: [channels === null ? null : plainArray(channels), limit, plainArray(accountIds), plainArray(since)],
   })
 }

@@ -29,10 +29,10 @@ describe('the low-water mark', () => {
     lowWater.since(LANE)
     lowWater.saw(LANE, OLDEST)
 
-    assert.deepEqual(lowWater.marks(), { laneIds: [], since: [] })
-    assert.deepEqual(lowWater.marks(), { laneIds: [LANE], since: ['2025-12-31T23:59:59.500Z'] })
+    assert.deepEqual(lowWater.marks(), { accountIds: [], since: [] })
+    assert.deepEqual(lowWater.marks(), { accountIds: [LANE], since: ['2025-12-31T23:59:59.500Z'] })
     await clock.advance(1_000)
-    assert.deepEqual(lowWater.marks(), { laneIds: [], since: [] })
+    assert.deepEqual(lowWater.marks(), { accountIds: [], since: [] })
   })
 
   it('does not take a look at many lanes for a claim’s look at one', async () => {

@@ -12,11 +12,11 @@ import type { Clock } from '../../model/ports.ts'
  */
 export interface LowWater {
   /** From when on to look, as PostgreSQL reads it. */
-  since(laneId: string): string
+  since(accountId: string): string
   /** The marks of all lanes, for a look at many; none when all are due to be looked at whole, once a second. */
-  marks(): { laneIds: string[]; since: string[] }
+  marks(): { accountIds: string[]; since: string[] }
   /** The oldest row a claim of this lane found. */
-  saw(laneId: string, visibleAtMs: number): void
+  saw(accountId: string, visibleAtMs: number): void
 }
 
 const WHOLE_LANE_EVERY_MS = 1_000
@@ -31,23 +31,25 @@ export function createLowWater(clock: Clock): LowWater {
   const mark = (oldestMs: number): string => new Date(oldestMs - SLACK_MS).toISOString()
 
   return {
-    since(laneId) {
-      const lane = lanes.get(laneId)
+    since(accountId) {
+      const lane = lanes.get(accountId)
       if (lane && lane.oldestMs !== null && !isDue(lane.lookedAt)) return mark(lane.oldestMs)
-      lanes.set(laneId, { lookedAt: clock.monotonic(), oldestMs: lane?.oldestMs ?? null })
+      lanes.set(accountId, { lookedAt: clock.monotonic(), oldestMs: lane?.oldestMs ?? null })
       return FROM_THE_BEGINNING
     },
     // With a time of its own: a look at many lanes claims nothing, so it must not count as a claim's look at one.
     marks() {
       if (isDue(allLookedAt)) {
         allLookedAt = clock.monotonic()
-        return { laneIds: [], since: [] }
+        return { accountIds: [], since: [] }
       }
-      const known = [...lanes].flatMap(([laneId, { oldestMs }]) => (oldestMs === null ? [] : [{ laneId, oldestMs }]))
-      return { laneIds: known.map(({ laneId }) => laneId), since: known.map(({ oldestMs }) => mark(oldestMs)) }
+      const known = [...lanes].flatMap(([accountId, { oldestMs }]) =>
+        oldestMs === null ? [] : [{ accountId, oldestMs }],
+      )
+      return { accountIds: known.map(({ accountId }) => accountId), since: known.map(({ oldestMs }) => mark(oldestMs)) }
     },
-    saw(laneId, visibleAtMs) {
-      const lane = lanes.get(laneId)
+    saw(accountId, visibleAtMs) {
+      const lane = lanes.get(accountId)
       if (lane) lane.oldestMs = visibleAtMs
     },
   }

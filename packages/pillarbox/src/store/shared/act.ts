@@ -24,15 +24,15 @@ export function* act(dialect: Dialect, request: ActRequest): Script<Acted | null
   )
   if (!notification) return null
 
-  const laneId = replacement?.accountId ?? textOrNull(notification['account_id'])
-  const hasWords = replacement !== undefined || (laneId !== null && booleanOf(notification['has_content']))
+  const accountId = replacement?.accountId ?? textOrNull(notification['account_id'])
+  const hasWords = replacement !== undefined || (accountId !== null && booleanOf(notification['has_content']))
   const twin = replacement ? yield* twinOf(tenantId, id, replacement.idempotencyKey) : null
   const canBeSent = hasWords && twin === null && !booleanOf(notification['is_scrubbed'])
   const resting = action === 'retry' && !canBeSent ? null : yield* lockResting(dialect, { id, tenantId, action })
   const changes = resting && actChanges(action, actor, resting)
   if (!changes) {
     const from = yield* statusNow(id)
-    return from && { moved: false, from, laneId, ...(twin === null ? {} : { twin }) }
+    return from && { moved: false, from, accountId, ...(twin === null ? {} : { twin }) }
   }
 
   if (resting.from === 'queued' || resting.from === 'retrying')
@@ -40,11 +40,11 @@ export function* act(dialect: Dialect, request: ActRequest): Script<Acted | null
   if (changes.queued) {
     yield* rows('delete from pillarbox.settled where notification_id = :id', { id })
     if (replacement) yield* replace(tenantId, replacement, id)
-    yield* requeue(dialect, { id, laneId, ...changes.queued })
+    yield* requeue(dialect, { id, accountId, ...changes.queued })
   }
   if (changes.settled) yield* writeSettled(dialect, [changes.settled])
   yield* writeAudit(dialect, changes.audit)
-  return { moved: true, from: resting.from, laneId }
+  return { moved: true, from: resting.from, accountId }
 }
 
 /** Another notification that already has the key. */
@@ -105,12 +105,12 @@ function* statusNow(id: string): Script<NotificationStatus | null> {
 /** A fresh allowance of attempts; their numbers go on from the last, so that none repeats. */
 function* requeue(
   dialect: Dialect,
-  queued: NonNullable<ActChanges['queued']> & { id: string; laneId: string | null },
+  queued: NonNullable<ActChanges['queued']> & { id: string; accountId: string | null },
 ): Script<void> {
   const last = yield* row('select max(number) as number from pillarbox.attempts where notification_id = :id', queued)
   yield* rows(
     `insert into pillarbox.dispatch (notification_id, lane_id, visible_at, attempt, spent, possible_duplicate)
-      select n.id, :laneId, case when n.due_at > ${dialect.now} then n.due_at else ${dialect.now} end, :attempt, 0,
+      select n.id, :accountId, case when n.due_at > ${dialect.now} then n.due_at else ${dialect.now} end, :attempt, 0,
         :possibleDuplicate from pillarbox.notifications n where n.id = :id`,
     { ...queued, attempt: Math.max(queued.attempt, Number(last?.['number'] ?? 0)) },
   )

@@ -64,7 +64,7 @@ export const CLAIM_COLUMNS = [
 export function claimOf(row: ClaimRow, claimedAt: number): Claim {
   return {
     notificationId: row.notification_id,
-    laneId: row.lane_id,
+    accountId: row.lane_id,
     token: row.token,
     attempt: row.attempt,
     spent: row.spent,

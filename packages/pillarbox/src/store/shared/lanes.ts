@@ -16,46 +16,46 @@ import {
 export function sharedLanes({ dialect, read, write, change }: ScriptRunner): LaneStore {
   const after = (ms: string): string => dialect.plus(dialect.now, ms)
   const isOver = `(hold_until is null or hold_until <= ${dialect.now})`
-  const changeLane = async (text: string, values: { laneId: string; [name: string]: string | number }) =>
+  const changeLane = async (text: string, values: { accountId: string; [name: string]: string | number }) =>
     (await change(`update pillarbox.lanes set ${text} returning account_id`, values)).length === 1
   return {
     take: async (requests) => (requests.length === 0 ? [] : write(() => takeTokens(dialect, requests))),
     // A bucket that nobody has taken from has no level: it is full, and stays so.
-    giveBack: async (laneId, count, pace) => {
+    giveBack: async (accountId, count, pace) => {
       await changeLane(
-        `tokens = case when tokens + :count > :burst then :burst else tokens + :count end where account_id = :laneId`,
-        { laneId, count, burst: Math.max(1, pace.burst) },
+        `tokens = case when tokens + :count > :burst then :burst else tokens + :count end where account_id = :accountId`,
+        { accountId, count, burst: Math.max(1, pace.burst) },
       )
     },
-    hold: async (laneId, ms, reason) => {
+    hold: async (accountId, ms, reason) => {
       await changeLane(
         `hold_until = ${after(':ms')}, hold_reason = :reason
-          where account_id = :laneId and (hold_until is null or hold_until < ${after(':ms')})`,
-        { laneId, ms: Math.round(ms), reason },
+          where account_id = :accountId and (hold_until is null or hold_until < ${after(':ms')})`,
+        { accountId, ms: Math.round(ms), reason },
       )
     },
     // A longer hold in place keeps its end and its reason, for the provider asked for it; the lease of a probe that
     // failed does not. In `set`, the columns are as they were before.
-    openBreaker: async (laneId, ms, error) => {
+    openBreaker: async (accountId, ms, error) => {
       const isLonger = `breaker <> 'half_open' and hold_until > ${after(':ms')}`
       await changeLane(
         `breaker = 'open', hold_until = case when ${isLonger} then hold_until else ${after(':ms')} end,
-          hold_reason = case when ${isLonger} then hold_reason else :error end where account_id = :laneId`,
-        { laneId, ms: Math.round(ms), error },
+          hold_reason = case when ${isLonger} then hold_reason else :error end where account_id = :accountId`,
+        { accountId, ms: Math.round(ms), error },
       )
     },
     // The hold of a half-open breaker is its probe's lease: once over, the probe is taken for lost and another may go.
-    probe: (laneId, ms) =>
+    probe: (accountId, ms) =>
       changeLane(
         `breaker = 'half_open', hold_until = ${after(':ms')}
-          where account_id = :laneId and breaker <> 'closed' and ${isOver}`,
-        { laneId, ms: Math.round(ms) },
+          where account_id = :accountId and breaker <> 'closed' and ${isOver}`,
+        { accountId, ms: Math.round(ms) },
       ),
-    closeBreaker: async (laneId) => {
+    closeBreaker: async (accountId) => {
       await changeLane(
         `breaker = 'closed', hold_until = null, hold_reason = null
-          where account_id = :laneId and (breaker <> 'closed' or hold_until is not null)`,
-        { laneId },
+          where account_id = :accountId and (breaker <> 'closed' or hold_until is not null)`,
+        { accountId },
       )
     },
     list: (tenantId) => read(() => listLanes(dialect, tenantId)),
@@ -109,18 +109,18 @@ function* takeTokens(dialect: Dialect, requests: Requests): Script<Awaited<Retur
   const found = yield* rows(
     `select l.account_id, l.tokens, l.refilled_at, ${dialect.now} as now from pillarbox.lanes l
       where l.account_id in (select g.id from :g) order by l.account_id ${dialect.lock('l')}`,
-    { g: givenIds(requests.map(({ laneId }) => laneId)) },
+    { g: givenIds(requests.map(({ accountId }) => accountId)) },
   )
   const lanes = new Map(found.map((lane) => [String(lane['account_id']), lane]))
-  const drawn = requests.map(({ laneId, want, pace }) => {
-    const lane = lanes.get(laneId)
-    if (!lane) return { laneId, granted: 0, waitMs: GONE_WAIT_MS, bucket: null }
+  const drawn = requests.map(({ accountId, want, pace }) => {
+    const lane = lanes.get(accountId)
+    if (!lane) return { accountId, granted: 0, waitMs: GONE_WAIT_MS, bucket: null }
     const tokens = lane['tokens'] === null ? null : Number(lane['tokens'])
     const bucket = { tokens, refilledAt: instantOrNull(lane['refilled_at']) }
-    return { laneId, ...drawTokens(bucket, { want, pace, now: instantOf(lane['now']) }) }
+    return { accountId, ...drawTokens(bucket, { want, pace, now: instantOf(lane['now']) }) }
   })
-  const buckets = drawn.flatMap(({ laneId, bucket }) =>
-    bucket ? [{ account_id: laneId, tokens: bucket.tokens, refilled_ms: bucket.refilledAt }] : [],
+  const buckets = drawn.flatMap(({ accountId, bucket }) =>
+    bucket ? [{ account_id: accountId, tokens: bucket.tokens, refilled_ms: bucket.refilledAt }] : [],
   )
   if (buckets.length > 0)
     yield* rows(
@@ -128,11 +128,11 @@ function* takeTokens(dialect: Dialect, requests: Requests): Script<Awaited<Retur
         where l.account_id = g.account_id`,
       { g: givenRows({ account_id: 'uuid', tokens: 'float8', refilled_ms: 'bigint' }, buckets) },
     )
-  return drawn.map(({ laneId, granted, waitMs }) => ({ laneId, granted, waitMs }))
+  return drawn.map(({ accountId, granted, waitMs }) => ({ accountId, granted, waitMs }))
 }
 
 const LANES = nounOf<Omit<LaneView, 'heldForMs'>>('lanes', {
-  laneId: 'uuid',
+  accountId: 'uuid',
   tenantId: 'text',
   channel: 'text',
   status: 'text',
@@ -142,7 +142,7 @@ const LANES = nounOf<Omit<LaneView, 'heldForMs'>>('lanes', {
 
 function* listLanes(dialect: Dialect, tenantId: string | null): Script<LaneView[]> {
   const found = yield* rows(
-    `select l.account_id as lane_id, a.tenant_id, a.channel, a.status, l.breaker, l.hold_until, l.hold_reason,
+    `select l.account_id, a.tenant_id, a.channel, a.status, l.breaker, l.hold_until, l.hold_reason,
         ${dialect.now} as now
       from pillarbox.lanes l join pillarbox.accounts a on a.id = l.account_id and a.removed_at is null
       ${tenantId === null ? '' : 'where a.tenant_id = :tenantId'} order by l.account_id`,

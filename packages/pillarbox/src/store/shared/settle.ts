@@ -70,7 +70,7 @@ export function* stopWaiting(dialect: Dialect, found: readonly Row[], stop: Stop
 }
 
 interface LaneStop {
-  laneId: string
+  accountId: string
   reason: Reason
   error: string
   actor: string
@@ -81,12 +81,12 @@ interface LaneStop {
  * Parks what waits on a lane whose account was suspended. What is claimed is left to its worker, who looks at the account
  * before a call is made.
  */
-export function* stopLane(dialect: Dialect, { laneId, limit, ...stop }: LaneStop): Script<number> {
+export function* stopLane(dialect: Dialect, { accountId, limit, ...stop }: LaneStop): Script<number> {
   const waiting = yield* rows(
     `select ${WAITING_COLUMNS} from pillarbox.dispatch d cross join pillarbox.notifications n
-      where d.lane_id = :laneId and d.token is null and n.id = d.notification_id
+      where d.lane_id = :accountId and d.token is null and n.id = d.notification_id
       order by d.visible_at, d.notification_id limit :limit ${dialect.skipLocked('d')}`,
-    { laneId, limit },
+    { accountId, limit },
   )
   yield* stopWaiting(dialect, waiting, { ...stop, to: 'parked', action: 'park' })
   return waiting.length

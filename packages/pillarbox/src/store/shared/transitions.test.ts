@@ -20,7 +20,7 @@ describe('what a result does to the rows', () => {
   })
 
   it('names the lane that has work at once, and no other', () => {
-    const retried = { outcome: 'transient', to: 'retrying', laneId: 'lane-1' } as const
+    const retried = { outcome: 'transient', to: 'retrying', accountId: 'lane-1' } as const
     const moveTo = { accountId: 'lane-2', provider: 'other' }
 
     assert.equal(completionChanges(sampleCompletion({ ...retried, delayMs: 0.4 })).dueLane, 'lane-1')

@@ -44,7 +44,7 @@ export interface CompletionChanges extends Completion {
 }
 
 export function completionChanges(completion: Completion): CompletionChanges {
-  const { to, outcome, laneId } = completion
+  const { to, outcome, accountId } = completion
   const isOver = to !== 'retrying'
   const moveTo = isOver ? null : completion.moveTo
   const waitMs = isOver ? null : wholeMs(completion.delayMs)
@@ -56,8 +56,8 @@ export function completionChanges(completion: Completion): CompletionChanges {
     waitMs,
     settledAs: to === 'sent' || to === 'retrying' ? null : to,
     auditedAs: outcome === null ? RESULT_VERBS[to] : null,
-    moveReason: moveTo && moveReason(laneId, moveTo.accountId),
-    dueLane: waitMs === 0 ? (moveTo?.accountId ?? laneId) : null,
+    moveReason: moveTo && moveReason(accountId, moveTo.accountId),
+    dueLane: waitMs === 0 ? (moveTo?.accountId ?? accountId) : null,
   }
 }
 

@@ -49,9 +49,9 @@ export function claim(connection: Connection, now: number, { workerId, lanes }: 
   const claims: Claim[] = []
   const due = connection.prepareArrays(DUE)
   const update = connection.prepare(CLAIM)
-  for (const { laneId, limit, probe } of lanes) {
-    if (limit <= 0 || (!probe && !isOpen(connection, laneId, now))) continue
-    const found = due.all(laneId, now, limit) as unknown as ClaimValues[]
+  for (const { accountId, limit, probe } of lanes) {
+    if (limit <= 0 || (!probe && !isOpen(connection, accountId, now))) continue
+    const found = due.all(accountId, now, limit) as unknown as ClaimValues[]
     if (found.length === 0) continue
     let token = firstToken(connection, found.length)
     for (const values of found) {
@@ -65,8 +65,8 @@ export function claim(connection: Connection, now: number, { workerId, lanes }: 
   return { fenced: false, claims }
 }
 
-function isOpen(connection: Connection, laneId: string, now: number): boolean {
-  const lane = connection.prepare(LANE).get(laneId)
+function isOpen(connection: Connection, accountId: string, now: number): boolean {
+  const lane = connection.prepare(LANE).get(accountId)
   if (!lane) return true
   return lane['breaker'] === 'closed' && (lane['hold_until'] === null || Number(lane['hold_until']) <= now)
 }

@@ -18,8 +18,8 @@ export function openDispatch(connections: Connections): DispatchStore {
     complete: (workerId, completions) => writer.write((now) => complete(connection, now, workerId, completions)),
     release: (workerId, claims) => writer.write(() => release(connection, workerId, claims)),
     orphans: (workerId, held) => write(() => orphans(dialect, workerId, held)),
-    stopLane: (laneId, reason, error, actor, limit) =>
-      write(() => stopLane(dialect, { laneId, reason, error, actor, limit })),
+    stopLane: (accountId, reason, error, actor, limit) =>
+      write(() => stopLane(dialect, { accountId, reason, error, actor, limit })),
   }
 }
 
@@ -47,7 +47,7 @@ const DUE_LANES = `
 function dueLanes(reader: Connection, now: number, channels: readonly Channel[] | null, limit: number): DueLane[] {
   const found = reader.prepare(DUE_LANES).all(now, channels === null ? null : JSON.stringify(channels), limit)
   return found.map((lane) => ({
-    laneId: String(lane['id']),
+    accountId: String(lane['id']),
     channel: String(lane['channel']) as Channel,
     breaker: String(lane['breaker']) as BreakerState,
   }))
