@@ -1,6 +1,6 @@
 import path from 'node:path'
+import { systemClock } from '../packages/pillarbox/src/runtime/system.ts'
 import { openPostgres } from '../packages/pillarbox/src/store/postgres/open.ts'
-import { systemClock } from '../packages/pillarbox/src/system.ts'
 import {
   type FreshDatabase,
   freshDatabase,

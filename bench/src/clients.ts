@@ -1,7 +1,7 @@
 import { randomUUID, sign } from 'node:crypto'
 import { Agent, request as httpRequest } from 'node:http'
+import { systemClock } from '../../packages/pillarbox/src/runtime/system.ts'
 import { createOutbound } from '../../packages/pillarbox/src/security/outbound.ts'
-import { systemClock } from '../../packages/pillarbox/src/system.ts'
 import { payload, wordsOf } from './payload.ts'
 import type { Destination } from './peer.ts'
 import { ACCESS, FROM, PHONE_NUMBER_ID, PROJECT, type ProviderName } from './vendor.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { systemClock } from '../../packages/pillarbox/src/system.ts'
+import { systemClock } from '../../packages/pillarbox/src/runtime/system.ts'
 import { ENGINE_NAMES } from '../support/engines.ts'
 import { freshDatabase } from '../support/postgres/database.ts'
 import type { ProductProcess } from '../support/product-process.ts'

@@ -5,9 +5,9 @@ import { rotate } from '../../packages/pillarbox/src/cli/rotate.ts'
 import { createKeyFiles } from '../../packages/pillarbox/src/config/key-files.ts'
 import { loadConfig } from '../../packages/pillarbox/src/config/load.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
+import { systemClock, systemRandom } from '../../packages/pillarbox/src/runtime/system.ts'
 import { openPostgres } from '../../packages/pillarbox/src/store/postgres/open.ts'
 import { openSqlite } from '../../packages/pillarbox/src/store/sqlite/open.ts'
-import { systemClock, systemRandom } from '../../packages/pillarbox/src/system.ts'
 import { filesUnderTest, type Reach, storeUnderTest } from './rotation-steps.ts'
 
 /**

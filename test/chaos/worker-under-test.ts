@@ -13,10 +13,10 @@ import { engineSettings, openStore } from '../../packages/pillarbox/src/pillarbo
 import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { createLogger } from '../../packages/pillarbox/src/runtime/logger.ts'
+import { systemClock, systemRandom } from '../../packages/pillarbox/src/runtime/system.ts'
 import { hashKey } from '../../packages/pillarbox/src/security/keys.ts'
 import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
 import { createSeal } from '../../packages/pillarbox/src/security/seal.ts'
-import { systemClock, systemRandom } from '../../packages/pillarbox/src/system.ts'
 import {
   type KillPoint,
   type Note,

@@ -12,6 +12,7 @@ import { importGraph, type SourceFile } from './source-files.ts'
  *   catalogue  reads and checks catalogue files; the nouns are all it needs
  *   security   seals, masks and dials for the channels' and the store's types
  *   runtime    loops and hints over the store; everything that runs stands on it
+ *   tenant     reads a tenant's accounts for every stage that needs one
  *   config     settles settings, and reads keys with security's and runtime's help
  *   src        the files at the top: `engine.ts` and `pillarbox.ts` put every room together, so only `cli` is above
  */
@@ -20,6 +21,7 @@ export const FLOORS: readonly (readonly string[])[] = [
   ['contracts'],
   ['render', 'channels', 'store', 'catalogue'],
   ['security', 'runtime'],
+  ['tenant'],
   ['config', 'plan'],
   ['dispatch', 'receipts'],
   ['intake', 'operate'],

@@ -11,7 +11,7 @@ const KNOWN_SLEEPS: Readonly<Record<string, { times: number; why: string }>> = {
     times: 2,
     why: 'kills after a while, whatever is under way; publishes at a pace',
   },
-  'packages/pillarbox/src/system.test.ts': { times: 3, why: 'the real clock is what is tested' },
+  'packages/pillarbox/src/runtime/system.test.ts': { times: 3, why: 'the real clock is what is tested' },
   'packages/pillarbox/src/operate/rotate-keys.test.ts': { times: 2, why: 'a slow store among writers at random' },
   'packages/pillarbox/src/store/postgres/conformance.test.ts': { times: 2, why: 'PostgreSQL keeps its own time' },
   'packages/pillarbox/src/store/postgres/workers.test.ts': { times: 1, why: 'the end of a wait for a lock' },

@@ -1,8 +1,8 @@
 import type { Clock, Logger } from '../../packages/pillarbox/src/model/ports.ts'
+import { systemClock } from '../../packages/pillarbox/src/runtime/system.ts'
 import { openPostgres } from '../../packages/pillarbox/src/store/postgres/open.ts'
 import { openSqlite } from '../../packages/pillarbox/src/store/sqlite/open.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
-import { systemClock } from '../../packages/pillarbox/src/system.ts'
 import { migratedDatabase } from './postgres/database.ts'
 
 export type EngineName = Store['engine']

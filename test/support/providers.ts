@@ -6,8 +6,8 @@ import { DEFAULT_BREAKER } from '../../packages/pillarbox/src/model/account.ts'
 import type { Channel } from '../../packages/pillarbox/src/model/channel.ts'
 import type { Clock } from '../../packages/pillarbox/src/model/ports.ts'
 import { DEFAULT_RETRY } from '../../packages/pillarbox/src/model/retry.ts'
+import { systemClock } from '../../packages/pillarbox/src/runtime/system.ts'
 import { createOutbound } from '../../packages/pillarbox/src/security/outbound.ts'
-import { systemClock } from '../../packages/pillarbox/src/system.ts'
 
 /** What tests of providers share: the real way out, an account, a request. */
 export function testOutbound(t: TestContext): { outbound: Outbound; clock: Clock } {

@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { NewEvent } from '../../../packages/pillarbox/src/model/event.ts'
+import { systemClock } from '../../../packages/pillarbox/src/runtime/system.ts'
 import { openSqlite } from '../../../packages/pillarbox/src/store/sqlite/open.ts'
 import type { Store } from '../../../packages/pillarbox/src/store/store.ts'
-import { systemClock } from '../../../packages/pillarbox/src/system.ts'
 import { type Payload, payload } from '../payload.ts'
 import type { Peer } from '../peer.ts'
 import {

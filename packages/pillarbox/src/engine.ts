@@ -1,5 +1,4 @@
 import type { ProviderRegistry } from './channels/channel.ts'
-import { createAccountBook, type OpenSecrets } from './dispatch/account-book.ts'
 import type { AttemptDeps } from './dispatch/attempt.ts'
 import { createCompleter } from './dispatch/completer.ts'
 import { createCustody } from './dispatch/custody.ts'
@@ -23,6 +22,7 @@ import type { Renderer } from './render/render.ts'
 import { createHub, type Hub } from './runtime/hub.ts'
 import type { PayloadSeal } from './security/payload-seal.ts'
 import type { Store } from './store/store.ts'
+import { createAccountBook, type OpenSecrets } from './tenant/account-book.ts'
 
 /**
  * One worker: the loops that turn events into notifications, notifications into provider calls, and what vendors call back

@@ -11,7 +11,7 @@ import { createSandboxVendor, type SandboxVendor } from './channels/sandbox/vend
 import type { Config } from './config/config.ts'
 import { readOtherKeys } from './config/key-files.ts'
 import { masterKeyPath, readMasterKey } from './config/master-key.ts'
-import { ensureDemo } from './demo.ts'
+import { checkMasterKey, ensureDataDir, loadKeyring, openPrivately, refusalOf } from './config/setup.ts'
 import { createEngine, type Engine, type EngineSettings } from './engine.ts'
 import { buildApp } from './http/app.ts'
 import { DEFAULT_HTTP_CONFIG } from './http/context.ts'
@@ -19,6 +19,7 @@ import { createInboxFeed, type InboxFeed } from './http/inbox-feed.ts'
 import { isPillarboxError } from './model/errors.ts'
 import type { Clock, IdSource, Logger, Random } from './model/ports.ts'
 import { issueKey } from './operate/api-keys.ts'
+import { ensureDemo } from './operate/demo-tenant.ts'
 import { createKeyWatch, type KeyWatch } from './operate/key-watch.ts'
 import { createResend } from './operate/resend.ts'
 import { createContextBook } from './plan/context-book.ts'
@@ -31,6 +32,7 @@ import { createReceiptSources } from './receipts/sources.ts'
 import { createRenderer } from './render/render.ts'
 import { createHub } from './runtime/hub.ts'
 import { createIdSource } from './runtime/ids.ts'
+import { systemClock, systemRandom } from './runtime/system.ts'
 import type { WakeTopic } from './runtime/wake-store.ts'
 import { openAccountSecrets } from './security/account-secrets.ts'
 import { createDial } from './security/dial.ts'
@@ -41,11 +43,9 @@ import { createPayloadSeal, type PayloadSeal } from './security/payload-seal.ts'
 import { createReach } from './security/reach.ts'
 import { redact } from './security/redact.ts'
 import { createSeal, type Seal } from './security/seal.ts'
-import { checkMasterKey, ensureDataDir, loadKeyring, openPrivately, refusalOf } from './setup.ts'
 import { openPostgres } from './store/postgres/open.ts'
 import { openSqlite } from './store/sqlite/open.ts'
 import type { Store } from './store/store.ts'
-import { systemClock, systemRandom } from './system.ts'
 import { VERSION } from './version.ts'
 
 /** A whole Pillarbox in this process: the API, a worker, or both. */
@@ -86,7 +86,7 @@ export interface Overrides {
 }
 
 /**
- * The composition root: the only place that knows every stage, and, with `system.ts`, the only one that knows the real
+ * The composition root: the only place that knows every stage, and, with `runtime/system.ts`, the only one that knows the real
  * clock and chance.
  */
 export async function createPillarbox(config: Config, overrides: Overrides = {}): Promise<Pillarbox> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { closedOutbound } from '../../../../test/support/providers.ts'
-import { systemClock } from '../system.ts'
+import { systemClock } from '../runtime/system.ts'
 import { accountWarnings } from './account-check.ts'
 import { metaProvider } from './whatsapp/meta.ts'
 

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { closedOutbound } from '../../../../test/support/providers.ts'
 import { webhookPath } from '../http/webhooks.ts'
 import { createReceiptSources } from '../receipts/sources.ts'
-import { systemClock } from '../system.ts'
+import { systemClock } from '../runtime/system.ts'
 import { allProviders } from './all.ts'
 import { providersPage } from './describe.ts'
 

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { silent } from '../../../../test/support/samples.ts'
 import { readyCatalogues } from '../catalogue/ready.ts'
+import { systemClock } from '../runtime/system.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
 import type { Store } from '../store/store.ts'
-import { systemClock } from '../system.ts'
 import { run } from './run.ts'
 
 const SHOP = `name: shop

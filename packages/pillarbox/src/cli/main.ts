@@ -1,5 +1,5 @@
 #!/usr/bin/env -S node --max-semi-space-size=8
-import { systemClock } from '../system.ts'
+import { systemClock } from '../runtime/system.ts'
 import { VERSION } from '../version.ts'
 import { loadEngine } from './engine.ts'
 import { run } from './run.ts'

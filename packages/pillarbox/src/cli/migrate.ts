@@ -1,4 +1,4 @@
-import { openPrivately } from '../setup.ts'
+import { openPrivately } from '../config/setup.ts'
 import { type CommandCall, describeSchema, missingFile, sqlitePath } from './call.ts'
 
 /** Brings the schema up to date and says from where to where; with `--check` only says where it is. */

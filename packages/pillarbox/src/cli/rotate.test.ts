@@ -10,11 +10,11 @@ import { createKeyFiles } from '../config/key-files.ts'
 import { loadMasterKey } from '../config/master-key.ts'
 import { SEALED_TABLES } from '../operate/sealed-store.ts'
 import { createIdSource } from '../runtime/ids.ts'
+import { systemClock } from '../runtime/system.ts'
 import { MASTER_KEY } from '../security/key-state.ts'
 import { createKeyring, keyIdOf } from '../security/keyring.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
-import { systemClock } from '../system.ts'
 import { type RotateDeps, retire, rotate } from './rotate.ts'
 
 const deps = { randomBytes, newId: randomUUID }

@@ -1,8 +1,8 @@
 import { link, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ensurePrivateFolder } from '../runtime/private-file.ts'
 import { keyBytes } from './check.ts'
 import type { Config } from './config.ts'
+import { ensurePrivateFolder } from './private-file.ts'
 
 export interface MasterKey {
   key: Buffer

@@ -1,6 +1,6 @@
 import type { Clock, Logger, Random } from '../model/ports.ts'
 import type { Store } from '../store/store.ts'
-import type { AccountBook } from './account-book.ts'
+import type { AccountBook } from '../tenant/account-book.ts'
 import type { Completer } from './completer.ts'
 import type { Custody } from './custody.ts'
 import type { Claim } from './dispatch-store.ts'

@@ -1,7 +1,7 @@
 import type { Account, Pace } from '../model/account.ts'
 import type { Clock } from '../model/ports.ts'
 import type { Store } from '../store/store.ts'
-import type { AccountBook } from './account-book.ts'
+import type { AccountBook } from '../tenant/account-book.ts'
 import type { CallTimes } from './deadline.ts'
 import type { DueLane, LaneClaim } from './dispatch-store.ts'
 import type { LaneBook } from './lane-book.ts'

@@ -4,8 +4,8 @@ import { BAD_VALUES, FREE_TEXT, SAMPLE_ACCOUNTS, type SampleAccount } from '../.
 import { closedOutbound } from '../../../../test/support/providers.ts'
 import { allProviders } from '../channels/all.ts'
 import { createRegistry } from '../channels/registry.ts'
+import { systemClock } from '../runtime/system.ts'
 import { createReach } from '../security/reach.ts'
-import { systemClock } from '../system.ts'
 import { type Answer, type Fixture, openFixture } from './fixture.ts'
 
 const providers = allProviders({

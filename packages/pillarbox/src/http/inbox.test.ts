@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { type Scope, shared } from '../../../../test/support/shared.ts'
 import { until } from '../../../../test/support/until.ts'
+import { systemClock } from '../runtime/system.ts'
 import { createUserTokens } from '../security/user-token.ts'
-import { systemClock } from '../system.ts'
 import { type Fixture, openFixture, type TestTenant } from './fixture.ts'
 
 interface Setup {

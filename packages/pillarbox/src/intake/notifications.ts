@@ -12,10 +12,11 @@ import { type Address, addressOf } from '../model/recipient.ts'
 import { regionOf } from '../model/tenant.ts'
 import { type ComposeTools, compose, policyOf, throwUnlessRendered } from '../plan/compose.ts'
 import { noRecipient } from '../plan/recipients.ts'
+import { createWordsFinder, type RequestWords, type WordsDeps, wordsProblems } from '../plan/request-words.ts'
 import { createTimedCache } from '../runtime/timed-cache.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
-import type { AccountDirectory } from './accounts.ts'
+import type { AccountDirectory } from '../tenant/account-directory.ts'
 import { instantMs, withoutNulls } from './body-fields.ts'
 import {
   bodyProblems,
@@ -26,7 +27,6 @@ import {
   type NotificationBody,
   type PushBody,
 } from './notification-body.ts'
-import { createWordsFinder, type RequestWords, type WordsDeps, wordsProblems } from './words.ts'
 
 export interface NotificationIntake {
   /**

@@ -1,4 +1,3 @@
-import type { AccountDirectory } from '../intake/accounts.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { Action, NotificationView } from '../model/notification.ts'
 import { noAccount } from '../plan/compose.ts'
@@ -6,6 +5,7 @@ import type { ActRequest } from '../plan/notification-store.ts'
 import type { ReplanAnswer } from '../plan/replan.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
+import type { AccountDirectory } from '../tenant/account-directory.ts'
 
 /** Plans a notification anew that was born parked without content. */
 export type Replan = (notification: NotificationView) => Promise<ReplanAnswer>

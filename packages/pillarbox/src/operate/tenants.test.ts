@@ -3,8 +3,8 @@ import { describe, it, type TestContext } from 'node:test'
 import { silent } from '../../../../test/support/samples.ts'
 import { readyCatalogues } from '../catalogue/ready.ts'
 import { createIdSource } from '../runtime/ids.ts'
+import { systemClock, systemRandom } from '../runtime/system.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
-import { systemClock, systemRandom } from '../system.ts'
 import { provisionTenant } from './tenants.ts'
 
 describe('a tenant made with a ready-made catalogue by its name', () => {

@@ -1,5 +1,3 @@
-import type { AccountDirectory } from '../intake/accounts.ts'
-import type { WordsDeps } from '../intake/words.ts'
 import { addressProblems } from '../model/address.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
@@ -10,8 +8,10 @@ import { type ComposeTools, compose, policyOf, throwUnlessRendered } from '../pl
 import { readPlanContext } from '../plan/context-book.ts'
 import { requestMessage } from '../plan/message.ts'
 import { noRecipient } from '../plan/recipients.ts'
+import type { WordsDeps } from '../plan/request-words.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
+import type { AccountDirectory } from '../tenant/account-directory.ts'
 import { normalised } from './people.ts'
 
 export interface TestSendDeps extends ComposeTools, WordsDeps {

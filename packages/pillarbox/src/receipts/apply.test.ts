@@ -21,7 +21,6 @@ import {
   silent,
   storedAccount,
 } from '../../../../test/support/samples.ts'
-import { createAccountBook } from '../dispatch/account-book.ts'
 import type { Claim, Completion } from '../dispatch/dispatch-store.ts'
 import type { StoredCallback } from '../model/callback.ts'
 import type { Channel } from '../model/channel.ts'
@@ -33,9 +32,10 @@ import { nextInChain } from '../plan/next-in-chain.ts'
 import { createRenderer } from '../render/render.ts'
 import { createHub, type Hub } from '../runtime/hub.ts'
 import { createIdSource } from '../runtime/ids.ts'
+import { systemClock } from '../runtime/system.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
-import { systemClock } from '../system.ts'
+import { createAccountBook } from '../tenant/account-book.ts'
 import { createReceiptApplier, type ReceiptApplier, type ReceiptApplierDeps } from './apply.ts'
 import { createReceiptSources } from './sources.ts'
 

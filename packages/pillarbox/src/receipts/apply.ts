@@ -1,4 +1,3 @@
-import type { AccountBook } from '../dispatch/account-book.ts'
 import type { CallbackResult, StoredCallback } from '../model/callback.ts'
 import { errorText, isPillarboxError } from '../model/errors.ts'
 import type { NewNotification, NotificationView } from '../model/notification.ts'
@@ -7,6 +6,7 @@ import { isFoundByMessageId } from '../model/receipt.ts'
 import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
 import type { Store } from '../store/store.ts'
+import type { AccountBook } from '../tenant/account-book.ts'
 import type { ReceiptEvent, ReceiptSource } from './receipt-source.ts'
 import { type ReceiptVerdict, verdictOn } from './verdict.ts'
 

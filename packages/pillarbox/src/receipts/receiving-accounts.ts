@@ -1,7 +1,7 @@
 import { TENANT_ID } from '@pillarbox/client/contract'
-import { createSecretOpener, type OpenSecrets, openAccount } from '../dispatch/account-book.ts'
 import type { Account } from '../model/account.ts'
 import type { Clock, Logger } from '../model/ports.ts'
+import { createSecretOpener, type OpenSecrets, openAccount } from '../tenant/account-book.ts'
 import type { AccountStore } from '../tenant/account-store.ts'
 import type { TenantStore } from '../tenant/tenant-store.ts'
 import type { ReceiptSource } from './receipt-source.ts'

@@ -27,7 +27,7 @@ import { snsProvider } from '../channels/sms/sns.ts'
 import { interaktProvider } from '../channels/whatsapp/interakt.ts'
 import { metaProvider } from '../channels/whatsapp/meta.ts'
 import { FOUND_BY_MESSAGE_ID } from '../model/receipt.ts'
-import { systemClock } from '../system.ts'
+import { systemClock } from '../runtime/system.ts'
 import { createReceiptSources } from './sources.ts'
 
 const at = Date.UTC(2026, 10, 15, 9)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { OutboundAnswer } from '../channels/outbound.ts'
-import { systemClock } from '../system.ts'
+import { systemClock } from '../runtime/system.ts'
 import { createSnsCertificates, isCertificateUrl, isSnsUrl } from './sns-certificates.ts'
 
 const PEM = '/SimpleNotificationService-9c6465fa7f48f5cacd23014631ec1136.pem'

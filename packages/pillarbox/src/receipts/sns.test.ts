@@ -7,8 +7,8 @@ import { callbackOf, withBitTurned } from '../../../../test/support/callbacks.ts
 import { account } from '../../../../test/support/providers.ts'
 import type { Outbound } from '../channels/outbound.ts'
 import type { Clock } from '../model/ports.ts'
+import { systemClock } from '../runtime/system.ts'
 import { createOutbound } from '../security/outbound.ts'
-import { systemClock } from '../system.ts'
 import type { Callback } from './receipt-source.ts'
 import { sesReceipts } from './ses.ts'
 

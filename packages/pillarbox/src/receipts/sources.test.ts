@@ -13,8 +13,8 @@ import {
 import fc from 'fast-check'
 import { callbackOf } from '../../../../test/support/callbacks.ts'
 import { account } from '../../../../test/support/providers.ts'
+import { systemClock } from '../runtime/system.ts'
 import { createOutbound } from '../security/outbound.ts'
-import { systemClock } from '../system.ts'
 import type { Parsed } from './receipt-source.ts'
 import { createReceiptSources } from './sources.ts'
 

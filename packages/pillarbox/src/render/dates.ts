@@ -1,7 +1,7 @@
 import { DateTime } from 'luxon'
 import { instantOf, isTimeZone, localOf, parseDate } from '../model/timing.ts'
 import { knownLocale, type Style, styled } from './locale-text.ts'
-import { strftime } from './strftime.ts'
+import { type LocalDate, strftime } from './strftime.ts'
 
 /** How a tenant reads dates. */
 export interface DateSettings {
@@ -11,17 +11,6 @@ export interface DateSettings {
   dateFormat: string
   /** What `now` means; without it, nothing. */
   now?: number
-}
-
-/** A date as the tenant's clocks and calendars show it, whatever zone the machine is in. */
-export interface LocalDate {
-  /** The instant at which a clock in UTC shows the same: its fields are read with getUTC*. */
-  local: number
-  /** False for a day, such as a check-in date. */
-  hasTime: boolean
-  /** When it is; for what is given without an offset, in the tenant's zone. */
-  instant: () => number
-  timeZone: string
 }
 
 const DAY = /^\d{4}-\d\d-\d\d$/

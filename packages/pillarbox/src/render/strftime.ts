@@ -1,6 +1,16 @@
 import type { DateTime } from 'luxon'
-import type { LocalDate } from './dates.ts'
 import { styled } from './locale-text.ts'
+
+/** A date as the tenant's clocks and calendars show it, whatever zone the machine is in. */
+export interface LocalDate {
+  /** The instant at which a clock in UTC shows the same: its fields are read with getUTC*. */
+  local: number
+  /** False for a day, such as a check-in date. */
+  hasTime: boolean
+  /** When it is; for what is given without an offset, in the tenant's zone. */
+  instant: () => number
+  timeZone: string
+}
 
 const DIRECTIVE = /%([-_0^#:]*)(\d{0,2})([A-Za-z%])/g
 

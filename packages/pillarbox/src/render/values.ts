@@ -1,6 +1,7 @@
 import { Drop, toValue } from 'liquidjs'
-import { type DateSettings, formatDate, type LocalDate, readDate } from './dates.ts'
+import { type DateSettings, formatDate, readDate } from './dates.ts'
 import { COST, type WorkBudget } from './limits.ts'
+import type { LocalDate } from './strftime.ts'
 
 /**
  * A date of the payload. Filters and comparisons see what the payload has; where it is written out, it is in the

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type AddressInfo, createServer, Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { systemClock } from '../system.ts'
+import { systemClock } from '../runtime/system.ts'
 import { createDial } from './dial.ts'
 
 async function listener(t: TestContext): Promise<number> {

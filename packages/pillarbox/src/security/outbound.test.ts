@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from '
 import { describe, it, type TestContext } from 'node:test'
 import { startVendorServer } from '@pillarbox/vendors'
 import type { OutboundAnswer, OutboundFailure, OutboundRequest } from '../channels/outbound.ts'
-import { systemClock } from '../system.ts'
+import { systemClock } from '../runtime/system.ts'
 import { createOutbound, type OutboundDeps } from './outbound.ts'
 
 function setup(t: TestContext, changes: Partial<OutboundDeps> = {}) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import { systemClock } from '../system.ts'
+import { systemClock } from '../runtime/system.ts'
 import { createReach } from './reach.ts'
 
 const lookup = async (name: string) => {

@@ -6,7 +6,7 @@ import { type Bench, createBench, dueNow } from '../../../../../test/conformance
 import { planEvents } from '../../../../../test/support/planning.ts'
 import { migratedDatabase } from '../../../../../test/support/postgres/database.ts'
 import type { Logger } from '../../model/ports.ts'
-import { systemClock } from '../../system.ts'
+import { systemClock } from '../../runtime/system.ts'
 import { openPostgres } from './open.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }

@@ -5,7 +5,7 @@ import { type Bench, completion, createBench } from '../../../../../test/conform
 import { migratedDatabase } from '../../../../../test/support/postgres/database.ts'
 import { until } from '../../../../../test/support/until.ts'
 import type { Logger } from '../../model/ports.ts'
-import { systemClock } from '../../system.ts'
+import { systemClock } from '../../runtime/system.ts'
 import { openPostgres } from './open.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }

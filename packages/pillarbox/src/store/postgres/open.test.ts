@@ -7,7 +7,7 @@ import { planEvents } from '../../../../../test/support/planning.ts'
 import { freshDatabase } from '../../../../../test/support/postgres/database.ts'
 import { startPostgres } from '../../../../../test/support/postgres/launcher.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
-import { systemClock } from '../../system.ts'
+import { systemClock } from '../../runtime/system.ts'
 import type { Store } from '../store.ts'
 import { openPostgres } from './open.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { freshDatabase } from '../../../../../test/support/postgres/database.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
-import { systemClock } from '../../system.ts'
+import { systemClock } from '../../runtime/system.ts'
 import { openSession, type Query } from './session.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }

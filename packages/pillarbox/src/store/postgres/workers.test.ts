@@ -5,7 +5,7 @@ import pg from 'pg'
 import { createBench } from '../../../../../test/conformance/fixtures.ts'
 import { migratedDatabase } from '../../../../../test/support/postgres/database.ts'
 import type { Logger } from '../../model/ports.ts'
-import { systemClock } from '../../system.ts'
+import { systemClock } from '../../runtime/system.ts'
 import { openPostgres } from './open.ts'
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }

@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { planEvents } from '../../../../../test/support/planning.ts'
 import { isPillarboxError } from '../../model/errors.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
-import { systemClock } from '../../system.ts'
+import { systemClock } from '../../runtime/system.ts'
 import type { Store } from '../store.ts'
 import { openSqlite, type SqliteOptions } from './open.ts'
 

@@ -3,12 +3,12 @@ import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { recordingLogger, sampleAccount, storedAccount } from '../../../../test/support/samples.ts'
 import type { Provider } from '../channels/channel.ts'
+import type { LaneView } from '../dispatch/lane-store.ts'
 import type { StoredAccount } from '../model/account.ts'
 import { DEFAULT_BREAKER } from '../model/account.ts'
 import { PillarboxError } from '../model/errors.ts'
 import { SAFE_RETRY } from '../model/retry.ts'
 import { createAccountBook, type OpenSecrets } from './account-book.ts'
-import type { LaneView } from './lane-store.ts'
 
 const MAX_AGE_MS = 1_000
 

@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import type { Clock, Random } from './model/ports.ts'
+import type { Clock, Random } from '../model/ports.ts'
 
 /** The machine's own time. The only real clock there is; everything else is handed one. */
 export const systemClock: Clock = {

@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, rmdirSync, rmSync, statSync, writeFileSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { createManualClock } from '../../../test/support/manual-clock.ts'
-import { PillarboxError, type SetupError } from './model/errors.ts'
-import { MASTER_KEY } from './security/key-state.ts'
-import { createKeyring, type Keyring, keyIdOf } from './security/keyring.ts'
+import { createManualClock } from '../../../../test/support/manual-clock.ts'
+import { PillarboxError, type SetupError } from '../model/errors.ts'
+import { MASTER_KEY } from '../security/key-state.ts'
+import { createKeyring, type Keyring, keyIdOf } from '../security/keyring.ts'
+import { openSqlite } from '../store/sqlite/open.ts'
 import { checkMasterKey, ensureDataDir, loadKeyring, openPrivately, refusalOf } from './setup.ts'
-import { openSqlite } from './store/sqlite/open.ts'
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'setup-'))

@@ -1,10 +1,10 @@
-import { readyCatalogues } from './catalogue/ready.ts'
-import { DEFAULT_BREAKER } from './model/account.ts'
-import { CHANNELS } from './model/channel.ts'
-import { isPillarboxError } from './model/errors.ts'
-import type { IdSource } from './model/ports.ts'
-import { provisionTenant } from './operate/tenants.ts'
-import type { Store } from './store/store.ts'
+import { readyCatalogues } from '../catalogue/ready.ts'
+import { DEFAULT_BREAKER } from '../model/account.ts'
+import { CHANNELS } from '../model/channel.ts'
+import { isPillarboxError } from '../model/errors.ts'
+import type { IdSource } from '../model/ports.ts'
+import type { Store } from '../store/store.ts'
+import { provisionTenant } from './tenants.ts'
 
 const DEMO_TENANT = 'demo'
 

@@ -1,4 +1,5 @@
 import type { ProviderRegistry } from '../channels/channel.ts'
+import type { LaneStore } from '../dispatch/lane-store.ts'
 import type { StoredAccount } from '../model/account.ts'
 import { type Account, DEFAULT_BREAKER, SLOWEST_PER_SECOND } from '../model/account.ts'
 import { knowsDevicesOf } from '../model/account-choice.ts'
@@ -7,7 +8,6 @@ import type { Clock, Logger } from '../model/ports.ts'
 import { storedRetry } from '../model/retry.ts'
 import { createTimedCache } from '../runtime/timed-cache.ts'
 import type { AccountStore } from '../tenant/account-store.ts'
-import type { LaneStore } from './lane-store.ts'
 
 /** Opens sealed secrets. Throws when the master key is not the one they were sealed with. */
 export type OpenSecrets = (account: StoredAccount) => Record<string, string>

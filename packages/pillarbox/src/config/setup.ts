@@ -1,11 +1,11 @@
-import type { Config } from './config/config.ts'
-import { readOtherKeys } from './config/key-files.ts'
-import { loadMasterKey, type MasterKeyDeps } from './config/master-key.ts'
-import { errorText, SetupError } from './model/errors.ts'
-import { ensurePrivateFile, ensurePrivateFolder } from './runtime/private-file.ts'
-import { type KeyState, MASTER_KEY, missingKey, readKeyState } from './security/key-state.ts'
-import { createKeyring, type Keyring } from './security/keyring.ts'
-import type { Store } from './store/store.ts'
+import { errorText, SetupError } from '../model/errors.ts'
+import { type KeyState, MASTER_KEY, missingKey, readKeyState } from '../security/key-state.ts'
+import { createKeyring, type Keyring } from '../security/keyring.ts'
+import type { Store } from '../store/store.ts'
+import type { Config } from './config.ts'
+import { readOtherKeys } from './key-files.ts'
+import { loadMasterKey, type MasterKeyDeps } from './master-key.ts'
+import { ensurePrivateFile, ensurePrivateFolder } from './private-file.ts'
 
 /** What a start looks at before it begins. Each of these says what to change where it finds something wrong. */
 
