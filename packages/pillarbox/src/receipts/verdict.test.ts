@@ -133,6 +133,53 @@ describe('the verdict on a report', () => {
     )
   })
 
+  const permanent = (reason: 'invalid_recipient' | 'content_rejected'): Failure => ({ ...GONE, reason })
+  const called = { code: 'c', error: 'e' }
+  for (const [failure, onUndeliverable, to, reason] of [
+    [permanent('invalid_recipient'), 'fail', 'failed', 'invalid_recipient'],
+    [permanent('invalid_recipient'), 'park', 'parked', 'invalid_recipient'],
+    [permanent('content_rejected'), 'fail', 'parked', 'content_rejected'],
+    [{ kind: 'unauthorized', ...called }, 'fail', 'parked', 'auth_failed'],
+    [{ kind: 'transient', ...called }, 'fail', 'parked', 'unreachable'],
+    [{ kind: 'throttled', ...called }, 'fail', 'parked', 'unreachable'],
+    [{ kind: 'unknown', ...called }, 'fail', 'parked', 'unreachable'],
+  ] as const satisfies readonly (readonly [Failure, string, string, string])[])
+    it(`makes a notification ${to} for ${reason} after a ${failure.kind} failure, where the account says ${onUndeliverable}`, () => {
+      const event: ReceiptEvent = { ...FACTS, kind: 'failed', failure }
+
+      assert.deepEqual(verdictOn(event, view(), onUndeliverable).receipt.failure, {
+        reason,
+        code: failure.code,
+        error: failure.error,
+        to,
+      })
+    })
+
+  it('lets the next channel take over from a vendor that gave up, and not from one that may have sent it', () => {
+    const passesOn = (failure: Failure): boolean =>
+      verdictOn({ ...FACTS, kind: 'failed', failure }, view({ fallback: ['sms'] }), 'park').mayFallBack
+
+    assert.deepEqual(
+      (['transient', 'throttled', 'unauthorized', 'unknown'] as const).map((kind) => passesOn({ kind, ...called })),
+      [true, true, false, false],
+    )
+    assert.deepEqual([passesOn(GONE), passesOn({ ...GONE, fallback: false })], [true, false])
+  })
+
+  it('takes it for news of all of them that the vendor has a message or will not have it', () => {
+    const toBoth = view({ resolvedTargets: [ADA, BOB] })
+
+    assert.equal(verdictOn({ ...FACTS, kind: 'sent' }, toBoth, 'park').receipt.recipient, null)
+    assert.equal(verdictOn({ ...FACTS, kind: 'failed', failure: GONE }, toBoth, 'park').receipt.recipient, null)
+    assert.equal(verdictOn({ ...FACTS, kind: 'delivered' }, toBoth, 'park').receipt.recipient, 'unknown')
+  })
+
+  it('bans no address where the message went to none that its channel knows', () => {
+    const event: ReceiptEvent = { ...FACTS, recipient: ADA, kind: 'bounced', failure: GONE }
+
+    assert.equal(verdictOn(event, view({ to: { list: 'crew' } }), 'park').dead, null)
+  })
+
   it('goes by the vendor’s spelling of a lone address no more than by ours', () => {
     const event: ReceiptEvent = { ...FACTS, recipient: 'A.DA@example.com', kind: 'bounced', failure: GONE }
 
