@@ -236,6 +236,17 @@ describe('recognising people', () => {
     assert.equal(people.one({ phone: '+1' }).id, older.id)
   })
 
+  it('merges one who has a profile id with one who has none, whichever of them the request found first', () => {
+    const people = createPeople()
+    people.one({ userId: 'u1' })
+    people.one({ profileId: 'p1', phone: '+1' })
+
+    const both = people.one({ userId: 'u1', phone: '+1' })
+
+    assert.deepEqual([both.profileId, both.userId, both.phone], ['p1', 'u1', '+1'])
+    assert.equal(people.one({ profileId: 'p1' }).id, both.id)
+  })
+
   it('merges contacts that were unknown when the batch began, without making the second one', () => {
     const people = createPeople()
 

@@ -41,6 +41,7 @@ describe('the best words for somebody', () => {
   it('are found whatever the spelling of the locale', () => {
     assert.equal(best(['de-DE', 'en-IN'], 'EN_in'), 'en-IN')
     assert.equal(best(['pt-br', 'en'], 'pt-BR'), 'pt-br')
+    assert.equal(best(['de', 'en'], ' en '), 'en')
   })
 
   it('are not those of a language that merely begins alike', () => {

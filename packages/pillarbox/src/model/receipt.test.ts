@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { canMove, NOTIFICATION_STATUSES, type NotificationStatus } from './notification.ts'
+import { REASONS } from './reason.ts'
 import {
   landingOf,
   outranks,
@@ -132,8 +133,22 @@ describe('where a receipt leads', () => {
   })
 
   it('leaves an address that is no good at that where nobody needs to look', () => {
-    assert.deepEqual(landingOf('failed', DEAD, null).status, 'failed')
+    assert.deepEqual(landingOf('failed', DEAD, null), {
+      status: 'failed',
+      reason: 'invalid_recipient',
+      error: 'No such number.',
+      action: 'fail',
+    })
     assert.deepEqual(landingOf('bounced', DEAD, null).reason, 'bounced')
+  })
+
+  it('parks a failure of which the vendor says no more as a refusal', () => {
+    assert.deepEqual(landingOf('failed', null, null), {
+      status: 'parked',
+      reason: 'permanent_refusal',
+      error: REASONS.permanent_refusal,
+      action: 'park',
+    })
   })
 
   it('closes a failure that another channel takes over', () => {

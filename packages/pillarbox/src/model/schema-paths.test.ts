@@ -116,6 +116,17 @@ describe('the paths of a payload schema', () => {
     assert.deepEqual(pathsOf({}), ['*'])
   })
 
+  it('are open where names are welcome by their pattern, or by one of the schemas that apply together', () => {
+    const byPattern = object({ a: { type: 'string' } }, { patternProperties: { '^x-': { type: 'string' } } })
+    const together = { allOf: [object({ a: { type: 'string' } }), { type: 'object', additionalProperties: true }] }
+
+    for (const schema of [byPattern, together]) {
+      assert.deepEqual(pathsOf(schema), ['*', 'a'])
+      assert.equal(mayHavePath(schema, 'x-b'), true)
+    }
+    assert.equal(mayHavePath(object({ a: { type: 'string' } }), 'x-b'), false)
+  })
+
   it('come to an end in a schema that goes round in circles, however hostile', () => {
     const node: Record<string, unknown> = { anyOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/a' }], properties: {} }
     for (const name of ['a', 'b', 'c', 'd', 'e'])
