@@ -116,6 +116,17 @@ describe('redaction', () => {
       assert.equal(redact(text, ['known-']), clean)
   })
 
+  it('leaves scheme and host of a URL, and what is too short to be a key', () => {
+    for (const [text, clean] of [
+      ['no answer from postgres://app:hunter2@db.internal/x', 'no answer from postgres://[redacted]@db.internal/x'],
+      ['s3+https://app:hunter2@host refused', 's3+https://[redacted]@host refused'],
+      ['git says ghp_abcdefghijklmnopqrst is revoked', 'git says [redacted] is revoked'],
+      ['no such column: ghp_total', 'no such column: ghp_total'],
+      ['no such host: ya29.test', 'no such host: ya29.test'],
+    ] as const)
+      assert.equal(redact(text), clean)
+  })
+
   it('changes nothing when it is done again', () => {
     for (const [text] of CORPUS) assert.equal(redact(redact(text)), redact(text))
     assert.equal(redact('password=[redacted]; token: [redacted]'), 'password=[redacted]; token: [redacted]')

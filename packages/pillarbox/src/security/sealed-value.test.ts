@@ -53,6 +53,18 @@ describe('opening what a host sealed', () => {
       assert.ok('error' in opened && opened.error.includes('is not a sealed value'))
     })
 
+  it('refuses an ephemeral key of another length as no sealed value', () => {
+    const opener = createSealedValueOpener(OLD)
+    const [version, id, , ...rest] = sealWith(opener.sealingKey)('secret').$sealed.split('.')
+
+    for (const length of [31, 33]) {
+      const ephemeral = Buffer.alloc(length, 9).toString('base64url')
+      const opened = opener.open([version, id, ephemeral, ...rest].join('.'), 'eventhub')
+
+      assert.ok('error' in opened && opened.error.includes('is not a sealed value'))
+    }
+  })
+
   it('refuses an ephemeral key that gives everybody the same secret', () => {
     const opener = createSealedValueOpener(OLD)
     const [version, id, , ...rest] = sealWith(opener.sealingKey)('secret').$sealed.split('.')
