@@ -215,7 +215,7 @@ for (const { signals, expected } of [
     const script = `
       const { serve } = await import(${url('./serve.ts')})
       const { resolveConfig } = await import(${url('../config/config.ts')})
-      const { systemClock } = await import(${url('../system.ts')})
+      const { systemClock } = await import(${url('../runtime/system.ts')})
       const { config } = resolveConfig({ flags: {}, env: {}, file: null, cwd: '/srv' })
       const log = (fields, message) => console.log(message)
       let ticks = 0
