@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts'
 import type { ContextBook } from './context-book.ts'
 import { createPeopleBook, type PeopleBook } from './people.ts'
 import { planEvent, planSchedule } from './plan-event.ts'
-import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch } from './plan-store.ts'
+import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch, WrittenBatch } from './plan-store.ts'
 import { type DueRow, type PreparedRow, prepare } from './prepare.ts'
 import type { ResolveHook } from './resolve-hook.ts'
 import { createTemplateUses, type TemplateUses } from './template-uses.ts'
@@ -109,25 +109,26 @@ async function planBatch<Taken, Plan extends EventPlan | SchedulePlan>(
   limit: number,
 ): Promise<number> {
   let batch: TakenBatch<Taken, Plan> | null = null
+  let planned: { rows: readonly PreparedRow[]; plans: readonly Plan[]; written: WrittenBatch }
   try {
     batch = await kind.take(tools.store.plan, limit)
     if (batch.rows.length === 0) return 0
     const rows = await prepare(tools, batch.rows.map(kind.rowOf))
     const plans = rows.map((row) => kind.plan(tools, row))
-    const written = await batch.write(plans)
-    if (written.lanes.length > 0) tools.hub.nudge('dispatch', written.lanes)
-    const setBacks = await afterWrite(tools, kind, rows, plans)
-    return written.decided + setBacks
+    planned = { rows, plans, written: await batch.write(plans) }
   } catch (error) {
     await batch?.release()
     if (isPillarboxError(error, 'store_unavailable')) throw error
     const [first, ...others] = batch?.rows ?? []
-    // Of several rows it is not known whose fault it is; nor of none, where one cannot even be read.
+    // The planner cannot tell which of several rows is at fault, nor which row could not even be read: each is tried alone.
     if (limit > 1 && (first === undefined || others.length > 0)) return oneByOne(tools, kind, limit)
     if (first === undefined) throw error
     await setBack(tools, kind, kind.rowOf(first), error instanceof Error ? error.message : String(error))
     return 1
   }
+  const { rows, plans, written } = planned
+  if (written.lanes.length > 0) tools.hub.nudge('dispatch', written.lanes)
+  return written.decided + (await afterWrite(tools, kind, rows, plans))
 }
 
 /** Answers how many rows were set back. */
@@ -171,12 +172,12 @@ async function setBack<Taken, Plan>(
   await kind.defer(store.plan, row, error, delayMs)
 }
 
-/** Committed by its host and never to be delivered as it is: somebody should hear of it. It can be replayed. */
+/** Tells the operator of an event that its host committed and that will not be delivered as it is. */
 function warnOfFailure(
   { logger }: PlannerTools,
   { tenantId, id, type, correlationId }: StoredEvent,
   { reason, error }: Extract<EventPlan, { kind: 'failed' }>,
 ): void {
   const fields = { tenantId, eventId: id, eventType: type, correlationId, reason, error }
-  logger.warn(fields, 'an event failed; replay it once that is mended')
+  logger.warn(fields, 'an event failed; replay it once its cause is mended')
 }

@@ -53,7 +53,7 @@ type AnsweredRow =
   | { notification_id: null; lane_id: string; oldest_ms: number }
   | ClaimRow
 
-/** Claims due rows of each lane; see the contract. */
+/** Claims due rows of each lane; see `claim` in dispatch/dispatch-store.ts. */
 export async function claim(run: Run, lowWater: LowWater, request: ClaimRequest): Promise<ClaimAnswer> {
   const { workerId, lanes } = request
   const rows = await run<AnsweredRow>({
@@ -84,7 +84,7 @@ const RELEASE = `
   from unnest($2::uuid[], $3::bigint[]) as given (id, token)
   where d.notification_id = given.id and d.token = given.token and d.worker_id = $1 and not d.in_doubt`
 
-/** Gives unsent claims back; see the contract. One that was taken over stays: it is not known to be unsent. */
+/** Gives unsent claims back; see `release` in dispatch/dispatch-store.ts. One that was taken over stays: it is not known to be unsent. */
 export async function release(
   run: Run,
   workerId: string,

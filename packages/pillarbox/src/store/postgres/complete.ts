@@ -7,7 +7,7 @@ import type { Run, Session } from './session.ts'
 type Completed = { fenced: string[]; lanes: string[] }
 
 /**
- * Writes results; see the contract. One statement per call: a short one where every result is an accepted message, the
+ * Writes results; see `complete` in dispatch/dispatch-store.ts. One statement per call: a short one where every result is an accepted message, the
  * whole one otherwise. Only results whose token is no longer the row's need a second, those that move to another account
  * one more, and those that carry a fallback notification two, in one transaction.
  */

@@ -43,7 +43,7 @@ function claimRow(values: ClaimValues): ClaimRow {
   } as ClaimRow
 }
 
-/** Claims due rows of each lane; see the contract. */
+/** Claims due rows of each lane; see `claim` in dispatch/dispatch-store.ts. */
 export function claim(connection: Connection, now: number, { workerId, lanes }: ClaimRequest): ClaimAnswer {
   if (connection.prepare(WORKER).get(workerId) === undefined) return { fenced: true }
   const claims: Claim[] = []
@@ -80,7 +80,7 @@ function firstToken(connection: Connection, count: number): number {
 const RELEASE = `update pillarbox.dispatch set token = null, worker_id = null, claimed_at = null, attempt = attempt - 1
   where notification_id = $1 and token = $2 and worker_id = $3 and in_doubt = 0`
 
-/** Gives unsent claims back; see the contract. */
+/** Gives unsent claims back; see `release` in dispatch/dispatch-store.ts. */
 export function release(
   connection: Connection,
   workerId: string,

@@ -13,7 +13,7 @@ const WAIT = `update pillarbox.dispatch set token = null, worker_id = null, clai
   spent = $4, possible_duplicate = $5, last_error = $6, lane_id = coalesce($7, lane_id)
   where notification_id = $1 and token = $2`
 
-/** Writes results; see the contract. */
+/** Writes results; see `complete` in dispatch/dispatch-store.ts. */
 export function complete(
   connection: Connection,
   now: number,
