@@ -6,7 +6,7 @@ import { simulateMany } from './simulate-many.ts'
 
 const HELP = `npm run simulate -- [options]
 
-  --seeds N     how many seeds to run (default 10000; with --bug: 600, until one catches it)
+  --seeds N     how many seeds to run (default 10000; with --bug: 3000, until one catches it)
   --from N      the first seed (default 1)
   --seed N      run this one seed and print its story
   --bug TEXT    plant the bug whose name contains TEXT
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
   if (values.seed !== undefined) return replay(number('--seed', values.seed), bug)
   const from = number('--from', values.from)
   return bug
-    ? hunt(bug, from, number('--seeds', values.seeds ?? '600'))
+    ? hunt(bug, from, number('--seeds', values.seeds ?? '3000'))
     : many(from, number('--seeds', values.seeds ?? '10000'))
 }
 
