@@ -45,6 +45,26 @@ describe('access tokens', () => {
     )
   })
 
+  it('that cannot even be asked for are an outcome, and asked for again by the next message', async (t) => {
+    const { tokens, request } = await setup(t)
+    const unsigned = {
+      ...request,
+      form: () => {
+        throw new Error('the key cannot sign')
+      },
+    }
+
+    const [first, second] = await Promise.all([tokens.get(unsigned), tokens.get(unsigned)])
+
+    assert.deepEqual(first, second)
+    assert.deepEqual(first, {
+      kind: 'unauthorized',
+      code: 'token_request',
+      error: 'no token can be asked for: the key cannot sign',
+    })
+    assert.deepEqual(await tokens.get(request), token('token-1'))
+  })
+
   it('are kept until shortly before they expire', async (t) => {
     const { clock, tokens, request } = await setup(t)
     await tokens.get(request)

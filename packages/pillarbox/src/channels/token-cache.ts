@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { errorText } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
 import type { Outbound, OutboundAnswer } from './outbound.ts'
 import { at, callVendor, type Failure, jsonOf, outcomeOf, textAt } from './vendor-answers.ts'
@@ -69,7 +70,12 @@ export function createTokenCache({ outbound, clock }: { outbound: Outbound; cloc
     const key = keyOf(request.of)
     const kept = known.get(key)
     if (kept && clock.monotonic() < kept.until) return await kept.token
-    const asked = ask(request)
+    // A request that cannot even be made, such as one that its key cannot sign, is an outcome too: whoever waits for the
+    // token hears of it, and nobody else.
+    const asked = ask(request).catch((error: unknown) => ({
+      token: outcomeOf({ does: 'halt' }, 'token_request', `no token can be asked for: ${errorText(error)}`),
+      lifeMs: 0,
+    }))
     const entry = { token: asked.then(({ token }) => token), until: Number.POSITIVE_INFINITY }
     if (known.size >= MOST_TOKENS) known.delete(known.keys().next().value ?? '')
     known.set(key, entry)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import { fcmError, startFcmServer } from '@pillarbox/vendors'
 import { account, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
@@ -131,7 +132,11 @@ describe('fcm', () => {
     t.after(other.close)
     const stranger = JSON.stringify({ ...(JSON.parse(other.serviceAccount) as object), token_uri: server.tokenUrl })
 
-    for (const serviceAccount of [stranger, 'not JSON', '{}']) {
+    const { privateKey } = generateKeyPairSync('ed25519')
+    const private_key = privateKey.export({ type: 'pkcs8', format: 'pem' })
+    const unfit = JSON.stringify({ ...(JSON.parse(server.serviceAccount) as object), private_key })
+
+    for (const serviceAccount of [stranger, unfit, 'not JSON', '{}']) {
       const outcome = await provider.send({ ...request, account: { ...sender, secrets: { serviceAccount } } })
       assert.equal(outcome.kind, 'unauthorized', serviceAccount.slice(0, 20))
       assert.ok(!JSON.stringify(outcome).includes('PRIVATE KEY'))

@@ -130,7 +130,8 @@ function readServiceAccount(given: string): ServiceAccount | string {
   const [client_email, private_key] = [textAt(json, 'client_email'), textAt(json, 'private_key')]
   if (client_email === null || private_key === null) return 'serviceAccount has no client_email or private_key'
   try {
-    createPrivateKey(private_key)
+    const { asymmetricKeyType } = createPrivateKey(private_key)
+    if (asymmetricKeyType !== 'rsa') return 'the private_key of serviceAccount is no RSA key'
   } catch {
     return 'the private_key of serviceAccount cannot be read'
   }
