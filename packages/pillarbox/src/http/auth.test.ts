@@ -211,6 +211,19 @@ describe('keys', () => {
     assert.equal(asked.length, 10_003)
   })
 
+  it('are read again where they are forgotten while they are read', async () => {
+    const { promise: first, resolve } = Promise.withResolvers<ApiKey>()
+    const answers = [first, Promise.resolve({ id: 'key', revokedAt: 1 } as ApiKey)]
+    const findByHash = async (): Promise<ApiKey | null> => (await answers.shift()) ?? null
+    const cache = createKeyCache({ findByHash } as unknown as KeyStore, { ...systemClock, monotonic: () => 0 }, 1_000)
+
+    const finding = cache.find('hash')
+    cache.forget('key')
+    resolve({ id: 'key', revokedAt: null } as ApiKey)
+
+    assert.equal((await finding).revokedAt, 1)
+  })
+
   it('that may not do something are told which may', async (t) => {
     const f = await setup(t)
     const { keys } = await f.tenant('acme')

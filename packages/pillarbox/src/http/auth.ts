@@ -181,11 +181,15 @@ export function installAuthentication(
 export function createKeyCache(keys: KeyStore, clock: Clock, maxAgeMs: number) {
   /** By a key's id: the hash that the key is cached under. As many as there are keys. */
   const hashes = new Map<string, string>()
+  /** How often a key was forgotten. A read during which that happened may have missed the change, and reads again. */
+  let forgotten = 0
   const cache = createTimedCache<ApiKey>({
     clock,
     maxAgeMs,
     async read(hash) {
-      const key = await keys.findByHash(hash)
+      const before = forgotten
+      const found = await keys.findByHash(hash)
+      const key = before === forgotten ? found : await keys.findByHash(hash)
       // What cannot be read is not kept: if unknown keys were, anybody could fill the cache.
       if (!key) throw invalidKey()
       hashes.set(key.id, hash)
@@ -196,7 +200,10 @@ export function createKeyCache(keys: KeyStore, clock: Clock, maxAgeMs: number) {
     has: (hash: string): boolean => cache.last(hash) !== undefined,
     /** Throws `unauthorized` where there is no such key. */
     find: cache.get,
-    forget: (keyId: string): void => cache.outdate(hashes.get(keyId) ?? ''),
+    forget(keyId: string): void {
+      forgotten++
+      cache.outdate(hashes.get(keyId) ?? '')
+    },
   }
 }
 

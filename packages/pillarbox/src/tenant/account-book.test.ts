@@ -64,6 +64,18 @@ it('reads an account once in a while, and feels a change within that time', asyn
   assert.equal(read.length, 2)
 })
 
+it('answers what it has read, also where it is told of a change meanwhile', async () => {
+  const { book, stored } = setup()
+  await book.get(['account-1'])
+  stored.set('account-1', storedAccount({ status: 'paused' }))
+  book.outdate('account-1')
+
+  const reading = book.get(['account-1'])
+  book.outdate('account-1')
+
+  assert.equal((await reading).get('account-1')?.status, 'paused')
+})
+
 it('reads an account anew once it is told of a change, and until then has what it had', async () => {
   const { book, stored } = setup()
   await book.get(['account-1'])

@@ -81,13 +81,10 @@ export function createAccountBook(deps: {
 
   return {
     async get(ids) {
-      const stale = ids.filter((id) => known.peek(id) === undefined)
-      if (stale.length > 0) await Promise.all(stale.map((id) => known.get(id)))
+      // What was read is used, not what is kept: meanwhile it may have been outdated, or had to go.
+      const answers = await Promise.all(ids.map((id) => known.get(id)))
       const found = new Map<string, Account>()
-      for (const id of ids) {
-        const account = known.last(id)?.account
-        if (account) found.set(id, account)
-      }
+      for (const { account } of answers) if (account) found.set(account.id, account)
       return found
     },
     peek: (id) => known.last(id)?.account ?? null,
