@@ -4,13 +4,13 @@ import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { createTimedCache } from './timed-cache.ts'
 
 /** A cache whose reads answer `<key><number of the read>`, or wait or fail as told. */
-function setup({ maxEntries = 10 }: { maxEntries?: number } = {}) {
+function setup({ maxEntries = 10, maxAgeMs = 100 }: { maxEntries?: number; maxAgeMs?: number } = {}) {
   const clock = createManualClock()
   const reads: string[] = []
   let answer: (key: string) => Promise<string> = async (key) => `${key}${reads.length}`
   const cache = createTimedCache<string>({
     clock,
-    maxAgeMs: 100,
+    maxAgeMs,
     maxEntries,
     read: (key) => {
       reads.push(key)
@@ -47,6 +47,12 @@ describe('a timed cache', () => {
 
     assert.deepEqual(await Promise.all([cache.get('a'), cache.get('a'), cache.get('b')]), ['a1', 'a1', 'b2'])
     assert.deepEqual(reads, ['a', 'b'])
+  })
+
+  it('lets nobody share a read where nothing may be kept', async () => {
+    const { cache } = setup({ maxAgeMs: 0 })
+
+    assert.deepEqual(await Promise.all([cache.get('a'), cache.get('a')]), ['a1', 'a2'])
   })
 
   it('counts the age from the answer', async () => {

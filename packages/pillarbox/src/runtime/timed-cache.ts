@@ -57,7 +57,9 @@ export function createTimedCache<V>({ read, ...options }: TimedCacheOptions<V>):
     ...kept,
     get(key) {
       const value = kept.peek(key)
-      return value === undefined ? (reading.get(key) ?? readAnew(key)) : Promise.resolve(value)
+      if (value !== undefined) return Promise.resolve(value)
+      // Where nothing may be older than the question, an earlier caller's read is.
+      return (options.maxAgeMs > 0 ? reading.get(key) : undefined) ?? readAnew(key)
     },
     outdate(key) {
       reading.delete(key)
