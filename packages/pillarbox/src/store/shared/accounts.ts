@@ -80,7 +80,7 @@ function valuesOf<T extends { retry?: unknown }>(account: T): T {
 }
 
 function findAccount(tenantId: string | null, id: string): Script<StoredAccount | null> {
-  return findBy(ACCOUNTS, { tenantId: tenantId ?? undefined, id }, IS_THERE)
+  return findBy(ACCOUNTS, tenantId === null ? { id } : { tenantId, id }, IS_THERE)
 }
 
 function* listOfProviders(providers: readonly string[]): Script<StoredAccount[]> {

@@ -77,6 +77,8 @@ export function nounOf<T>(table: string, kinds: ColumnKinds<T>, prefix = ''): No
         .map(({ name, column }) => `${column} = :${name}`),
     matching: (wanted) => {
       const values: Record<string, unknown> = { ...wanted }
+      // A forgotten tenant must not mean every tenant.
+      if ('tenantId' in values && values['tenantId'] === undefined) throw new TypeError(`${table}: no tenant is named`)
       const where: string[] = []
       for (const { name, kind, column } of fields) {
         if (values[name] === undefined) continue
