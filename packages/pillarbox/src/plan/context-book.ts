@@ -41,11 +41,11 @@ export function createContextBook(store: ContextStore, clock: Clock, maxAgeMs: n
     clock,
     maxAgeMs,
     async read(key) {
-      const [tenantId = '', eventType = ''] = key.split('\n')
+      const [tenantId, eventType] = JSON.parse(key) as [string, string]
       return readPlanContext(store, tenantId, eventType)
     },
   })
-  return { get: (tenantId, eventType) => contexts.get(`${tenantId}\n${eventType}`) }
+  return { get: (tenantId, eventType) => contexts.get(JSON.stringify([tenantId, eventType])) }
 }
 
 /** What planning one event type of a tenant needs, as it is now. */

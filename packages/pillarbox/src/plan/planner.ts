@@ -115,6 +115,8 @@ async function planBatch<Taken, Plan extends EventPlan | SchedulePlan>(
     if (batch.rows.length === 0) return 0
     const rows = await prepare(tools, batch.rows.map(kind.rowOf))
     const plans = rows.map((row) => kind.plan(tools, row))
+    // First, as every intake does: a template that is taken for used is deactivated instead of removed, which harms nobody.
+    await tools.uses.note(plans.flatMap((plan) => ('notifications' in plan ? plan.notifications : [])))
     planned = { rows, plans, written: await batch.write(plans) }
   } catch (error) {
     await batch?.release()
@@ -139,7 +141,6 @@ async function afterWrite<Taken, Plan extends EventPlan | SchedulePlan>(
   plans: readonly Plan[],
 ): Promise<number> {
   for (const [i, { event }] of rows.entries()) if (plans[i]?.kind === 'failed') warnOfFailure(tools, event, plans[i])
-  await tools.uses.note(plans.flatMap((plan) => ('notifications' in plan ? plan.notifications : [])))
   const refused = rows.filter((row) => row.setBack !== null)
   for (const row of refused) await setBack(tools, kind, row, row.setBack ?? '')
   return refused.length

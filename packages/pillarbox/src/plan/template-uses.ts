@@ -4,7 +4,7 @@ import type { TemplateStore } from '../tenant/template-store.ts'
 
 /**
  * Remembers in the store which templates notifications were made from, so that those are deactivated rather than
- * removed. The store is told of each template once per process, after the notifications themselves were written.
+ * removed. The store is told of each template once per process, before the notifications themselves are written.
  */
 export interface TemplateUses {
   /** Never rejects: what the store could not be told, it is told next time. */
