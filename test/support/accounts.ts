@@ -17,6 +17,7 @@ const AWS_KEY = {
   accessKeyId: 'AKIDEXAMPLE',
   secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
   sessionToken: 'token==',
+  webhookToken: 'a-token-of-our-own',
 }
 const { privateKey } = generateKeyPairSync('rsa', {
   modulusLength: 2048,
@@ -188,7 +189,7 @@ export const BAD_VALUES: readonly BadValue[] = [
       ['/settings/listUnsubscribe', 'https://example.com/>, <https://evil.example.com/'],
     ],
   ),
-  ...each(['interakt', 'msg91', 'acs'], [['/secrets/webhookToken', 'a token']]),
+  ...each(['interakt', 'msg91', 'acs', 'sns', 'aws-sms', 'ses'], [['/secrets/webhookToken', 'a token']]),
   ...each(['msg91', 'sns', 'aws-sms'], [['/settings/dltEntityId', '11-01']]),
   ['meta', '/settings/phoneNumberId', '+49 170 1234567'],
   ['meta', '/settings/phoneNumberId', 1234567890],

@@ -278,7 +278,8 @@ const awsSettings: Readonly<Record<string, Field>> = {
     problem: matching(new RegExp(`^${REGION}$`), 'a region such as eu-central-1'),
   },
   topicArn: {
-    words: 'The SNS topic that receipts come from; others are refused.',
+    words:
+      'The SNS topic that receipts come from: no other is believed, nor confirmed. Without it the address of receipts carries a token.',
     problem: matching(
       new RegExp(`^arn:aws[a-z-]{0,20}:sns:${REGION}:[0-9]{12}:[A-Za-z0-9_-]{1,256}(?:\\.fifo)?$`),
       'the ARN of an SNS topic, such as arn:aws:sns:eu-central-1:123456789012:receipts',
@@ -291,4 +292,13 @@ const awsSecrets: Readonly<Record<string, Field>> = {
   accessKeyId: { words: 'The id of the access key.', isRequired: true, problem: headerSecret },
   secretAccessKey: { words: 'The access key’s secret.', isRequired: true, problem: headerSecret },
   sessionToken: { words: 'The token of temporary credentials.', problem: headerSecret },
+  webhookToken: {
+    words: 'What receipts carry in their address where no `topicArn` is set; made if not given.',
+    problem: headerSecret,
+  },
+}
+
+/** The topic that an account names, which then needs no token in the address of its receipts. */
+export function topicOf({ settings }: Pick<Account, 'settings'>): string | null {
+  return textAt(settings, 'topicArn')
 }

@@ -128,7 +128,7 @@ const AccountJson = Type.Object({
   webhookUrl: Nullable(
     Type.String({
       description:
-        'Where the vendor sends its receipts to. Null where it sends none, and where the address holds a token and the key is no admin’s.',
+        'Where the vendor sends its receipts to. Null where it sends none, and where the address holds a token and the key is no admin’s, or none was made yet.',
     }),
   ),
   warnings: Type.Array(WarningSchema),
@@ -299,12 +299,11 @@ export function channelAccountRoutes(app: App, context: Context): void {
     if (!source) return null
     const base = config.publicUrl ?? (app.server.listening ? app.listeningOrigin : 'http://127.0.0.1')
     const url = `${base}${webhookPath(source, account.tenantId)}`
-    // Whoever signs what it sends needs no token in its address.
-    const hasToken = account.secretNames.includes('webhookToken') && !account.secretNames.includes('webhookSecret')
-    if (!hasToken) return url
+    if (!checks.needsToken(account)) return url
     if (!TO_ADMINISTER.some((role) => role === key.role)) return null
     try {
-      const token = openAccountSecrets(seal, account)['webhookToken'] ?? ''
+      const token = openAccountSecrets(seal, account)['webhookToken']
+      if (!token) return null
       return `${url}?${new URLSearchParams({ token }).toString()}`
     } catch {
       return null

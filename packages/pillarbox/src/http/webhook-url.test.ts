@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { eventGridCallback, interaktCallback, msg91Report } from '@pillarbox/vendors'
 import { closedOutbound } from '../../../../test/support/providers.ts'
+import { storedAccount } from '../../../../test/support/samples.ts'
+import { withSns } from '../../../../test/support/sns.ts'
 import { acsProvider } from '../channels/email/acs.ts'
 import { sesProvider } from '../channels/email/ses.ts'
 import { createRegistry } from '../channels/registry.ts'
@@ -10,8 +12,10 @@ import { interaktProvider } from '../channels/whatsapp/interakt.ts'
 import { metaProvider } from '../channels/whatsapp/meta.ts'
 import { systemClock } from '../runtime/system.ts'
 import { openAccountSecrets } from '../security/account-secrets.ts'
+import type { AppDeps } from './context.ts'
 import { type AnswerJson, openFixture } from './fixture.ts'
 
+const TOPIC = 'arn:aws:sns:us-east-1:123456789012:ses'
 const BASE = 'https://notify.example.com/box'
 
 const META = {
@@ -44,7 +48,7 @@ const SES = {
   secrets: { accessKeyId: 'a', secretAccessKey: 'b' },
 }
 
-async function setup(t: TestContext, publicUrl: string | null = BASE) {
+async function setup(t: TestContext, publicUrl: string | null = BASE, more: Partial<AppDeps> = {}) {
   const deps = { ...closedOutbound(), clock: systemClock }
   const registry = createRegistry([
     metaProvider(deps),
@@ -53,7 +57,7 @@ async function setup(t: TestContext, publicUrl: string | null = BASE) {
     acsProvider(deps),
     sesProvider(deps),
   ])
-  const f = await openFixture({ config: { publicUrl }, deps: { registry } })
+  const f = await openFixture({ config: { publicUrl }, deps: { registry, ...more } })
   t.after(() => f.app.close())
   const { keys } = await f.tenant('acme')
   const make = async (body: object): Promise<AnswerJson & { webhookUrl: string }> => {
@@ -75,7 +79,47 @@ describe('the address that a vendor is given', () => {
     const { make } = await setup(t)
 
     assert.equal((await make(META)).webhookUrl, `${BASE}/api/webhooks/meta/acme`)
-    assert.equal((await make(SES)).webhookUrl, `${BASE}/api/webhooks/ses`)
+    const named = { ...SES, settings: { ...SES.settings, topicArn: TOPIC } }
+    assert.equal((await make(named)).webhookUrl, `${BASE}/api/webhooks/ses`)
+  })
+
+  it('holds a token for SES where the account names no topic, by which anybody’s topic is believed', async (t) => {
+    const now = Date.UTC(2026, 0, 15, 12)
+    const { message, server, receiptSources } = await withSns(t, { now, topicArn: TOPIC })
+    const { f, make } = await setup(t, BASE, { receiptSources })
+    const { id, webhookUrl } = await make(SES)
+    assert.match(webhookUrl, /\/api\/webhooks\/ses\?token=[\w-]{43}$/)
+    const post = async (url: string, type: 'Notification' | 'SubscriptionConfirmation') => {
+      const { headers, body } = message({ type, message: { eventType: 'Delivery' } })
+      return (await f.inject({ method: 'POST', url, headers, payload: body })).statusCode
+    }
+
+    for (const type of ['Notification', 'SubscriptionConfirmation'] as const)
+      assert.equal(await post('/api/webhooks/ses', type), 403, type)
+    assert.deepEqual(server.confirmations, [])
+    for (const type of ['Notification', 'SubscriptionConfirmation'] as const)
+      assert.equal(await post(webhookUrl.slice(BASE.length), type), 200, type)
+    assert.equal(server.confirmations.length, 1)
+    assert.deepEqual(
+      (await f.store.receipts.callbacks({}, { limit: 9 })).items.map(({ accountIds }) => accountIds),
+      [[id]],
+    )
+  })
+
+  it('is none, and whoever looks is warned, while an account of an older version has neither topic nor token', async (t) => {
+    const { f, keys } = await setup(t)
+    const old = storedAccount({ id: f.deps.ids(), tenantId: 'acme', channel: 'email', provider: 'ses' })
+    await f.store.accounts.insert(old)
+
+    const shown = (await f.call(keys.admin, 'GET', `/api/channel-accounts/${old.id}`)).json() as AnswerJson & {
+      webhookUrl: unknown
+    }
+
+    assert.equal(shown.webhookUrl, null)
+    assert.deepEqual(
+      shown.warnings.filter(({ key }) => key === 'webhookToken').map(({ code }) => code),
+      ['missing_secret'],
+    )
   })
 
   it('begins with where the server listens while nothing else is configured', async (t) => {

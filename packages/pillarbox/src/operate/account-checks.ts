@@ -1,4 +1,5 @@
 import { type AccountDraft, accountProblems, accountWarnings, dialledHosts } from '../channels/account-check.ts'
+import { topicOf } from '../channels/aws.ts'
 import type { Field } from '../channels/channel.ts'
 import type { Registry } from '../channels/registry.ts'
 import type { StoredAccount } from '../model/account.ts'
@@ -15,6 +16,8 @@ export interface AccountChecks {
   refuseWrongFields(account: Pick<StoredAccount, 'channel' | 'provider'>, draft: AccountDraft): void
   /** Whether `tier` is a setting of the provider. */
   isTiered(account: Pick<StoredAccount, 'channel' | 'provider'>): boolean
+  /** Whether the address of its receipts has to carry its token: the vendor signs nothing that would name the account. */
+  needsToken(account: StoredAccount): boolean
   /** What is doubtful about an account as it stands. */
   warnings(account: StoredAccount): Warning[]
   /** What only the network can tell: asked when an account is saved, and never kept. */
@@ -56,8 +59,25 @@ function guessableToken({ webhookToken }: AccountDraft['newSecrets']): FieldErro
   return [{ path: '/secrets/webhookToken', message }]
 }
 
+/** Of an account that was saved before its provider had one. */
+const MISSING_TOKEN: Warning = {
+  code: 'missing_secret',
+  key: 'webhookToken',
+  message:
+    'No receipt of this account is believed: it names no topicArn and has no token. Save {"secrets": {"webhookToken": null}} to have one made.',
+}
+
 export function createAccountChecks({ registry, reach }: { registry: Registry; reach?: Reach }): AccountChecks {
   const providerOf = ({ channel, provider }: Pick<StoredAccount, 'channel' | 'provider'>) => registry(channel, provider)
+
+  function needsToken(account: StoredAccount): boolean {
+    const { secrets = {} } = providerOf(account)?.fields ?? {}
+    return (
+      Object.hasOwn(secrets, 'webhookToken') &&
+      !account.secretNames.includes('webhookSecret') &&
+      topicOf(account) === null
+    )
+  }
 
   return {
     refuseUnknownProvider(channel, provider) {
@@ -83,9 +103,11 @@ export function createAccountChecks({ registry, reach }: { registry: Registry; r
       const { fields } = providerOf(account) ?? {}
       return fields !== undefined && Object.hasOwn(fields.settings, 'tier')
     },
+    needsToken,
     warnings(account) {
       const provider = providerOf(account)
-      return provider ? accountWarnings(provider, account) : []
+      const isMissing = needsToken(account) && !account.secretNames.includes('webhookToken')
+      return [...(provider ? accountWarnings(provider, account) : []), ...(isMissing ? [MISSING_TOKEN] : [])]
     },
     async warningsOfSave(account) {
       const { fields } = providerOf(account) ?? {}

@@ -14,7 +14,7 @@ export interface ReceiptSource {
   readonly name: string
   /** The providers whose accounts' messages it speaks of. */
   readonly providers: readonly string[]
-  /** One path for everybody, proven without any account's secrets. Otherwise the path names the tenant. */
+  /** One path for everybody, proven by an account's token at most. Otherwise the path names the tenant. */
   readonly isShared?: true
   /** What the vendor asks with, before it ever posts, whether the webhook is ours. */
   readonly handshake?: 'GET' | 'OPTIONS'

@@ -63,8 +63,13 @@ describe('the accounts a callback may be about', () => {
     )
   })
 
-  it('are everybody’s where the source is shared, with their secrets left sealed', async () => {
-    const { accounts, source, state } = setup()
+  it('are everybody’s where the source is shared, with the tokens of those that name no topic and no other secret', async () => {
+    const named = { ...ses, id: 'ses-3', settings: { topicArn: 'arn' }, secretNames: ['webhookToken'] }
+    const withToken = { ...otherSes, secretNames: ['secretAccessKey', 'webhookToken'] }
+    const { accounts, source, state } = setup([ses, withToken, named], () => ({
+      webhookToken: 'token',
+      secretAccessKey: 'key',
+    }))
 
     const { accounts: found } = await accounts.get(source('ses'), null)
 
@@ -72,10 +77,11 @@ describe('the accounts a callback may be about', () => {
       found.map(({ id, secrets }) => [id, secrets]),
       [
         ['ses-1', {}],
-        ['ses-2', {}],
+        ['ses-2', { webhookToken: 'token' }],
+        ['ses-3', {}],
       ],
     )
-    assert.deepEqual(state.opened, [])
+    assert.deepEqual(state.opened, ['ses-2'])
   })
 
   it('open no secret that no callback is proven with', async () => {

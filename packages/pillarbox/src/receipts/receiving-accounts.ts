@@ -1,5 +1,6 @@
 import { TENANT_ID } from '@pillarbox/client/contract'
-import type { Account } from '../model/account.ts'
+import { topicOf } from '../channels/aws.ts'
+import type { Account, StoredAccount } from '../model/account.ts'
 import type { Clock, Logger } from '../model/ports.ts'
 import { createSecretOpener, type OpenSecrets, openAccount } from '../tenant/account-book.ts'
 import type { AccountStore } from '../tenant/account-store.ts'
@@ -80,10 +81,16 @@ export function createReceivingAccounts(deps: {
     return { isTenantKnown, accounts: receiving.map((account) => openAccount(account, secretsOf(account))) }
   }
 
-  /** What every tenant shares is proven without their secrets, so those stay sealed. */
+  /** What every tenant shares is proven by a token at most, and by none where an account names its topic. */
   async function ofEverybody(providers: readonly string[]): Promise<Receivers> {
     const stored = await store.accounts.listOfProviders(providers)
-    return { isTenantKnown: true, accounts: stored.map((account) => openAccount(account, {})) }
+    return { isTenantKnown: true, accounts: stored.map((account) => openAccount(account, tokenOf(account))) }
+  }
+
+  function tokenOf(account: StoredAccount): Record<string, string> {
+    if (topicOf(account) !== null || !account.secretNames.includes('webhookToken')) return {}
+    const { webhookToken = '' } = secretsOf(account) ?? {}
+    return { webhookToken }
   }
 
   return {

@@ -175,30 +175,57 @@ describe('a message of SNS', () => {
 })
 
 describe('the topic of an SNS message', () => {
-  it('must be one that an account names, where they all do', async (t) => {
+  const FOREIGN = 'arn:aws:sns:us-east-1:666666666666:ses'
+  const withToken = { ...unnamed, secrets: { webhookToken: 'a-token-nobody-guesses' } }
+  const twin = { ...withToken, id: 'twin', secrets: { webhookToken: 'another-token-of-16' } }
+  const calledWith = (callback: Callback, token: string): Callback => ({
+    ...callback,
+    query: new URLSearchParams({ token }),
+  })
+
+  it('must be one that an account names, however genuine its signature is', async (t) => {
     const { verify, message, fetched } = await setup(t)
+    const everybody = [named, other, unnamed, withToken, { ...named, settings: { topicArn: '' } }]
 
-    const verified = await verify(message({ topicArn: 'arn:aws:sns:us-east-1:666666666666:ses' }), [named, other])
-
-    assert.deepEqual(verified, { kind: 'forged', why: 'unknown_topic' })
+    for (const type of ['Notification', 'SubscriptionConfirmation', 'UnsubscribeConfirmation'] as const) {
+      const verified = await verify(message({ type, topicArn: FOREIGN }), everybody)
+      assert.deepEqual(verified, { kind: 'forged', why: 'unknown_topic' }, type)
+    }
     assert.deepEqual(fetched, [])
   })
 
-  it('lets a message speak for the accounts that name it and those that name none, and for nobody else', async (t) => {
+  it('lets a message speak for the accounts that name it, and for nobody else', async (t) => {
     const { verify, message } = await setup(t)
+    const sharer = { ...other, id: 'sharer' }
 
-    const verified = await verify(message({ topicArn: OTHER_TOPIC }), [named, other, unnamed])
+    const verified = await verify(message({ topicArn: OTHER_TOPIC }), [named, other, sharer, unnamed, withToken])
 
-    assert.deepEqual(verified, { kind: 'good', account: null, accounts: [other, unnamed] })
+    assert.deepEqual(verified, { kind: 'good', account: null, accounts: [other, sharer] })
   })
 
-  it('that nobody names lets a message speak for the accounts that name none', async (t) => {
-    const { verify, message } = await setup(t)
-    const twin = { ...unnamed, id: 'twin' }
+  it('may be any where the address carries the token of an account that names none', async (t) => {
+    const { verify, message, server } = await setup(t)
+    const everybody = [named, unnamed, withToken, twin]
+    const send = (given: Partial<SnsMessage>) => verify(calledWith(message(given), 'a-token-nobody-guesses'), everybody)
 
-    const verified = await verify(message({ topicArn: 'arn:aws:sns:us-east-1:5:x' }), [named, unnamed, twin])
+    assert.deepEqual(await send({ topicArn: FOREIGN }), { kind: 'good', account: withToken, accounts: [withToken] })
+    const confirmed = await send({ topicArn: FOREIGN, type: 'SubscriptionConfirmation' })
+    assert.equal(confirmed.kind === 'answer' && confirmed.status, 200)
+    assert.equal(server.confirmations.length, 1)
+  })
 
-    assert.deepEqual(verified, { kind: 'good', account: null, accounts: [unnamed, twin] })
+  it('is not made good by a token that is wrong, or that belongs to an account that names another topic', async (t) => {
+    const { verify, message, server, fetched } = await setup(t)
+    const both = { ...named, secrets: { webhookToken: 'a-token-nobody-guesses' } }
+
+    for (const type of ['Notification', 'SubscriptionConfirmation'] as const) {
+      const foreign = message({ type, topicArn: FOREIGN })
+      for (const token of ['wrong-token-of-some-length', '', 'a-token-nobody-guesse'])
+        assert.equal((await verify(calledWith(foreign, token), [unnamed, withToken])).kind, 'forged', token)
+      const verified = await verify(calledWith(foreign, 'a-token-nobody-guesses'), [both])
+      assert.deepEqual(verified, { kind: 'forged', why: 'token_wrong' })
+    }
+    assert.deepEqual([fetched, server.confirmations], [[], []])
   })
 })
 

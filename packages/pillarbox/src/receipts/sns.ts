@@ -1,6 +1,8 @@
 import { type KeyObject, verify as verifySignature } from 'node:crypto'
+import { topicOf } from '../channels/aws.ts'
 import { at, textAt } from '../channels/vendor-answers.ts'
 import type { Account } from '../model/account.ts'
+import { accountsWithToken } from './proof.ts'
 import { instantIn, jsonIn } from './reading.ts'
 import { answer, type Callback, forged, goodFor, type KeptCallback, type Verified } from './receipt-source.ts'
 import { createSnsCertificates, isSnsUrl, type SnsDeps } from './sns-certificates.ts'
@@ -32,9 +34,9 @@ interface SnsEnvelope {
 }
 
 /**
- * Whether a callback comes from Amazon SNS: signed by a certificate from SNS itself, within the last hour, and of a topic
- * that somebody expects. An account that names its topic is spoken for by that topic only, and one that names none by any
- * topic that no account names. A subscription is confirmed once all that holds.
+ * Whether a callback comes from Amazon SNS and is about an account: signed by a certificate from SNS itself, within the last
+ * hour, and of the topic that the account names as `topicArn`, or, where it names none, sent to the address with the
+ * account's token. A subscription is confirmed once all that holds.
  */
 export function createSnsVerifier(
   deps: SnsDeps,
@@ -47,8 +49,8 @@ export function createSnsVerifier(
     if (callback.rawBody.length > MOST_BYTES) return forged('too_large')
     const envelope = envelopeIn(callback.rawBody)
     if (!envelope) return forged('malformed')
-    const meant = accountsOfTopic(accounts, envelope.topicArn)
-    if (meant.length === 0) return forged('unknown_topic')
+    const meant = accountsMeant(callback, accounts, envelope.topicArn)
+    if (meant.length === 0) return forged(callback.query.get('token') ? 'token_wrong' : 'unknown_topic')
     if (Math.abs(clock.now() - envelope.publishedAt) > HOUR_MS) return forged('replayed')
     const key = await certificates.find(envelope.certificateUrl)
     // SNS comes again after a 5xx, and never after a 4xx.
@@ -120,9 +122,13 @@ function signedText(json: unknown, type: SnsType): string | null {
   return text
 }
 
-/** Those that name the topic, and those that name none: nobody can take a topic away from another by naming it. */
-function accountsOfTopic(accounts: readonly Account[], topicArn: string): Account[] {
-  return accounts.filter(({ settings }) => [topicArn, null].includes(textAt(settings, 'topicArn')))
+/**
+ * The accounts that name the topic, and those that name none and whose token the address carries. Anybody can make a topic
+ * and have SNS sign what he likes: a signature alone proves nothing about an account.
+ */
+function accountsMeant(callback: Callback, accounts: readonly Account[], topicArn: string): Account[] {
+  const unnamed = accounts.filter((account) => topicOf(account) === null)
+  return [...accounts.filter((account) => topicOf(account) === topicArn), ...accountsWithToken(callback, unnamed)]
 }
 
 function isGenuine({ algorithm, signed, signature }: SnsEnvelope, key: KeyObject): boolean {
