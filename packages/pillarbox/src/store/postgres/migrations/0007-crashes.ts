@@ -1,0 +1,2 @@
+/** How often planning a row has ended the process. */
+export const crashes = ''

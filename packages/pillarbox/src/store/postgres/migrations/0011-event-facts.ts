@@ -1,0 +1,2 @@
+/** Topics, domain events and occurrences of events, and who published them. */
+export const eventFacts = ''

@@ -1,0 +1,2 @@
+/** What the ledger needs for notifications that were skipped. */
+export const skipped = ''
