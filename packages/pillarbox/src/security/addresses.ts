@@ -2,13 +2,15 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 
 /**
  * Networks that are not the public Internet: nothing an account or a webhook names may be dialled there unless the
- * installation allows it. From the registries of special-purpose addresses for IPv4 and IPv6.
+ * installation allows it. From the registries of special-purpose addresses for IPv4 and IPv6, and the public address at
+ * which every machine of Azure finds the services of its host.
  */
 const NOT_PUBLIC: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
+  ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
@@ -28,9 +30,11 @@ const NOT_PUBLIC: readonly (readonly [network: string, prefix: number])[] = [
   ['::ffff:0:0:0', 96],
   ['64:ff9b:1::', 48],
   ['100::', 64],
+  ['100:0:0:1::', 64],
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
+  ['2620:4f:8000::', 48],
   ['3fff::', 20],
   ['5f00::', 16],
   ['fc00::', 7],
