@@ -244,7 +244,7 @@ export function messageTemplateRoutes(app: App, context: Context): void {
 
   app.post(
     '/api/message-templates/preview',
-    operation(TO_READ, 'Render words that are not saved', {
+    operation(TO_ADMINISTER, 'Render words that are not saved', {
       description:
         'By the code that sends, with the tenant’s settings. With eventType, keys are checked against its payload.',
       body: Closed({ channel: ChannelName, ...words, ...contextFields, eventType: Type.Optional(EventTypeName) }),
@@ -266,7 +266,7 @@ export function messageTemplateRoutes(app: App, context: Context): void {
 
   app.post(
     '/api/message-templates/:id/preview',
-    operation(TO_READ, 'Render a template', {
+    operation(TO_ADMINISTER, 'Render a template', {
       description: 'By the code that sends, with the tenant’s settings.',
       body: Closed(contextFields),
       response: { 200: PreviewJson },
