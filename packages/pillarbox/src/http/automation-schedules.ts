@@ -44,7 +44,7 @@ export function automationScheduleRoutes(app: App, context: Context): void {
       const filter: ScheduleFilter = {
         ...query,
         ...(tenantId !== null && { tenantId }),
-        ...(tenantId === null ? listQuery.entityOf(query) : await listQuery.knownEntityOf(query, tenantId, store)),
+        ...(await listQuery.knownEntityOf(query, tenantId, store)),
         ...(due === undefined ? instantsMs({ dueFrom, dueTo }) : await dueBy(due, dueFrom ?? dueTo)),
       }
       return pageJson(await store.schedules.list(filter, query), scheduleJson)

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox'
+import { closest } from '../model/closest.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { Store } from '../store/store.ts'
 
@@ -47,23 +48,35 @@ export function entityQuery<T extends Record<string, TSchema>>(parameters: T, no
   return {
     schema,
     entityOf,
-    /** The same, where a `<entityType>Id` that the tenant's catalogue does not know is refused. */
-    async knownEntityOf(query: object, tenantId: string, store: Pick<Store, 'catalogue'>): Promise<EntityFilter> {
+    /**
+     * The same, where a `<entityType>Id` is refused that the tenant's catalogue does not know: a slip of the finger would
+     * silently find nothing. An ops key that names no tenant, and a tenant without a catalogue, have none to compare with.
+     */
+    async knownEntityOf(
+      query: object,
+      tenantId: string | null,
+      store: Pick<Store, 'catalogue'>,
+    ): Promise<EntityFilter> {
       const name = shorthand(query)
-      const filter = entityOf(query)
-      if (name !== null && !(await isEntityType(store, tenantId, name.slice(0, -2))))
-        throw invalidQuery(name, 'is not a known parameter, nor the id of an entity of the catalogue')
-      return filter
+      if (name === null || tenantId === null) return entityOf(query)
+      const types = await entityTypes(store, tenantId)
+      if (types.size === 0 || types.has(name.slice(0, -2))) return entityOf(query)
+      const meant = closest(name, [...Object.keys(named), ...[...types].map((type) => `${type}Id`)])
+      const advice =
+        meant === null ? 'name an entity of another type with entityType and entityId' : `did you mean ${meant}?`
+      throw invalidQuery(name, `is not a known parameter, nor the id of an entity of the catalogue: ${advice}`)
     },
   }
 }
 
 /** An entity type may be listed among the catalogue's entities, or only be named by an event type. */
-async function isEntityType({ catalogue }: Pick<Store, 'catalogue'>, tenantId: string, type: string): Promise<boolean> {
-  if (Object.hasOwn(await catalogue.entities(tenantId), type)) return true
-  return (await catalogue.eventTypes(tenantId)).some(({ entity }) => entity === type)
+async function entityTypes({ catalogue }: Pick<Store, 'catalogue'>, tenantId: string): Promise<Set<string>> {
+  const types = await catalogue.eventTypes(tenantId)
+  return new Set([...Object.keys(await catalogue.entities(tenantId)), ...types.map(({ entity }) => entity)])
 }
 
 export function invalidQuery(path: string, message: string): PillarboxError {
-  return new PillarboxError('invalid_query', `${path} ${message}.`, { errors: [{ path, message }] })
+  return new PillarboxError('invalid_query', `${path} ${message}${message.endsWith('?') ? '' : '.'}`, {
+    errors: [{ path, message }],
+  })
 }

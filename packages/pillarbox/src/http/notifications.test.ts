@@ -5,7 +5,7 @@ import { sampleCompletion, sampleNotification } from '../../../../test/support/s
 import { type Scope, shared } from '../../../../test/support/shared.ts'
 import type { NotificationView } from '../model/notification.ts'
 import type { ReplanAnswer } from '../plan/replan.ts'
-import { type Fixture, openFixture, type TestTenant } from './fixture.ts'
+import { CATALOGUE, type Fixture, openFixture, type TestTenant } from './fixture.ts'
 
 const URL = '/api/notifications'
 const FULL = {
@@ -500,6 +500,30 @@ describe('reading notifications', () => {
       one.items.map((item) => item.tenantId),
       ['other'],
     )
+  })
+
+  it('refuses the id of an entity that the catalogue does not know, and names what was probably meant', async (t) => {
+    const { f, tenant } = await setup(t)
+    assert.equal((await f.call(tenant.keys.admin, 'PUT', '/api/event-types', CATALOGUE)).statusCode, 200)
+    const refusal = async (key: string, query: string) => {
+      const answer = await f.call(key, 'GET', `${URL}?${query}`)
+      return [answer.statusCode, answer.json().detail]
+    }
+    const unknown = 'is not a known parameter, nor the id of an entity of the catalogue'
+
+    assert.deepEqual(await refusal(tenant.keys.viewer, 'bokingId=1'), [
+      422,
+      `bokingId ${unknown}: did you mean bookingId?`,
+    ])
+    assert.deepEqual(await refusal(f.opsKey, 'acountId=1&tenantId=acme'), [
+      422,
+      `acountId ${unknown}: did you mean accountId?`,
+    ])
+    assert.deepEqual(await refusal(tenant.keys.viewer, 'warehouseId=1'), [
+      422,
+      `warehouseId ${unknown}: name an entity of another type with entityType and entityId.`,
+    ])
+    assert.equal((await f.call(tenant.keys.viewer, 'GET', `${URL}?entityType=warehouse&entityId=1`)).statusCode, 200)
   })
 
   it('shows the whole of one, the address only to those who operate', async (t) => {

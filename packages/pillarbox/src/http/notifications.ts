@@ -326,7 +326,7 @@ async function filterOf(
   const wanted = isEntity ? { ...others, entityType: 'event', entityId: eventId } : query
   return {
     ...wanted,
-    ...listQuery.entityOf(wanted),
+    ...(await listQuery.knownEntityOf(wanted, tenantId, store)),
     ...(stuck && { stuckForMs: config.stuckAfterMs }),
     ...(stale && { staleForMs: config.staleAfterMs }),
     ...(tenantId !== null && { tenantId }),
