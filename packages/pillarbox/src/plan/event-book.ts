@@ -63,12 +63,13 @@ export function createEventBook(deps: EventBookDeps): EventBook {
       if (!('kind' in due) && !due.isSecret) known.set(key, due)
       return due
     },
-    async recipientOf(due, { tenantId, to, contactId, conversationId, locale }) {
+    async recipientOf(due, { tenantId, to, contactId, conversationId, templateId, locale }) {
       const found = findAgain(due, to)
       const contact = contactId === null ? null : await store.people.findContact(tenantId, contactId)
+      // Of one that has words the locale is their template's, which need not be what the recipient prefers.
       const recipient: Recipient = found
-        ? { ...found, address: { ...to, ...found.address }, locale: locale ?? found.locale }
-        : { ...noRecipient, address: to, locale }
+        ? { ...found, address: { ...to, ...found.address } }
+        : { ...noRecipient, address: to, locale: templateId === null ? locale : null }
       return { ...recognisedAs(recipient, { contact, conversationId }), contactId }
     },
   }

@@ -107,6 +107,23 @@ describe('who takes over', () => {
     assert.equal(bodyOf((await next('email')) ?? undefined), 'Post Ada')
   })
 
+  it('speaks the recipient’s language, though the first one had no words in it', async (t) => {
+    const payload = { phone: '+15550100', email: 'ada@example.test', name: 'Ada', locale: 'de' }
+    const catalogue = catalogueOf({ templates: templates.filter(({ body }) => body !== 'SMS {{name}}') })
+    const { first, next } = await setup(t, { catalogue }, { payload })
+
+    assert.equal(bodyOf(first), 'text Ada')
+    assert.equal(bodyOf((await next('email')) ?? undefined), 'Post Ada')
+  })
+
+  it('speaks the tenant’s language to somebody who prefers none, though the first one had no words in it', async (t) => {
+    const catalogue = catalogueOf({ templates: templates.filter(({ body }) => body !== 'SMS {{name}}') })
+    const { first, next } = await setup(t, { catalogue, tenant: { defaultLocale: 'de' } })
+
+    assert.equal(bodyOf(first), 'text Ada')
+    assert.equal(bodyOf((await next('email')) ?? undefined), 'Post Ada')
+  })
+
   it('uses the template of the same scope', async (t) => {
     const scopes = { listing: 'listingId' }
     const payload = { phone: '+15550100', email: 'ada@example.test', name: 'Ada', listingId: 10 }
