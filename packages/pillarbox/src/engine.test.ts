@@ -179,6 +179,20 @@ describe('a worker', () => {
     await end(clock, engine)
   })
 
+  it('sends what was published before the clock was set back by an hour', async (t) => {
+    const { worker, clock, publish, statuses } = await setup(t)
+    const { engine } = worker()
+    await engine.start()
+    await clock.advance(3_000)
+
+    for (let i = 0; i < 15; i += 1) await publish(`event-${i}`)
+    clock.setWall(clock.now() - 3_600_000)
+    await clock.advance(2 * SETTINGS.scrubEveryMs)
+
+    assert.deepEqual(await statuses(), Array(15).fill('sent'))
+    await end(clock, engine)
+  })
+
   it('stays registered for as long as it runs', async (t) => {
     const { worker, clock, store } = await setup(t)
     const { engine } = worker()

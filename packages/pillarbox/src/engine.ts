@@ -9,6 +9,7 @@ import { listTargets } from './dispatch/list-targets.ts'
 import { runRescuer } from './dispatch/rescuer.ts'
 import { createSuppressionBook } from './dispatch/suppressions.ts'
 import type { Clock, IdSource, Logger, Random } from './model/ports.ts'
+import { runClockWatch } from './operate/clock-watch.ts'
 import { runOwedReceipts } from './operate/owed-receipts.ts'
 import { runScrubber } from './operate/scrub.ts'
 import { createContextBook } from './plan/context-book.ts'
@@ -168,15 +169,16 @@ export function createEngine(deps: EngineDeps): Engine {
   async function start(): Promise<void> {
     await register()
     const { signal } = stopping
-    const scrubbing = { store, ...ports, everyMs: settings.scrubEveryMs }
+    const chore = { store, ...ports, everyMs: settings.scrubEveryMs }
     beating = heartbeat.run(leaving.signal)
     loops = [
       planner.run(signal),
       dispatcher.run(signal, abortCalls.signal),
       receipts.run(signal),
       runRescuer({ ...calling, ttlMs, everyMs: settings.rescueEveryMs }, signal),
-      runScrubber(scrubbing, signal),
-      runOwedReceipts(scrubbing, signal),
+      runScrubber(chore, signal),
+      runOwedReceipts(chore, signal),
+      runClockWatch(chore, signal),
     ]
   }
 

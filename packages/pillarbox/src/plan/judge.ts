@@ -70,10 +70,13 @@ export function judgeSchedule(
 /** Clocks are never quite equal. */
 const SKEW_MS = 60_000
 
-/** When it happened. What claims to be a moment from now comes from a clock that is ahead of ours, and is not put off. */
+/**
+ * When it happened. What claims to be a moment from now comes from a clock that is ahead of ours, and is not put off; nor is
+ * what was written later than now, which only a clock that was set back makes possible.
+ */
 function happenedAt(event: StoredEvent, now: number): number {
   const at = eventTime(event)
-  return at > now && at <= now + SKEW_MS ? now : at
+  return at > now && (event.occurredAt === null || at <= now + SKEW_MS) ? now : at
 }
 
 const MAX_FAULTS = 10

@@ -3,6 +3,7 @@ import type { DispatchStore } from '../dispatch/dispatch-store.ts'
 import type { LaneStore } from '../dispatch/lane-store.ts'
 import type { SuppressionStore } from '../dispatch/suppression-store.ts'
 import type { WorkerStore } from '../dispatch/worker-store.ts'
+import type { DueStore } from '../operate/due-store.ts'
 import type { InstanceStore } from '../operate/instance-store.ts'
 import type { KeyStore } from '../operate/key-store.ts'
 import type { ScheduleStore } from '../operate/schedule-store.ts'
@@ -54,6 +55,7 @@ export interface Store {
   readonly people: PeopleStore
   readonly lists: ListStore
   readonly schedules: ScheduleStore
+  readonly due: DueStore
   readonly instance: InstanceStore
   readonly sealed: SealedStore
   readonly wake: WakeStore

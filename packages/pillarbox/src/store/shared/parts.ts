@@ -1,6 +1,7 @@
 import type { Store } from '../store.ts'
 import { sharedAccounts } from './accounts.ts'
 import { sharedCatalogue } from './catalogue.ts'
+import { sharedDue } from './due.ts'
 import { sharedInstance } from './instance.ts'
 import { sharedKeys } from './keys.ts'
 import { sharedLanes } from './lanes.ts'
@@ -41,6 +42,7 @@ export function sharedParts({ admin, planning, dispatching, control, beats }: Ru
     people: sharedPeople(admin, { planning }),
     lists: sharedLists(admin, { planning }),
     schedules: sharedSchedules(admin),
+    due: sharedDue(admin),
     instance: sharedInstance(admin),
     sealed: sharedSealed(admin),
   } satisfies Partial<Store>

@@ -1,0 +1,35 @@
+import { type ChoreDeps, runChore } from '../runtime/chore.ts'
+import type { Store } from '../store/store.ts'
+
+/**
+ * Looks out for a store clock that was set back. What was due at once under the old time would be in the future then, and
+ * wait for as long as the clock was set back: it is made due again. Rows keep the time they came at, and no value that is
+ * always past, because work is done in the order of that time: otherwise a second attempt would wait for all first ones.
+ */
+export interface ClockWatchDeps extends ChoreDeps {
+  store: Pick<Store, 'now' | 'due'>
+}
+
+/** Less than this is made up for by waiting. */
+const STEP_MS = 1_000
+
+/** Any number of workers may do so at once. The first look is at what happened before this process was there. */
+export function runClockWatch(deps: ClockWatchDeps, stop: AbortSignal): Promise<void> {
+  const { store, clock, logger } = deps
+  /** The store's time less the time that only goes forward: the same while nobody sets the clock. */
+  let offset = Number.POSITIVE_INFINITY
+  const work = async (): Promise<boolean> => {
+    const askedAt = clock.monotonic()
+    const found = (await store.now()) - askedAt
+    const steppedMs = offset - found
+    if (steppedMs >= STEP_MS) {
+      const rows = await store.due.bringForward()
+      const fields = Number.isFinite(steppedMs) ? { rows, seconds: Math.round(steppedMs / 1_000) } : { rows }
+      if (rows > 0 || Number.isFinite(steppedMs))
+        logger.warn(fields, 'the clock of the database was set back; what was due at once is due again')
+    }
+    offset = found
+    return false
+  }
+  return runChore(deps, { work, trouble: 'the clock of the database could not be watched' }, stop)
+}
