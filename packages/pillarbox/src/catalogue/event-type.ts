@@ -42,6 +42,7 @@ export function eventTypeOf(
     onUndeliverable: json.onUndeliverable ?? null,
   }
   adviseOnEntity(report, json.entity, path, entities)
+  adviseOnOnce(report, type, path)
   const isGiven = json.recipients !== undefined || report.isFaulty(`${path}/recipients`)
   if (!isGiven && type.delivery.kind !== 'none' && !report.isFaulty(`${path}/delivery`))
     report.odd(
@@ -136,6 +137,17 @@ function adviseOnEntity(
     report.odd(
       `${path}/entity`,
       `has no plural under entities, so that there is no /api/<plural>/{id} for it; add { ${entity}: ${entity}s }`,
+    )
+}
+
+/** Once per entity is once for ever: what follows a date, or replaces itself, is then silent after the first time. */
+function adviseOnOnce(report: CatalogueReport, { once, timing, replaces, delivery }: EventType, path: string): void {
+  if (once !== 'per-entity' || delivery.kind === 'none' || report.isFaulty(`${path}/once`)) return
+  const why = replaces ? 'replaces' : timing.field === null ? null : `timing by ${timing.field}`
+  if (why !== null)
+    report.odd(
+      `${path}/once`,
+      `is per-entity beside ${why}: once it was sent, a later date for the same entity is not told; write once: per-occurrence`,
     )
 }
 

@@ -238,6 +238,28 @@ describe('a good catalogue', () => {
   })
 })
 
+describe('a catalogue that would be silent after the first time', () => {
+  const odd = (fields: Json): string[] => read(booking({}, fields)).warnings.map(({ path }) => path)
+  const timing = { before: 'PT24H', field: 'departureDate' }
+
+  it('is warned of where once per entity meets a date or replaces', () => {
+    assert.deepEqual(odd({ timing }), [`${AT}/once`])
+    assert.deepEqual(odd({ replaces: true, once: 'per-entity' }), [`${AT}/once`])
+    assert.deepEqual(odd({ timing: { at: '09:00', after: 'P1D' } }), [])
+    for (const once of ['per-event', 'per-occurrence']) assert.deepEqual(odd({ timing, replaces: true, once }), [])
+  })
+
+  it('is told what to write instead', () => {
+    assert.deepEqual(read(booking({}, { timing })).warnings, [
+      {
+        path: `${AT}/once`,
+        message:
+          'is per-entity beside timing by departureDate: once it was sent, a later date for the same entity is not told; write once: per-occurrence',
+      },
+    ])
+  })
+})
+
 describe('a bad catalogue', () => {
   const template = (fields: Json) => booking({}, { templates: [{ channel: 'sms', body: 'x', ...fields }] })
   const source = (fields: Json) =>
@@ -610,7 +632,7 @@ describe('a catalogue that is probably not meant so', () => {
     ],
     [
       'with a date that is not in the payload',
-      booking({}, { payload, recipients: [], timing: { after: 'PT1H', field: 'date' } }),
+      booking({}, { payload, recipients: [], once: 'per-event', timing: { after: 'PT1H', field: 'date' } }),
       `${AT}/timing/field`,
       /leads nowhere/,
     ],
@@ -662,7 +684,7 @@ const either = (...values: unknown[]) => fc.oneof(...values.map((value) => fc.co
 const nearlyType = fc.record(
   {
     entity: either('booking'),
-    once: either('per-entity', 'per-event'),
+    once: either('per-entity', 'per-event', 'per-occurrence'),
     payload: either({ type: 'object', properties: { a: { $ref: '#' } } }),
     recipients: either([], [{ phone: 'a' }], [{ list: 'l' }], [{ email: 'a[].b', phone: 5 }]),
     delivery: either({ all: true }, { channels: ['sms'] }, { fallback: ['x'] }, { none: true }),

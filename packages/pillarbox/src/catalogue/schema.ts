@@ -1,5 +1,5 @@
 import { type Static, type TProperties, type TSchema, type TUnsafe, Type } from 'typebox'
-import { EVENT_TYPE_NAME } from '../model/catalogue.ts'
+import { EVENT_TYPE_NAME, ONCE_PER } from '../model/catalogue.ts'
 import { ChannelName, JsonObject, Nullable } from '../model/schema-pieces.ts'
 import { PATTERNS } from './text-forms.ts'
 
@@ -117,7 +117,7 @@ const TemplateForm = Fields('an object with channel and body', {
 export const EVENT_TYPE_FIELDS = {
   description: Type.Optional(Type.String({ maxLength: 1_000 })),
   entity: Type.Optional(Word('booking')),
-  once: MayBeEmpty(Type.Enum(['per-entity', 'per-event'])),
+  once: MayBeEmpty(Type.Enum([...ONCE_PER])),
   payload: Type.Optional(
     AnyObject('a JSON Schema, such as { type: object, properties: { … } }', 'JSON Schema: 2020-12, or draft-07.'),
   ),

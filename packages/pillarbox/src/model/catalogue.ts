@@ -40,12 +40,18 @@ export interface Timing {
   ifPast: 'send' | 'skip'
 }
 
+/**
+ * For what one notification is made, per recipient and channel: the entity, the event, or the entity at one due time, so
+ * that an appointment which moves is told of anew, and one that is published twice is not.
+ */
+export const ONCE_PER = ['per-entity', 'per-event', 'per-occurrence'] as const
+
 /** What an event of this type means: who receives it, when, and on which channels. */
 export interface EventType {
   name: string
   description: string | null
   entity: string
-  once: 'per-entity' | 'per-event'
+  once: (typeof ONCE_PER)[number]
   /** JSON Schema of the payload; null: any object. */
   payload: Record<string, unknown> | null
   recipients: RecipientPaths[]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { CHANNELS } from './channel.ts'
-import { fallbackKey, manualKey, perEntityKey, perEventKey } from './idempotency.ts'
+import { fallbackKey, manualKey, perEntityKey, perEventKey, perOccurrenceKey } from './idempotency.ts'
 
 /** Ids that try to reach into their neighbour's place, or to look like another kind of key. */
 const part = fc.oneof(
@@ -46,6 +46,14 @@ describe('idempotency keys', () => {
     const key = perEventKey({ eventId: 'evt-1', eventType: 'trip.late', channel: 'push', templateId: 'tpl-7' })
 
     assert.equal(key, 'evt-1:trip.late:push:tpl-7')
+  })
+
+  it('have the due time beside the entity’s id for once per occurrence', () => {
+    const parts = { entityId: '42', eventType: 'trip.soon', channel: 'sms', templateId: 'tpl-7' } as const
+    const at = Date.UTC(2026, 2, 14, 9)
+
+    assert.equal(perOccurrenceKey({ ...parts, at }), '42@20260314T090000Z:trip.soon:sms:tpl-7')
+    assert.equal(perOccurrenceKey({ ...parts, at: at + 1 }), '42@20260314T090000.001Z:trip.soon:sms:tpl-7')
   })
 
   it('read manual:{entityId}:{channel}:{templateId}:{requestId} for a resend by hand', () => {

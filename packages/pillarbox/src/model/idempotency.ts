@@ -12,6 +12,13 @@ export function perEventKey(parts: KeyParts & { eventId: string; eventType: stri
   return automatic(parts.eventId, parts)
 }
 
+/** `at` is when it is due: an entity that is told of at another time is told of anew. */
+export function perOccurrenceKey(parts: KeyParts & { entityId: string; at: number; eventType: string }): string {
+  // Without colons, which would be escaped.
+  const time = new Date(parts.at).toISOString().replaceAll(/[-:]|\.000/g, '')
+  return automatic(`${parts.entityId}@${time}`, parts)
+}
+
 /** A resend by hand: never equal to an automatic key, and new for every request. */
 export function manualKey(parts: KeyParts & { entityId: string; requestId: string }): string {
   return `manual:${join([parts.entityId, parts.channel, parts.templateId, parts.requestId], parts.recipient)}`

@@ -3,6 +3,7 @@ import type { Entity, StoredEvent } from '../model/event.ts'
 import { textOf, valueAt } from '../model/path.ts'
 import type { Reason } from '../model/reason.ts'
 import type { Tenant } from '../model/tenant.ts'
+import { dueAt } from '../model/timing.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { PlanContext } from './context-book.ts'
 import { openMessage, type UnrenderedMessage } from './message.ts'
@@ -81,4 +82,16 @@ export function conversationOf({ event, type, payload, secrets }: DueEvent): Ent
 /** When it happened. */
 export function eventTime({ occurredAt, createdAt }: StoredEvent): number {
   return occurredAt ?? createdAt
+}
+
+/**
+ * When an event is due by itself, whatever the time is now and however late it was approved: the same for whoever asks.
+ * Where that can no longer be reckoned it is when the event happened.
+ */
+export function occurrenceOf({ event, type, tenant }: Pick<DueEvent, 'event' | 'type' | 'tenant'>): number {
+  if (event.dueAt !== null) return event.dueAt
+  // What the date is reckoned from is never sealed. Before all dates nothing is too late.
+  const moment = { eventAt: eventTime(event), payload: event.payload, timeZone: tenant.timeZone, now: -Infinity }
+  const due = dueAt(type.timing, moment)
+  return 'dueAt' in due ? due.dueAt : eventTime(event)
 }

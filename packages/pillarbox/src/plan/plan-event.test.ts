@@ -574,6 +574,24 @@ describe('idempotency keys (P2)', () => {
     ])
   })
 
+  it('are per due time where the catalogue says so: what moves is told anew, what is repeated is not', () => {
+    const type = {
+      once: 'per-occurrence',
+      timing: { offsetMs: -3_600_000, field: 'departure', at: null, ifPast: 'send' },
+    } as const
+    const at = (id: string, departure: string) =>
+      keys({ type, event: { id, payload: { phone: '+12025550101', departure }, channels: ['sms'] } })
+
+    assert.deepEqual(at('one', '2026-03-15T10:00:00Z'), ['B-42@20260315T090000Z:booking.confirmed:sms:t-sms'])
+    assert.deepEqual(at('two', '2026-03-15T10:00:00Z'), at('one', '2026-03-15T10:00:00Z'))
+    assert.deepEqual(at('one', '2026-03-16T10:00:00Z'), ['B-42@20260316T090000Z:booking.confirmed:sms:t-sms'])
+    assert.deepEqual(
+      keys({ type, event: { dueAt: Date.UTC(2026, 0, 1), channels: ['sms'] } }),
+      ['B-42@20260101T000000Z:booking.confirmed:sms:t-sms'],
+      'an event may say itself when it is due',
+    )
+  })
+
   it('name the recipient where there are several, and only then', () => {
     const recipients: EventRecipient[] = [{ phone: '+12025550101' }, { phone: '+12025550102', profileId: 'p2' }]
 

@@ -1,9 +1,9 @@
 import type { Channel } from '../model/channel.ts'
-import { manualKey, perEntityKey, perEventKey } from '../model/idempotency.ts'
+import { manualKey, perEntityKey, perEventKey, perOccurrenceKey } from '../model/idempotency.ts'
 import type { NewNotification } from '../model/notification.ts'
 import type { IdSource } from '../model/ports.ts'
 import { type Cause, type ComposeTools, compose, type Obstacle, policyOf, type WordsSource } from './compose.ts'
-import type { DueEvent } from './due-event.ts'
+import { type DueEvent, occurrenceOf } from './due-event.ts'
 import { progressOf, type RecipientPart } from './part.ts'
 import type { Cancels, EventPlan, SchedulePlan } from './plan-store.ts'
 import type { PreparedRow } from './prepare.ts'
@@ -192,9 +192,9 @@ function causeOf({ due: { event, type }, scheduleId, dueAt, manual }: EventCause
   }
 }
 
-/** One row per key (P2): the entity or the event, the channel, the template and, where there are several, who. */
+/** One row per key (P2): the entity, the event or the entity at its due time, the channel, the template and, where there are several, who. */
 export function keyFor(
-  { due: { event, type, audience }, manual }: Pick<EventCause, 'due' | 'manual'>,
+  { due: { event, type, tenant, audience }, manual }: Pick<EventCause, 'due' | 'manual'>,
   recipient: Pick<Recipient, 'key'> | null,
   channel: Channel,
   templateId: string,
@@ -206,7 +206,13 @@ export function keyFor(
     ...(audience.isSeveral && recipient ? { recipient: recipient.key } : {}),
   }
   if (manual) return manualKey({ ...parts, entityId: event.entity.id, requestId: manual.requestId })
-  return type.once === 'per-entity'
-    ? perEntityKey({ ...parts, entityId: event.entity.id })
-    : perEventKey({ ...parts, eventId: event.id })
+  const { id: entityId } = event.entity
+  switch (type.once) {
+    case 'per-entity':
+      return perEntityKey({ ...parts, entityId })
+    case 'per-event':
+      return perEventKey({ ...parts, eventId: event.id })
+    case 'per-occurrence':
+      return perOccurrenceKey({ ...parts, entityId, at: occurrenceOf({ event, type, tenant }) })
+  }
 }

@@ -515,6 +515,36 @@ describe('replacing', () => {
   })
 })
 
+describe('once per occurrence', () => {
+  const reminder = { timing: { before: 'PT24H', field: 'departure' }, once: 'per-occurrence' }
+  const entity = { type: 'booking', id: 'B-1' }
+  const trip = (departure: string) => ({ type: 'trip.reminder', entity, payload: { phone: '+15550100', departure } })
+
+  it('reminds anew of a trip that moved after its reminder, and not of one that is published again', async (t) => {
+    const catalogue = { ...CATALOGUE, eventTypes: { 'trip.reminder': type(reminder) } }
+    const { plan, publish, clock, notifications } = await setup(t, { catalogue })
+    const tell = async (departure: string) => {
+      await publish(trip(departure))
+      await plan()
+      await clock.advance(10 * DAY_MS)
+      await plan()
+    }
+
+    await tell('2026-01-10T10:00:00Z')
+    await tell('2026-01-20T10:00:00Z')
+    await publish(trip('2026-01-20T10:00:00Z'))
+    await plan()
+
+    assert.deepEqual(
+      (await notifications()).map(({ eventId, idempotencyKey }) => [eventId, idempotencyKey.split(':')[0]]),
+      [
+        ['event-1', 'B-1@20260109T100000Z'],
+        ['event-2', 'B-1@20260119T100000Z'],
+      ],
+    )
+  })
+})
+
 describe('an event type that says nothing to anybody', () => {
   it('completes without notifications', async (t) => {
     const catalogue = { ...CATALOGUE, eventTypes: { quiet: { entity: 'booking', delivery: { none: true } } } }
