@@ -189,7 +189,7 @@ for (const { engine, open } of ENGINES)
       const { call } = await setup()
       const { id } = (await call('POST', '', SMS)).json()
 
-      const body = await call('POST', '', { ...EMAIL, locale: 'it', body: 'Hallo\n{% if %}' })
+      const body = await call('POST', '', { ...EMAIL, locale: 'it', body: 'Hallo\n{% if guestName == %}{% endif %}' })
       const subject = await call('PUT', `/${id}`, { ...EMAIL, subject: '{{ x | nonsense }}' })
       const patched = await call('PATCH', `/${id}`, { body: '{{ guestName' })
       const provider = await call('PATCH', `/${id}`, { providerTemplate: { name: 'x', components: ['{% if %}'] } })
@@ -325,7 +325,7 @@ for (const { engine, open } of ENGINES)
     it('are not previewed where they cannot be read, or need more than they get', async () => {
       const { call } = await setup()
 
-      const unreadable = await call('POST', '/preview', { channel: 'sms', body: '{% if %}', context: {} })
+      const unreadable = await call('POST', '/preview', { channel: 'sms', body: '{{x, your {{y}}', context: {} })
       const endless = await call('POST', '/preview', {
         channel: 'sms',
         body: '{% for a in (1..99999999) %}{% for b in (1..99999999) %}x{% endfor %}{% endfor %}',

@@ -109,6 +109,30 @@ describe('a catalogue that is given', () => {
     )
   })
 
+  it('is refused where a template cannot be read, with the line and column', () => {
+    const templates = [
+      { channel: 'sms', body: 'Hi\n{{name, your {{x}}' },
+      { channel: 'push', body: '{% if x == %}y{% endif %}' },
+    ]
+    assert.throws(
+      () => readCatalogue({ eventTypes: { a: { recipients: [], templates } } }),
+      (error) => {
+        assert.ok(isPillarboxError(error, 'invalid_catalogue'))
+        assert.deepEqual(error.details.errors, [
+          {
+            path: '/eventTypes/a/templates/0/body',
+            message: 'cannot be rendered: {{ is not closed before the next {{: add }} (line 2, column 1)',
+          },
+          {
+            path: '/eventTypes/a/templates/1/body',
+            message: 'cannot be rendered: "==" has no value to go with it (line 1, column 9)',
+          },
+        ])
+        return true
+      },
+    )
+  })
+
   it('is right where the guide shows one', () => {
     const guide = readFileSync(new URL('../../../../docs/guides/catalogue.md', import.meta.url), 'utf8')
     const documents = [...guide.matchAll(/```yaml\n(name: [\s\S]*?)```/g)].map((match) => match[1] ?? '')

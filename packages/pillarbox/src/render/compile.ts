@@ -20,6 +20,7 @@ import { Filling, type RenderState } from './filling.ts'
 import { filtersFor } from './filters.ts'
 import { COST, MAX_NESTING, MAX_PART_CHARACTERS, MAX_TEMPLATE_CHARACTERS, MAX_TEMPLATE_PARTS } from './limits.ts'
 import { createPlaceholder } from './placeholder.ts'
+import { refuseIncomplete, refuseUnclosed } from './syntax.ts'
 
 /** How what is filled in is treated. */
 export type Kind = 'plain' | 'html'
@@ -163,7 +164,9 @@ class BoundedParser extends Parser {
     this.#depth += 1
     try {
       this.#refuseTooMuch(token)
+      refuseUnclosed(token)
       const part = this.#part(token, rest)
+      refuseIncomplete(part)
       return Object.assign(part, { units: unitsOf(part, token) })
     } catch (error) {
       throw LiquidError.is(error) ? error : new ParseError(errorOf(error), token)
@@ -178,7 +181,9 @@ class BoundedParser extends Parser {
     if (!TypeGuards.isOutputToken(token)) return super.parseToken(token, rest)
     const { operators } = this.#liquid.options
     const tokenizer = new Tokenizer(token.input, operators, token.file, token.contentRange)
-    return createPlaceholder(token, new Value(tokenizer.readFilteredValue(), this.#liquid)) as TemplatePart
+    const value = new Value(tokenizer.readFilteredValue(), this.#liquid)
+    if (!tokenizer.end()) throw tokenizer.error(`unexpected ${tokenizer.snapshot()}`)
+    return createPlaceholder(token, value) as TemplatePart
   }
 
   #refuseTooMuch(token: TopLevelToken): void {

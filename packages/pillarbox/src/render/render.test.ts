@@ -473,6 +473,29 @@ describe('a template that cannot be rendered is an answer, not a throw', () => {
     assert.match(errorOf('{{ name'), /not closed/)
   })
 
+  for (const [body, message] of [
+    ['Hi {{name, your room is\n{{room}}', /\{\{ is not closed before the next \{\{.*line 1, column 4/],
+    ['{{name} {% if room %}{{x}}', /\{\{ is not closed before the next \{%.*line 1, column 1/],
+    ['Hi\n{% if room }}x{% endif %}', /\{% is not closed before the next \{%.*line 2, column 1/],
+    ['{% if name == %}x{% endif %}', /"==" has no value.*line 1, column 12/],
+    ['{% if name and %}x{% endif %}', /"and" has no value.*line 1, column 12/],
+    ['{% if name %}x{% elsif > 3 %}y{% endif %}', /">" has no value.*line 1, column 24/],
+    ['{% assign x = 1 == %}{{x}}', /"==" has no value.*line 1, column 17/],
+    ['{{ guest name }}', /unexpected name.*line 1, column 10/],
+    ['{{ name, room }}', /unexpected ", room".*line 1, column 8/],
+  ] as const)
+    it(`for what is written in part: ${JSON.stringify(body)}`, () => {
+      assert.match(errorOf(body), message)
+    })
+
+  it('but not for braces that are text', () => {
+    const body =
+      '{{ "{{" }}{% # {{ name %}{% raw %}{{x, {{y}}{% endraw %}{% comment %}{{x, {{y}}{% endcomment %} }} a{b}}'
+
+    assert.equal(bodyOf(body), '{{{{x, {{y}} }} a{b}}')
+    assert.equal(bodyOf('{% if not a and b contains "{%" %}x{% endif %}', { context: { b: '{%' } }), 'x')
+  })
+
   it('in the subject and the provider template, too', () => {
     assert.match(errorOf('fine', { subject: '{{ name | no_such_filter }}' }), /no_such_filter/)
     assert.match(errorOf('fine', { providerTemplate: { a: ['{{ name | no_such_filter }}'] } }), /no_such_filter/)
