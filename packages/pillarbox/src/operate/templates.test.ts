@@ -60,6 +60,17 @@ describe('what a template may name', () => {
     assert.deepEqual(codes({ body: '{{recipient.sead}}' }), [['unknown_placeholder', 'recipient.sead']])
   })
 
+  it('is the entity, and the only kind of recipient where the payload is expected to have them', () => {
+    const type = { ...TYPE, recipients: [{ email: 'guest.email', name: 'guestName' }] }
+    const body = '{{tripId}} {{entity.id}} {{guestName}} {{ guest.name }} {{guestEmail}}'
+
+    assert.deepEqual(codes({ body }, type), [])
+    assert.deepEqual(codes({ body: '{{bookingId}} {{hostName}}' }, type), [
+      ['unknown_placeholder', 'bookingId'],
+      ['unknown_placeholder', 'hostName'],
+    ])
+  })
+
   it('is anything where the event type has no schema', () => {
     assert.equal(knownPaths({ ...TYPE, payload: null }), null)
     assert.deepEqual(codes({ body: '{{whatever}}' }, { ...TYPE, payload: null }), [])

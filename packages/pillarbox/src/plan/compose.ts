@@ -7,6 +7,7 @@ import type { Clock } from '../model/ports.ts'
 import type { Reason } from '../model/reason.ts'
 import type { Template } from '../model/template.ts'
 import type { Renderer } from '../render/render.ts'
+import { suppliedFields } from '../render/render-options.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import { redact } from '../security/redact.ts'
 import type { UnrenderedMessage } from './message.ts'
@@ -178,13 +179,14 @@ function wordsOf(tools: ComposeTools, composition: Composition): ComposedWords {
 /** A template's words for a recipient, sealed where they may hold a secret. */
 function render(
   { renderer, sealing, clock }: ComposeTools,
-  { id, channel, recipient }: Composition,
+  { id, channel, recipient, cause }: Composition,
   { template, message, data }: Extract<WordsSource, { kind: 'template' }>,
 ): { content: Content | SealedContent; warnings: readonly Warning[] } | { error: string } {
   const { rendering } = message.context
   if (!rendering) return { error: `the tenant ${message.tenantId} is gone` }
-  const options = { ...rendering, locale: template.locale, now: clock.now() }
-  const rendered = renderer.render(template, channel, withRecipient(message.payload, recipient), options)
+  const supplied = suppliedFields(message.context.eventType, { recipient, entity: cause.entity ?? null })
+  const options = { ...rendering, locale: template.locale, now: clock.now(), supplied }
+  const rendered = renderer.render(template, channel, message.payload, options)
   if ('error' in rendered) return { error: redact(rendered.error, message.secrets) }
   const { subject, body, isHtml, providerTemplate, warnings } = rendered
   const content: Content = {
@@ -201,17 +203,4 @@ function render(
 /** A push message carries the payload's `data` to the application on the device, beside its words. */
 function pushDataOf({ data }: Record<string, unknown>): Record<string, unknown> {
   return typeof data === 'object' && data !== null && !Array.isArray(data) ? (data as Record<string, unknown>) : {}
-}
-
-/**
- * The payload, and under `recipient` who the words are for: the element of the list they were found in, with their name
- * and addresses. A payload that has a field of that name keeps it.
- */
-function withRecipient(payload: Record<string, unknown>, recipient: ComposedRecipient | null): Record<string, unknown> {
-  if (Object.hasOwn(payload, 'recipient')) return payload
-  const { name, email, phone } = recipient?.address ?? {}
-  return {
-    ...payload,
-    recipient: { ...recipient?.element, ...(name && { name }), ...(email && { email }), ...(phone && { phone }) },
-  }
 }

@@ -206,6 +206,23 @@ describe('a notification', () => {
     )
   })
 
+  it('may say what it is about and whom, also where the payload does not', () => {
+    const template = sampleTemplate({
+      body: '{{guestName}} {{ guest.phone }} {{bookingId}} {{entity.type}} {{entity.id}}',
+    })
+    const type = { recipients: [{ phone: 'guest.phone', name: 'guestName' }] }
+    const event = { entity: { type: 'booking', id: '42' }, recipients: [{ phone: '+15550100', name: 'Ada' }] }
+    const bodyOf = (payload: Record<string, unknown>, recipients = type.recipients) =>
+      contentOf(
+        only(plan({ templates: [template], accounts: ['sms'], event: { ...event, payload }, type: { recipients } })),
+      ).body
+
+    assert.equal(bodyOf({}), 'Ada +15550100 42 booking 42')
+    assert.equal(bodyOf({ bookingId: 7, guest: { name: 'Bo' } }), 'Bo +15550100 7 booking 42')
+    // Nobody can tell which of the two an event's own recipient is.
+    assert.equal(bodyOf({}, [...type.recipients, { phone: 'hostPhone', name: 'hostName' }]), '  42 booking 42')
+  })
+
   it('leaves a payload’s own field of that name alone', () => {
     const template = sampleTemplate({ body: '{{recipient}}' })
     const payload = { phone: '+15550100', recipient: 'the owner' }

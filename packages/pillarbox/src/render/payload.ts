@@ -16,6 +16,8 @@ export interface Payload {
 }
 
 export interface PayloadOptions {
+  /** What is known beside the payload, and found where the payload has nothing. */
+  supplied: Readonly<Record<string, unknown>>
   fields: PayloadField | null
   /** Without a schema, whatever has the form of a full date-time is a date. */
   guessesDates: boolean
@@ -35,7 +37,7 @@ const MAX_RESPELLED_STEPS = 20
  * of the alphabet, so that the order of a payload's keys never decides. Own properties only; functions are nothing.
  */
 export function createPayload(root: unknown, options: PayloadOptions): Payload {
-  const { fields, guessesDates, dates, work, sealedAs } = options
+  const { supplied, fields, guessesDates, dates, work, sealedAs } = options
   let hasSecrets = false
   /** What is known of objects that were found: a loop variable is one of them. */
   let fieldsByValue: Map<object, PayloadField> | null = null
@@ -82,7 +84,7 @@ export function createPayload(root: unknown, options: PayloadOptions): Payload {
       const value = reach(hit.value, hit.field, path, until)
       if (value !== undefined) return value
     }
-    return end === from + 1 && base !== root && first === 'size' ? sizeOf(base) : undefined
+    return end === from + 1 && base !== root && base !== supplied && first === 'size' ? sizeOf(base) : undefined
   }
 
   /** The value at `wanted`, which is keys run together in small letters. */
@@ -169,7 +171,10 @@ export function createPayload(root: unknown, options: PayloadOptions): Payload {
   }
 
   return {
-    find: (path) => reach(root, fields, path, 0),
+    find(path) {
+      const own = reach(root, fields, path, 0)
+      return own === undefined ? reach(supplied, null, path, 0) : own
+    },
     findIn: (base, path) => {
       const field = typeof base === 'object' && base !== null ? fieldsByValue?.get(base) : undefined
       return reach(base, field ?? null, path, 0)

@@ -59,6 +59,8 @@ export interface RenderOptions {
   dateFields: DateFields | null
   /** Dot paths of the event type: `render` says whether one was used, `preview` shows none. */
   secrets?: readonly string[]
+  /** What is known beside the payload (`suppliedFields`), and found where the payload has nothing. */
+  supplied?: Readonly<Record<string, unknown>>
   /** Epoch milliseconds that `now` stands for in `{{ "now" | date: "%Y" }}`. */
   now?: number
 }
@@ -111,6 +113,7 @@ export function createRenderer(): Renderer {
     )
     const work = createWork()
     const payload = createPayload(context, {
+      supplied: options.supplied ?? {},
       fields: fieldsOf(options.dateFields, options.secrets),
       guessesDates: options.dateFields === null,
       dates: options,
