@@ -21,6 +21,7 @@ import type { Clock, IdSource, Logger, Random } from './model/ports.ts'
 import { issueKey } from './operate/api-keys.ts'
 import { ensureDemo } from './operate/demo-tenant.ts'
 import { createKeyWatch, type KeyWatch } from './operate/key-watch.ts'
+import { warnOfOtherProcesses } from './operate/other-processes.ts'
 import { createResend } from './operate/resend.ts'
 import { createContextBook } from './plan/context-book.ts'
 import { createEventBook } from './plan/event-book.ts'
@@ -32,7 +33,7 @@ import { createReceiptSources } from './receipts/sources.ts'
 import { createRenderer } from './render/render.ts'
 import { createHub } from './runtime/hub.ts'
 import { createIdSource } from './runtime/ids.ts'
-import { systemClock, systemRandom } from './runtime/system.ts'
+import { isRunning, systemClock, systemRandom } from './runtime/system.ts'
 import type { WakeTopic } from './runtime/wake-store.ts'
 import { openAccountSecrets } from './security/account-secrets.ts'
 import { createDial } from './security/dial.ts'
@@ -71,6 +72,9 @@ export interface Started {
   /** The tenant to try things out with, if there is one. */
   demoTenantId: string | null
 }
+
+/** How often a process says that it runs. */
+const ANNOUNCE_EVERY_MS = 10_000
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -147,6 +151,9 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
     const report = await untilReachable(parts, stopping.signal, () => store.migrate())
     if (report && report.from !== report.to) logger.info({ ...report, engine: store.engine }, 'schema migrated')
     if (stopping.signal.aborted) return started
+    const part = api && worker ? 'start' : api ? 'api' : 'worker'
+    const self = { id: ids(), host: hostname(), pid: process.pid, part }
+    await warnOfOtherProcesses({ store, self, isRunning, silentAfterMs: 3 * ANNOUNCE_EVERY_MS, logger })
     keyWatch = createKeyWatch({
       store,
       ring,
@@ -156,9 +163,9 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
       },
       clock,
       logger,
-      self: { id: ids(), host: hostname(), pid: process.pid, part: api && worker ? 'start' : api ? 'api' : 'worker' },
+      self,
       lookEveryMs: 1_000,
-      announceEveryMs: 10_000,
+      announceEveryMs: ANNOUNCE_EVERY_MS,
     })
     await keyWatch.announce()
     await settleMasterKey(parts, ring)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
-import { systemClock, systemRandom } from './system.ts'
+import { isRunning, systemClock, systemRandom } from './system.ts'
 
 describe('the system clock', () => {
   it('shows whole milliseconds of wall time, and a monotonic time that never goes back', () => {
@@ -59,4 +60,10 @@ describe('system chance', () => {
   it('is each source’s own', () => {
     assert.notEqual(systemRandom()(), systemRandom()())
   })
+})
+
+it('a process is running until it has ended', () => {
+  const { pid } = spawnSync(process.execPath, ['--version'])
+
+  assert.deepEqual([isRunning(process.pid), isRunning(pid)], [true, false])
 })

@@ -33,3 +33,13 @@ export function systemRandom(): Random {
     return pool.readUIntBE(at - 6, 6) / 2 ** 48
   }
 }
+
+/** Whether this machine has a process of that number; one that belongs to somebody else counts. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

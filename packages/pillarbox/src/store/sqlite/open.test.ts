@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -34,6 +34,32 @@ function hostConnection(t: TestContext, path: string): DatabaseSync {
 }
 
 const tenant = (id: string) => ({ id, name: id, defaultLocale: 'en', timeZone: 'UTC', settings: {} })
+
+describe('closing', () => {
+  it('leaves everything in the file itself, and nothing in its log', async (t) => {
+    const { store, path } = await setup(t)
+    await store.tenants.insert(tenant('a'))
+    await store.tenants.find('a')
+
+    await store.close()
+
+    assert.deepEqual(await readdir(dirname(path)), ['store.db'])
+    const file = new DatabaseSync(path, { readOnly: true })
+    t.after(() => file.close())
+    assert.deepEqual(file.prepare('select id from pillarbox_tenants').all(), [{ __proto__: null, id: 'a' }])
+  })
+
+  it('empties the log also while the host has the file open', async (t) => {
+    const { store, path } = await setup(t)
+    const host = hostConnection(t, path)
+    host.prepare('select count(*) from pillarbox_tenants').get()
+    await store.tenants.insert(tenant('a'))
+
+    await store.close()
+
+    assert.equal((await stat(`${path}-wal`)).size, 0)
+  })
+})
 
 describe('a lock held by the host in the same thread', () => {
   it('is waited out without blocking the thread', async (t) => {

@@ -64,6 +64,16 @@ export async function openSqlite({
   }
 }
 
+/** Leaves everything in the file itself, as far as whoever else has it open lets us. */
+function closeWhole(connection: Connection): void {
+  try {
+    connection.db.exec('pragma wal_checkpoint(truncate)')
+  } catch {
+    // A reader's connection, or a file that cannot be written any more: what is in the log stays there and is not lost.
+  }
+  connection.close()
+}
+
 interface OpenParts {
   connection: Connection
   reader: Connection
@@ -95,7 +105,8 @@ function compose({ connection, reader, writer, clock, watch, open }: OpenParts):
     close: async () => {
       wake.close()
       await writer.close()
-      for (const one of open) if (one.db.isOpen) one.close()
+      // The one that writes last: a reader that is left cannot move the log's pages into the file.
+      for (const one of open.toReversed()) if (one.db.isOpen) closeWhole(one)
     },
   }
 }
