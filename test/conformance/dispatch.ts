@@ -96,6 +96,30 @@ function dueRules(rule: Rule): void {
 }
 
 function claimRules(rule: Rule): void {
+  rule(
+    'a claim of chained rows takes those that another channel may take over, and leaves the others',
+    async (bench) => {
+      const { store, lane, enqueue, claim, worker } = bench
+      const target = await lane()
+      const workerId = await worker()
+      await enqueue(target, 1, { fallback: ['email'] })
+      const doubtful = only(await claim(workerId, target))
+      const again = completion(doubtful, 'retrying', { outcome: 'unknown', possibleDuplicate: true, delayMs: 0 })
+      await store.dispatch.complete(workerId, [again])
+      await enqueue(target, 3)
+      const ids = await enqueue(target, 2, { fallback: ['email'] })
+      const taken = async (chained: boolean): Promise<string[]> => {
+        const answer = await store.dispatch.claim(workerId, [{ accountId: target.id, limit: 10, chained }])
+        assert.ok(!answer.fenced)
+        return answer.claims.map(({ notificationId }) => notificationId).toSorted()
+      }
+
+      assert.deepEqual(await taken(true), ids.toSorted())
+      assert.deepEqual(await taken(true), [])
+      assert.equal((await taken(false)).length, 4)
+    },
+  )
+
   rule('a claim carries all that one provider call needs', async ({ store, lane, notification, worker, view }) => {
     const target = await lane({ channel: 'sms' })
     const expiresAt = (await store.now()) + FAR_MS

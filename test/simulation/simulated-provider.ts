@@ -84,7 +84,6 @@ export const vendorReceipts: Pick<ReceiptSource, 'parse'> = {
       code: '550',
       error: 'given up',
       reason: 'unreachable',
-      fallback: true,
     } as const
     return { events: [{ ...facts, kind, failure }], unreadable: 0 }
   },
@@ -131,7 +130,7 @@ export function createVendor(scheduler: Scheduler, random: Random, faults: Vendo
       return { kind: 'transient', code: '131049', error: 'not now', retryAfterMs: 2_000, isDeferred: true }
     if (hit(faults.unauthorized)) return { kind: 'unauthorized', code: '401', error: 'who are you' }
     if (hit(faults.permanent))
-      return { kind: 'permanent', code: '400', error: 'no such number', reason: 'invalid_recipient', fallback: true }
+      return { kind: 'permanent', code: '400', error: 'no such number', reason: 'invalid_recipient' }
     if (hit(faults.lostRequest)) return noAnswer(request)
     if (hit(faults.lostReply)) {
       accept(request)

@@ -33,7 +33,7 @@ function comesTo(outcome: Exclude<Outcome, { kind: 'accepted' }>): string {
     case 'throttled':
       return `throttled${outcome.scope === 'recipient' ? ' recipient' : ''}${wait}`
     case 'permanent':
-      return `permanent ${outcome.reason}${outcome.isDead ? ', dead' : outcome.fallback ? ', fallback' : ''}`
+      return `permanent ${outcome.reason}${outcome.isDead ? ', dead' : ''}`
     default:
       return outcome.kind
   }

@@ -28,7 +28,7 @@ export const EXAMPLE_SMS_ERRORS: Readonly<Record<string, Rule & { words: string 
   unknown_sender: { does: 'halt', words: 'The sender is not registered.' },
   invalid_number: { does: 'dead', words: 'There is no such number.' },
   opted_out: { does: 'dead', words: 'The recipient wants no more messages.' },
-  unreachable: { does: 'fallback', words: 'The recipient’s network cannot be reached.' },
+  unreachable: { does: 'fail', reason: 'unreachable', words: 'The recipient’s network cannot be reached.' },
   forbidden_content: { does: 'fail', reason: 'content_rejected', words: 'The network does not take these words.' },
   rate_limited: { does: 'throttle', words: 'The account sends too fast.' },
   number_busy: { does: 'throttle', scope: 'recipient', words: 'Too many messages to this number.' },

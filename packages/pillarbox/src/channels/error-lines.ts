@@ -19,8 +19,6 @@ export function ruleFor(table: ErrorTable, code: string, status: number): Rule {
   return lineFor(table, code) ?? ruleOfStatus(status)
 }
 
-type RefusalReason = Extract<Rule, { does: 'fail' }>['reason']
-
 export const retry = (words: string, afterMs?: number): ErrorLine => ({
   does: 'retry',
   words,
@@ -35,7 +33,7 @@ export const throttle = (words: string, more: { scope?: 'recipient'; afterMs?: n
 
 export const defer = (words: string, afterMs: number): ErrorLine => ({ does: 'defer', words, afterMs })
 
-export const fail = (words: string, reason: RefusalReason = 'permanent_refusal'): ErrorLine => ({
+export const fail = (words: string, reason: Reason = 'permanent_refusal'): ErrorLine => ({
   does: 'fail',
   words,
   reason,
@@ -43,11 +41,8 @@ export const fail = (words: string, reason: RefusalReason = 'permanent_refusal')
 
 export const dead = (words: string): ErrorLine => ({ does: 'dead', words })
 
-export const fallback = (words: string, reason: Reason = 'unreachable'): ErrorLine => ({
-  does: 'fallback',
-  words,
-  reason,
-})
+/** Cannot be reached on this channel for now, as far as this message goes. */
+export const unreachable = (words: string): ErrorLine => fail(words, 'unreachable')
 
 export const halt = (words: string): ErrorLine => ({ does: 'halt', words })
 

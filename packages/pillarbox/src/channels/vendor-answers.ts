@@ -8,15 +8,13 @@ export type Rule =
   | { does: 'throttle'; scope?: 'account' | 'recipient'; afterMs?: number }
   /** Not for hours: a quota, or a policy about when one may write to somebody. */
   | { does: 'defer'; afterMs: number }
-  /** Can never succeed as written. */
-  | { does: 'fail'; reason: 'template_rejected' | 'content_rejected' | 'permanent_refusal' }
+  /** Can never succeed as written, on this channel; the address may be fine. */
+  | { does: 'fail'; reason: Reason }
   /**
    * The address will never be any good on this channel, and is remembered: only where the vendor says so of the address
    * itself, and never where a mistake in the account would look the same.
    */
   | { does: 'dead' }
-  /** Cannot be reached on this channel, as far as this message goes; the address may be fine. */
-  | { does: 'fallback'; reason?: Reason }
   /** The account, its credentials or its sender is broken. */
   | { does: 'halt' }
   | { does: 'unknown' }
@@ -35,11 +33,9 @@ export function outcomeOf(rule: Rule, code: string, error: string, retryAfterMs?
     case 'defer':
       return { kind: 'transient', code, error, ...wait, isDeferred: true }
     case 'fail':
-      return { kind: 'permanent', code, error, reason: rule.reason, fallback: false }
+      return { kind: 'permanent', code, error, reason: rule.reason }
     case 'dead':
-      return { kind: 'permanent', code, error, reason: 'invalid_recipient', fallback: true, isDead: true }
-    case 'fallback':
-      return { kind: 'permanent', code, error, reason: rule.reason ?? 'unreachable', fallback: true }
+      return { kind: 'permanent', code, error, reason: 'invalid_recipient', isDead: true }
     case 'halt':
       return { kind: 'unauthorized', code, error }
     case 'unknown':

@@ -27,7 +27,6 @@ const REFUSED: Outcome = {
   code: '400',
   error: 'no such number',
   reason: 'invalid_recipient',
-  fallback: true,
 }
 const NEXT = sampleNotification({ id: 'notification-2', channel: 'email' })
 const CALL_MS = 1_000
@@ -196,7 +195,11 @@ describe('what must not be sent', () => {
   })
 
   it('is parked without a call when its account is suspended and no channel is left', async () => {
-    const { run, sent, fellBack } = setup({ account: { status: 'suspended' }, fallBack: async () => null })
+    const { run, sent, fellBack } = setup({
+      account: { status: 'suspended' },
+      claim: { fallback: ['email'] },
+      fallBack: async () => null,
+    })
 
     const completion = await run()
 
@@ -242,6 +245,55 @@ describe('what must not be sent', () => {
 
     assert.equal(await run(), null)
     assert.equal(sent.length, 0)
+  })
+
+  it('moves on to the next channel whatever keeps it from being sent, a paused account included', async () => {
+    const chained = { fallback: ['email' as const] }
+    for (const given of [
+      { account: { status: 'paused' as const } },
+      { account: null },
+      { account: { provider: 'telegraph' } },
+      { claim: { content: null as never } },
+      {
+        claim: { channel: 'email' as const, to: { list: 'ops' } },
+        list: async () => ({ reason: 'list_empty' as const, error: 'x' }),
+      },
+    ]) {
+      const { run, sent } = setup({ ...given, claim: { ...chained, ...given.claim } })
+
+      const completion = await run()
+
+      assert.deepEqual([completion?.to, completion?.next, sent.length], ['failed', NEXT, 0], JSON.stringify(given))
+    }
+  })
+
+  it('waits for a paused account where no channel of its chain can take over, or it may have arrived', async () => {
+    const paused = { account: { status: 'paused' as const } }
+
+    assert.equal(await setup({ ...paused, claim: { fallback: ['email'] }, fallBack: async () => null }).run(), null)
+    assert.equal(await setup({ ...paused, claim: { fallback: ['email'], possibleDuplicate: true } }).run(), null)
+  })
+
+  it('is not told on another channel once it has expired', async () => {
+    const { run } = setup({ claim: { fallback: ['email'], expiresAt: 5, claimedAt: 5 } })
+
+    const completion = await run()
+
+    assert.deepEqual([completion?.to, completion?.reason, completion?.next], ['cancelled', 'expired', null])
+  })
+
+  it('moves on to the next channel when its credentials are refused, and spends no attempt', async () => {
+    const { run } = setup({
+      send: async () => ({ kind: 'unauthorized', code: '190', error: 'revoked' }),
+      claim: { fallback: ['email'] },
+    })
+
+    const completion = await run()
+
+    assert.deepEqual(
+      [completion?.to, completion?.reason, completion?.outcome, completion?.spent],
+      ['failed', 'fallback_triggered:email', 'unauthorized', 0],
+    )
   })
 
   it('goes back when the worker has too little lease left to make a call', async () => {
@@ -759,7 +811,7 @@ describe('sealed content (P10)', () => {
   it('that was sealed under another master key is parked unsent, and names that key', async () => {
     const other = createPayloadSeal(Buffer.alloc(32, 8)).sealContent(content, [], place)
     const [, keyId = ''] = other.sealed.split('.')
-    const { run, sent, seen } = setup({ claim: { content: other, fallback: ['email'] } })
+    const { run, sent, seen } = setup({ claim: { content: other } })
 
     const completion = await run()
 

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Capability } from '../channels/channel.ts'
 import type { Outcome } from '../model/outcome.ts'
+import { REASONS, type Reason } from '../model/reason.ts'
 import { maxAttempts, type RetryPolicy } from '../model/retry.ts'
 import { type CallQuestion, type CallVerdict, decide, nextChannel } from './decide.ts'
 
@@ -13,8 +14,8 @@ const OUTCOMES = {
   throttled: { kind: 'throttled', code: '429', error: 'slow down' },
   'throttled-one': { kind: 'throttled', code: '131056', error: 'not him again', scope: 'recipient' },
   unauthorized: { kind: 'unauthorized', code: '401', error: 'who are you' },
-  permanent: { kind: 'permanent', code: '400', error: 'no such number', reason: 'invalid_recipient', fallback: true },
-  'permanent-here': { kind: 'permanent', code: '400', error: 'too long', reason: 'content_rejected', fallback: false },
+  permanent: { kind: 'permanent', code: '400', error: 'no such number', reason: 'invalid_recipient' },
+  rejected: { kind: 'permanent', code: '132001', error: 'no such template', reason: 'template_rejected' },
   unknown: { kind: 'unknown', code: 'timeout', error: 'no answer' },
 } as const satisfies Record<string, Outcome>
 
@@ -42,11 +43,12 @@ const TABLE = `
   deferred        *           *          exhausted  *        yes     | parked     attempts_exhausted  1      yes      no        none
   throttled       *           *          *          *        *       | retrying   -                   0      same     no        none
   throttled-one   *           *          *          *        *       | retrying   -                   0      same     no        none
-  unauthorized    *           *          *          *        no      | retrying   -                   0      no       no        any
+  unauthorized    *           *          *          *        no      | retrying   -                   0      no       yes       any
   unauthorized    *           *          *          *        yes     | retrying   -                   0      yes      no        none
   permanent       *           *          *          *        no      | parked     invalid_recipient   1      no       yes       none
   permanent       *           *          *          *        yes     | parked     invalid_recipient   1      yes      no        none
-  permanent-here  *           *          *          *        *       | parked     content_rejected    1      same     no        none
+  rejected        *           *          *          *        no      | parked     template_rejected   1      no       yes       none
+  rejected        *           *          *          *        yes     | parked     template_rejected   1      yes      no        none
   unknown         key         *          left       *        *       | retrying   -                   1      yes      no        none
   unknown         key         *          exhausted  *        *       | parked     attempts_exhausted  1      yes      no        none
   unknown         lookup      *          left       *        *       | retrying   -                   1      yes      no        none
@@ -196,8 +198,10 @@ describe('whatever is asked', () => {
       jitter: fc.double({ min: 0, max: 1, noNaN: true }),
     }),
   )
+  const reasons = Object.keys(REASONS) as Reason[]
   const outcome: fc.Arbitrary<Outcome> = fc.oneof(
     ...Object.values(OUTCOMES).map((one) => fc.constant<Outcome>(one)),
+    fc.constantFrom(...reasons).map((reason): Outcome => ({ ...OUTCOMES.permanent, reason })),
     fc.nat().map((retryAfterMs): Outcome => ({ ...OUTCOMES.transient, retryAfterMs })),
   )
   const question: fc.Arbitrary<CallQuestion> = fc.record({
@@ -249,6 +253,10 @@ describe('whatever is asked', () => {
     (asked, verdict) =>
       nextChannel(verdict, ['email']) === null || (!verdict.possibleDuplicate && asked.outcome.kind !== 'unknown'),
   )
+  always('a chain never stops short: what was refused for good and cannot have arrived goes on', (asked, verdict) => {
+    const isRefused = ['permanent', 'unauthorized'].includes(asked.outcome.kind) || verdict.to === 'parked'
+    return !isRefused || verdict.possibleDuplicate || nextChannel(verdict, ['email']) === 'email'
+  })
   always(
     'another account never follows a possible duplicate, nor a call that is not known to have been refused',
     (asked, verdict) =>
@@ -307,7 +315,7 @@ describe('an address that is no good', () => {
   })
 
   it('is the only thing that policy is about', () => {
-    assert.equal(ask(OUTCOMES['permanent-here'], 'fail').to, 'parked')
+    assert.equal(ask(OUTCOMES.rejected, 'fail').to, 'parked')
     assert.equal(ask(OUTCOMES.permanent, 'park').to, 'parked')
   })
 })

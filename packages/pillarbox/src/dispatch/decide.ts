@@ -13,7 +13,7 @@ export type CallVerdict = {
   standIn: StandIn
 } & (
   | { to: 'sent' }
-  /** `mayFallBack`: that takes hours, and the next channel of the chain need not wait for it. */
+  /** `mayFallBack`: that takes hours or somebody's hand, and the next channel of the chain need not wait for it. */
   | { to: 'retrying'; delayMs: number; mayFallBack: boolean }
   /** Given up on this channel; `mayFallBack` when the next channel of the chain may take over. */
   | { to: 'parked'; reason: Reason; mayFallBack: boolean }
@@ -80,15 +80,16 @@ export function decide(question: CallQuestion): CallVerdict {
       return { to: 'retrying', delayMs, mayFallBack: false, standIn: 'none', spent, possibleDuplicate }
     }
     case 'unauthorized': {
-      const standIn = possibleDuplicate ? 'none' : 'any'
-      return { to: 'retrying', delayMs: 0, mayFallBack: false, standIn, spent, possibleDuplicate }
+      const isSafe = !possibleDuplicate
+      const standIn = isSafe ? 'any' : 'none'
+      return { to: 'retrying', delayMs: 0, mayFallBack: isSafe, standIn, spent, possibleDuplicate }
     }
     case 'permanent':
       return {
         to: outcome.reason === 'invalid_recipient' && question.onUndeliverable === 'fail' ? 'failed' : 'parked',
         reason: outcome.reason,
         // A flagged row may have arrived already: another channel would tell the recipient twice.
-        mayFallBack: outcome.fallback && !possibleDuplicate,
+        mayFallBack: !possibleDuplicate,
         standIn: 'none',
         spent: spent + 1,
         possibleDuplicate,

@@ -43,11 +43,15 @@ export interface DueLane {
   breaker: BreakerState
 }
 
-/** How much of a lane to claim; `probe`: though it is on hold or its breaker open. */
+/**
+ * How much of a lane to claim. `probe`: though it is on hold or its breaker open. `chained`: only rows that another channel
+ * may take over, which have a chain and cannot have arrived.
+ */
 export interface LaneClaim {
   accountId: string
   limit: number
   probe?: boolean
+  chained?: boolean
 }
 
 export interface ClaimRequest {

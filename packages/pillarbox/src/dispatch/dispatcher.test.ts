@@ -12,7 +12,7 @@ import type { Provider, SendRequest } from '../channels/channel.ts'
 import type { StoredAccount } from '../model/account.ts'
 import { CHANNELS, type Channel } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
-import type { NotificationView } from '../model/notification.ts'
+import type { NewNotification, NotificationView } from '../model/notification.ts'
 import type { Outcome } from '../model/outcome.ts'
 import { createHub } from '../runtime/hub.ts'
 import { createIdSource } from '../runtime/ids.ts'
@@ -124,6 +124,8 @@ async function setup(
     onDue: (lanes) => hub.nudge('dispatch', lanes),
     onFenced: () => {},
   })
+  /** Who takes over from a notification, by its id. */
+  const fallBacks = new Map<string, NewNotification>()
   const attempt: AttemptDeps = {
     registry,
     clock,
@@ -134,7 +136,7 @@ async function setup(
     saw: guard.saw,
     isBreakerOpen: guard.isOpen,
     standIn: accounts.standIn,
-    fallBack: async () => null,
+    fallBack: async ({ notificationId }) => fallBacks.get(notificationId) ?? null,
     scrub: (text) => text,
     openContent: () => assert.fail('nothing is sealed here'),
     listTargets: () => assert.fail('no list is addressed here'),
@@ -172,6 +174,7 @@ async function setup(
     underWay,
     accounts,
     scripts,
+    fallBacks,
     stop,
     abortCalls,
     hasEnded: () => hasEnded,
@@ -219,7 +222,7 @@ const hang = ({ signal }: SendRequest): Promise<Outcome> =>
 it('says in the log which notification was not sent', async (t) => {
   const { start, account, enqueue, clock, scripts, logger } = await setup(t)
   const id = await account()
-  const gone: Outcome = { kind: 'permanent', code: '404', error: 'gone', reason: 'invalid_recipient', fallback: false }
+  const gone: Outcome = { kind: 'permanent', code: '404', error: 'gone', reason: 'invalid_recipient' }
   scripts.set(id, async () => gone)
   const [notificationId] = await enqueue(id)
 
@@ -600,8 +603,30 @@ describe('a second account of the channel', () => {
     await clock.advance(10 * PAUSED_HOLD_MS)
 
     const { status, attemptCount } = await view(id)
-    assert.deepEqual([status, attemptCount, claims, calls.length], ['queued', 0, 0, 0])
+    assert.deepEqual([status, attemptCount, calls.length], ['queued', 0, 0])
+    assert.ok(claims <= 11, `its rows were asked for ${claims} times in ten holds`)
     assert.ok(looks >= 9 && looks <= 11, `the lane was found ${looks} times in ten holds`)
+  })
+
+  it('that does not exist leaves a chain to its next channel at once, however many rows without one wait before it', async (t) => {
+    const { start, account, enqueue, clock, calls, store, ids, view, scripts, fallBacks } = await setup(t)
+    const refused = await account()
+    scripts.set(refused, async () => ({ kind: 'unauthorized', code: '190', error: 'revoked' }))
+    const [waiting = ''] = await enqueue(refused, 3 * SETTINGS.claimRows)
+    const [id, next] = [ids(), ids()]
+    await store.notifications.insert([
+      sampleNotification({ id, idempotencyKey: id, accountId: refused, channel: 'sms', fallback: ['email'] }),
+    ])
+    const mail = await account({ channel: 'email' })
+    fallBacks.set(id, sampleNotification({ id: next, idempotencyKey: next, accountId: mail, channel: 'email' }))
+
+    await start()
+    await clock.advance(PAUSED_HOLD_MS / 2)
+
+    const { status, fallbackTo } = await view(id)
+    assert.deepEqual([status, fallbackTo, (await view(next)).status], ['failed', next, 'sent'])
+    assert.ok(calls.filter(({ accountId }) => accountId === refused).length <= SETTINGS.slotsPerChannel)
+    assert.ok(['queued', 'retrying'].includes((await view(waiting)).status))
   })
 
   it('is not needed once a paused one is activated: its rows are sent at once', async (t) => {

@@ -116,9 +116,10 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       return []
     }
     const given = countByLane(answer.claims)
-    for (const { accountId, limit, pace } of shares) {
+    for (const { accountId, account, limit, pace } of shares) {
       const unused = limit - (given.get(accountId) ?? 0)
       book.wasServed(accountId, unused, clock.monotonic())
+      if (unused > 0 && account?.status === 'paused') await guard.stillPaused(account)
       if (unused === 0 || !pace) continue
       book.endPace(accountId)
       store.lanes
@@ -172,8 +173,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
 
   function notSent(each: Claim, completion: Completion): void {
     report(logger, each, completion)
-    if (!completion.moveTo || completion.outcome !== 'unauthorized') return
-    // This call paused its account: the rows that wait there need not wait for the hold to end.
+    if (completion.outcome !== 'unauthorized') return
+    // This call paused its account: rows there that another account or channel takes over need not wait for the hold to end.
     const { accountId, channel } = each
     accounts.outdate(accountId)
     book.isDue({ accountId, channel, breaker: 'closed' })

@@ -18,7 +18,6 @@ const PERMANENT: Outcome = {
   code: '400',
   error: 'no such number',
   reason: 'invalid_recipient',
-  fallback: false,
 }
 const HOUR_MS = 3_600_000
 

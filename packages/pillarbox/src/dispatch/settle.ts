@@ -126,8 +126,8 @@ export interface Refusal {
 
 /**
  * What is to be written where no provider call is made; null: the claim goes back as it was. A row of an account that is
- * suspended or paused moves to the account that stands in. What a suspended account or a suppressed address keeps from
- * being sent falls back to the next channel of its chain. Neither is done where an earlier call may have arrived.
+ * suspended or paused moves to the account that stands in. Whatever else keeps it from being sent, it falls back to the
+ * next channel of its chain, unless it is to be sent no more. Neither is done where an earlier call may have arrived.
  */
 export async function settleUnsent(
   deps: SettleDeps,
@@ -135,17 +135,16 @@ export async function settleUnsent(
   account: Account | null,
   refusal: Refusal,
 ): Promise<Completion | null> {
-  const { reason } = refusal
+  const { to, reason, error } = refusal
   const isOfAccount = reason === 'channel_suspended' || reason === 'auth_failed'
-  const isOfChannel = reason === 'channel_suspended' || reason === 'suppressed'
-  if (account && isOfAccount && !claim.possibleDuplicate) {
+  const isSafe = !claim.possibleDuplicate
+  if (account && isOfAccount && isSafe) {
     const standIn = await orNobody(deps, () => deps.standIn(account, 'any'))
     if (standIn) return { ...withoutCall(claim, account, { ...refusal, to: 'retrying' }), ...movedTo(standIn) }
   }
-  if (refusal.to === 'released') return null
-  const { to, error } = refusal
-  const next = isOfChannel && !claim.possibleDuplicate ? await fallBack(deps, claim) : null
-  return { ...withoutCall(claim, account, { to, reason, error }), ...(next && continuedBy(next)) }
+  const next = to !== 'cancelled' && isSafe ? await fallBack(deps, claim) : null
+  if (next) return { ...withoutCall(claim, account, { to: 'failed', reason, error }), ...continuedBy(next) }
+  return to === 'released' ? null : withoutCall(claim, account, { to, reason, error })
 }
 
 /** The result of a claim that no call was made for. */
@@ -229,8 +228,8 @@ export function blameless<T extends SettleDeps>(deps: T): T {
   return { ...deps, saw: () => undefined, isBreakerOpen: () => false, standIn: async () => null }
 }
 
-function fallBack(deps: SettleDeps, claim: Claim): Promise<NewNotification | null> {
-  return orNobody(deps, () => deps.fallBack(claim, claim.fallback))
+async function fallBack(deps: SettleDeps, claim: Claim): Promise<NewNotification | null> {
+  return claim.fallback.length === 0 ? null : await orNobody(deps, () => deps.fallBack(claim, claim.fallback))
 }
 
 /** Who takes over; nobody where that cannot be found out, or where whoever it is cannot be planned. */

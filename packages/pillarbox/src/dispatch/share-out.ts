@@ -33,11 +33,8 @@ export async function shareOut(deps: ShareOutDeps, book: LaneBook): Promise<Lane
     deps,
     ready.map(({ accountId }) => accountId),
   )
-  const movable: DueLane[] = []
-  for (const lane of ready) {
-    const account = accounts.get(lane.accountId)
-    if (account?.status !== 'paused' || (await canMove(deps, book, account))) movable.push(lane)
-  }
+  // Another process may have the key to its secrets: what waits there is left to that one.
+  const movable = ready.filter(({ accountId }) => !deps.accounts.isLocked(accountId))
   const slots = book.share(movable)
   const shares: LaneShare[] = []
   for (const lane of movable) {
@@ -58,18 +55,9 @@ async function readAccounts({ accounts }: ShareOutDeps, ids: readonly string[]):
   return accounts.get(ids)
 }
 
-/** A paused account's rows wait until its credentials are mended, unless another account takes them over. */
-async function canMove({ accounts, guard }: ShareOutDeps, book: LaneBook, account: Account): Promise<boolean> {
-  if (accounts.isLocked(account.id)) return false
-  if (await accounts.standIn(account, 'any')) return true
-  book.isDrained(account.id)
-  await guard.stillPaused(account)
-  return false
-}
-
 /** Null: the lane's breaker is open, and another process probes it or nobody may yet. */
 async function shareOf(
-  { store, guard, settings }: ShareOutDeps,
+  { store, accounts, guard, settings }: ShareOutDeps,
   book: LaneBook,
   { accountId, breaker }: DueLane,
   account: Account | null,
@@ -80,7 +68,9 @@ async function shareOf(
     // the rows that cannot move, and as far again, for there may be more of them.
     const stuck = book.stuckRows(accountId)
     const reach = limit + stuck + Math.min(stuck, settings.claimRows)
-    return { accountId, limit: reach, probe: true, account, pace: null }
+    // A paused account's rows wait until its credentials are mended, unless another account or channel takes them over.
+    const chained = account.status === 'paused' && (await accounts.standIn(account, 'any')) === null
+    return { accountId, limit: reach, probe: true, chained, account, pace: null }
   }
   const pace = account?.pace ?? null
   if (breaker === 'closed') return { accountId, limit, probe: false, account, pace }

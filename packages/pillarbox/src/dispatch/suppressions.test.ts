@@ -259,7 +259,6 @@ describe('an attempt at a suppressed address', () => {
     code: '404',
     error: 'token=hush is gone',
     reason: 'invalid_recipient',
-    fallback: true,
     isDead: true,
   }
 

@@ -299,7 +299,6 @@ function pretendProvider(name: string): Provider {
       code: 'test',
       error: 'never sent',
       reason: 'permanent_refusal',
-      fallback: false,
     }),
   }
 }

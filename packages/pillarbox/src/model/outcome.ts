@@ -20,10 +20,10 @@ export type Outcome =
   /** The account's credentials were refused. Pauses the account and burns no attempt. */
   | { kind: 'unauthorized'; code: string; error: string }
   /**
-   * Refused for good. `fallback`: another channel may still reach the recipient. `isDead`: the address will never be any
-   * good on this channel, and is remembered.
+   * Refused for good; another channel may still reach the recipient. `isDead`: the address will never be any good on this
+   * channel, and is remembered.
    */
-  | { kind: 'permanent'; code: string; error: string; reason: Reason; fallback: boolean; isDead?: boolean }
+  | { kind: 'permanent'; code: string; error: string; reason: Reason; isDead?: boolean }
   /** The request left and no usable answer came back: it may have been accepted. */
   | { kind: 'unknown'; code: string; error: string }
 

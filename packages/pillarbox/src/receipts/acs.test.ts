@@ -17,9 +17,9 @@ const STATUSES = {
   Expanded: 'sent',
   Bounced: 'bounced: permanent invalid_recipient, dead',
   Suppressed: 'bounced: permanent invalid_recipient, dead',
-  FilteredSpam: 'failed: permanent content_rejected, fallback',
-  Quarantined: 'failed: permanent content_rejected, fallback',
-  Failed: 'failed: permanent unreachable, fallback',
+  FilteredSpam: 'failed: permanent content_rejected',
+  Quarantined: 'failed: permanent content_rejected',
+  Failed: 'failed: permanent unreachable',
 }
 
 const ENGAGEMENTS = {

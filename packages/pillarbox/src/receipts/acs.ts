@@ -1,4 +1,4 @@
-import { dead, fallback } from '../channels/error-lines.ts'
+import { dead, fail, unreachable } from '../channels/error-lines.ts'
 import { at, textAt } from '../channels/vendor-answers.ts'
 import type { Account } from '../model/account.ts'
 import { accountsWithToken } from './proof.ts'
@@ -33,9 +33,9 @@ export const ACS_STATUSES: Meanings = {
   Expanded: { means: 'sent', words: 'It went on to the members of a list.' },
   Bounced: bounced(dead('The address does not exist.')),
   Suppressed: bounced(dead('The address bounced before and is suppressed.')),
-  FilteredSpam: failed(fallback('It was taken for spam and rejected.', 'content_rejected')),
-  Quarantined: failed(fallback('It was put into quarantine as spam or phishing.', 'content_rejected')),
-  Failed: failed(fallback('It could not be delivered.')),
+  FilteredSpam: failed(fail('It was taken for spam and rejected.', 'content_rejected')),
+  Quarantined: failed(fail('It was put into quarantine as spam or phishing.', 'content_rejected')),
+  Failed: failed(unreachable('It could not be delivered.')),
 }
 
 /** By the type of an engagement report, in lower case. */

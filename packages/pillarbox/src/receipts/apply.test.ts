@@ -481,16 +481,20 @@ describe('a failure that is reported', () => {
     }
   })
 
-  it('is parked where another channel would fare no better', async (t) => {
-    const { status, reason, fallbackTo } = await failing(t, 132_000)
+  it('lets the next channel take over where the template was rejected, or the account needs mending', async (t) => {
+    for (const code of [132_000, 131_042]) {
+      const { status, reason } = await failing(t, code)
 
-    assert.deepEqual([status, reason, fallbackTo], ['parked', 'template_rejected', null])
+      assert.deepEqual([status, reason], ['failed', 'fallback_triggered:sms'], String(code))
+    }
   })
 
-  it('is parked where the account needs mending', async (t) => {
-    const { status, reason } = await failing(t, 131_042)
+  it('is parked with its own reason where there is no next channel', async (t) => {
+    const rejected = await failing(t, 132_000, { fallback: [] })
+    const unpaid = await failing(t, 131_042, { fallback: [] })
 
-    assert.deepEqual([status, reason], ['parked', 'auth_failed'])
+    assert.deepEqual([rejected.status, rejected.reason], ['parked', 'template_rejected'])
+    assert.deepEqual([unpaid.status, unpaid.reason], ['parked', 'auth_failed'])
   })
 
   it('is parked where another call may have arrived', async (t) => {

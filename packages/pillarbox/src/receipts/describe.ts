@@ -71,16 +71,14 @@ function follows(rule: Rule): string {
   switch (rule.does) {
     case 'dead':
       return 'the next channel takes over, and the address is not used again'
-    case 'fallback':
-      return 'the next channel takes over'
     case 'fail':
-      return 'no other channel is tried'
+      return 'the next channel takes over'
     case 'halt':
-      return 'the account needs mending'
+      return 'the next channel takes over; the account needs mending'
     case 'retry':
     case 'throttle':
     case 'defer':
     case 'unknown':
-      return 'it may be tried again'
+      return 'the next channel takes over; it may be tried again'
   }
 }

@@ -1,4 +1,4 @@
-import { fallback } from '../channels/error-lines.ts'
+import { unreachable } from '../channels/error-lines.ts'
 import { at, textAt } from '../channels/vendor-answers.ts'
 import { META_ERRORS, metaRule } from '../channels/whatsapp/meta-errors.ts'
 import type { Account } from '../model/account.ts'
@@ -92,7 +92,7 @@ function judge(status: unknown): Judged {
 export function metaFailure(given: unknown): Judged {
   const code = given === null || given === '' ? Number.NaN : Number(given)
   if (!Number.isSafeInteger(code) || code < 0)
-    return { code: 'unknown', meaning: failed(fallback('It gave no reason.')) }
+    return { code: 'unknown', meaning: failed(unreachable('It gave no reason.')) }
   const words = META_ERRORS[code]?.words ?? 'This code is not in its table.'
   return { code: String(code), meaning: { means: 'failed', rule: metaRule(code), words } }
 }

@@ -9,8 +9,8 @@ import { MSG91_STATUSES, msg91Receipts } from './msg91.ts'
 /** MSG91’s statuses, and the words that stand for each. */
 const STATUSES: Readonly<Record<string, [fact: string, also: string[]]>> = {
   1: ['delivered', ['delivered']],
-  2: ['failed: permanent unreachable, fallback', ['failed', 'undelivered', 'expired']],
-  9: ['failed: permanent suppressed, fallback', ['ndnc', 'dnd', 'ndnc number']],
+  2: ['failed: permanent unreachable', ['failed', 'undelivered', 'expired']],
+  9: ['failed: permanent suppressed', ['ndnc', 'dnd', 'ndnc number']],
   16: ['failed: permanent content_rejected', ['rejected']],
   17: ['failed: permanent invalid_recipient, dead', ['blocked number', 'blocked']],
   25: ['failed: permanent content_rejected', []],

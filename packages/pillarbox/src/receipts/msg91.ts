@@ -1,4 +1,4 @@
-import { dead, fail, fallback } from '../channels/error-lines.ts'
+import { dead, fail, unreachable } from '../channels/error-lines.ts'
 import { at, textAt } from '../channels/vendor-answers.ts'
 import { accountsWithToken } from './proof.ts'
 import {
@@ -24,9 +24,9 @@ import { goodFor, type KeptCallback, type ReceiptSource } from './receipt-source
  */
 export const MSG91_STATUSES: Readonly<Record<string, Meaning & { also: readonly string[] }>> = {
   1: { means: 'delivered', words: 'It is on the recipient’s phone.', also: ['delivered'] },
-  2: { ...failed(fallback('It could not be delivered.')), also: ['failed', 'undelivered', 'expired'] },
+  2: { ...failed(unreachable('It could not be delivered.')), also: ['failed', 'undelivered', 'expired'] },
   9: {
-    ...failed(fallback('The number is on the do-not-disturb register.', 'suppressed')),
+    ...failed(fail('The number is on the do-not-disturb register.', 'suppressed')),
     also: ['ndnc', 'dnd', 'ndnc number'],
   },
   16: {

@@ -1,4 +1,4 @@
-import { dead, fail, fallback } from '../channels/error-lines.ts'
+import { dead, fail, unreachable } from '../channels/error-lines.ts'
 import { bounced, failed, type Meanings } from './reading.ts'
 
 /** SES's events by type. Opens and clicks are what trackers saw: mail programs that fetch pictures ahead count as well. */
@@ -8,7 +8,7 @@ export const SES_EVENTS: Meanings = {
   DeliveryDelay: { means: 'sent', words: 'It could not be delivered yet; SES goes on trying.' },
   Complaint: { means: 'complained', words: 'The recipient called it spam.' },
   'Complaint/OnAccountSuppressionList': failed(
-    fallback('SES did not send it: the recipient complained before.', 'suppressed'),
+    fail('SES did not send it: the recipient complained before.', 'suppressed'),
   ),
   Reject: failed(fail('SES found a virus in it and did not send it.', 'content_rejected')),
   'Rendering Failure': failed(fail('SES could not fill in its template.', 'template_rejected')),
@@ -20,23 +20,21 @@ export const SES_EVENTS: Meanings = {
 
 /** Bounces by type and subtype. SES has tried again by itself before it reports a transient one. */
 export const SES_BOUNCES: Meanings = {
-  'Undetermined/Undetermined': bounced(fallback('The recipient’s server sent it back, and SES cannot tell why.')),
+  'Undetermined/Undetermined': bounced(unreachable('The recipient’s server sent it back, and SES cannot tell why.')),
   'Permanent/General': bounced(dead('The recipient’s server refused it for good.')),
   'Permanent/NoEmail': bounced(dead('The address does not exist.')),
   'Permanent/Suppressed': bounced(dead('The address is on SES’s own list of those that bounced.')),
   'Permanent/OnAccountSuppressionList': bounced(dead('The address is on the account’s suppression list.')),
   'Permanent/OnTenantSuppressionList': bounced(dead('The address is on the suppression list of SES’s tenant.')),
   'Permanent/EmailValidationSuppressed': bounced(dead('SES found the address not to be valid.')),
-  'Permanent/UnsubscribedRecipient': bounced(fallback('The recipient unsubscribed.', 'suppressed')),
-  'Transient/General': bounced(fallback('The recipient’s server sent it back.')),
-  'Transient/MailboxFull': bounced(fallback('The mailbox is full.')),
-  'Transient/MessageTooLarge': bounced(fallback('It is too large for the recipient’s server.', 'content_rejected')),
-  'Transient/CustomTimeoutExceeded': bounced(fallback('It could not be delivered in the time set for it.')),
-  'Transient/ContentRejected': bounced(
-    fallback('The recipient’s server does not take its content.', 'content_rejected'),
-  ),
+  'Permanent/UnsubscribedRecipient': bounced(fail('The recipient unsubscribed.', 'suppressed')),
+  'Transient/General': bounced(unreachable('The recipient’s server sent it back.')),
+  'Transient/MailboxFull': bounced(unreachable('The mailbox is full.')),
+  'Transient/MessageTooLarge': bounced(fail('It is too large for the recipient’s server.', 'content_rejected')),
+  'Transient/CustomTimeoutExceeded': bounced(unreachable('It could not be delivered in the time set for it.')),
+  'Transient/ContentRejected': bounced(fail('The recipient’s server does not take its content.', 'content_rejected')),
   'Transient/AttachmentRejected': bounced(
-    fallback('The recipient’s server does not take its attachment.', 'content_rejected'),
+    fail('The recipient’s server does not take its attachment.', 'content_rejected'),
   ),
 }
 

@@ -13,7 +13,7 @@ const EVENTS = {
   Delivery: 'delivered',
   DeliveryDelay: 'sent',
   Complaint: 'complained',
-  'Complaint/OnAccountSuppressionList': 'failed: permanent suppressed, fallback',
+  'Complaint/OnAccountSuppressionList': 'failed: permanent suppressed',
   Reject: 'failed: permanent content_rejected',
   'Rendering Failure': 'failed: permanent template_rejected',
   Open: 'read',
@@ -23,20 +23,20 @@ const EVENTS = {
 }
 
 const BOUNCES = {
-  'Undetermined/Undetermined': 'bounced: permanent unreachable, fallback',
+  'Undetermined/Undetermined': 'bounced: permanent unreachable',
   'Permanent/General': 'bounced: permanent invalid_recipient, dead',
   'Permanent/NoEmail': 'bounced: permanent invalid_recipient, dead',
   'Permanent/Suppressed': 'bounced: permanent invalid_recipient, dead',
   'Permanent/OnAccountSuppressionList': 'bounced: permanent invalid_recipient, dead',
   'Permanent/OnTenantSuppressionList': 'bounced: permanent invalid_recipient, dead',
   'Permanent/EmailValidationSuppressed': 'bounced: permanent invalid_recipient, dead',
-  'Permanent/UnsubscribedRecipient': 'bounced: permanent suppressed, fallback',
-  'Transient/General': 'bounced: permanent unreachable, fallback',
-  'Transient/MailboxFull': 'bounced: permanent unreachable, fallback',
-  'Transient/MessageTooLarge': 'bounced: permanent content_rejected, fallback',
-  'Transient/CustomTimeoutExceeded': 'bounced: permanent unreachable, fallback',
-  'Transient/ContentRejected': 'bounced: permanent content_rejected, fallback',
-  'Transient/AttachmentRejected': 'bounced: permanent content_rejected, fallback',
+  'Permanent/UnsubscribedRecipient': 'bounced: permanent suppressed',
+  'Transient/General': 'bounced: permanent unreachable',
+  'Transient/MailboxFull': 'bounced: permanent unreachable',
+  'Transient/MessageTooLarge': 'bounced: permanent content_rejected',
+  'Transient/CustomTimeoutExceeded': 'bounced: permanent unreachable',
+  'Transient/ContentRejected': 'bounced: permanent content_rejected',
+  'Transient/AttachmentRejected': 'bounced: permanent content_rejected',
 }
 
 const AT = Date.UTC(2026, 10, 15, 9, 30, 15, 123)

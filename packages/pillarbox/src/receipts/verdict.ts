@@ -31,7 +31,7 @@ export function verdictOn(event: ReceiptEvent, view: NotificationView, onUndeliv
       failure: failure && failureOf(failure, view.policy?.onUndeliverable ?? onUndeliverable),
       at: event.at,
     },
-    mayFallBack: failure !== null && !isOfOne && isKnownNotToArrive(failure) && hasNext(view),
+    mayFallBack: failure !== null && !isOfOne && hasNext(view),
     dead: deadAddress(event, view),
   }
 }
@@ -51,20 +51,6 @@ function failureOf(failure: Failure, onUndeliverable: unknown): ReceiptFailure {
   if (failure.kind !== 'permanent') return { reason: 'unreachable', code, error, to: 'parked' }
   const { reason } = failure
   return { reason, code, error, to: reason === 'invalid_recipient' && onUndeliverable === 'fail' ? 'failed' : 'parked' }
-}
-
-/** Whether another channel may tell the recipient without telling them twice, and would get any further than this one. */
-function isKnownNotToArrive(failure: Failure): boolean {
-  switch (failure.kind) {
-    case 'permanent':
-      return failure.fallback
-    case 'transient':
-    case 'throttled':
-      return true
-    case 'unauthorized':
-    case 'unknown':
-      return false
-  }
 }
 
 /** A flagged one was sent more than once perhaps, and what failed may not have been the only message. */

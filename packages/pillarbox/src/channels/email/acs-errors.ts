@@ -1,15 +1,4 @@
-import {
-  dead,
-  type ErrorTable,
-  fail,
-  fallback,
-  halt,
-  lineFor,
-  retry,
-  type TextLine,
-  throttle,
-  unknown,
-} from '../error-lines.ts'
+import { dead, type ErrorTable, fail, halt, lineFor, retry, type TextLine, throttle, unknown } from '../error-lines.ts'
 import type { Rule } from '../vendor-answers.ts'
 
 const MINUTE_MS = 60_000
@@ -20,7 +9,7 @@ export const ACS_CODES: ErrorTable = {
   DomainNotLinked: halt('The sender’s domain is not linked to the resource.'),
   EmailDroppedAllRecipientsSuppressed: dead('The recipient is on Azure’s suppression list.'),
   // Not remembered as dead: it may be another address of the message.
-  InvalidEmailAddress: fallback('An address is not well formed.', 'invalid_recipient'),
+  InvalidEmailAddress: fail('An address is not well formed.', 'invalid_recipient'),
   InvalidSenderUserName: halt('The resource has no such sender.'),
   TooManyRequests: throttle('Too many requests for the resource’s quota.', { afterMs: MINUTE_MS }),
 }
@@ -45,7 +34,7 @@ export const ACS_STATUSES: ErrorTable = {
 const ACS_TEXTS: readonly TextLine[] = [
   {
     says: /invalid format for email address/i,
-    ...fallback('An address is not well formed.', 'invalid_recipient'),
+    ...fail('An address is not well formed.', 'invalid_recipient'),
   },
   {
     says: /sender domain has not been linked/i,

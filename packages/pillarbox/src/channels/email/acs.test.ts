@@ -14,7 +14,7 @@ const CODES = {
   Denied: 'unauthorized',
   DomainNotLinked: 'unauthorized',
   EmailDroppedAllRecipientsSuppressed: 'permanent invalid_recipient, dead',
-  InvalidEmailAddress: 'permanent invalid_recipient, fallback',
+  InvalidEmailAddress: 'permanent invalid_recipient',
   InvalidSenderUserName: 'unauthorized',
   TooManyRequests: 'throttled 60 s',
 }
@@ -35,7 +35,7 @@ const STATUSES = {
 }
 
 const TEXTS: readonly [words: string, fact: string][] = [
-  ['Invalid format for email address', 'permanent invalid_recipient, fallback'],
+  ['Invalid format for email address', 'permanent invalid_recipient'],
   ['The specified sender domain has not been linked.', 'unauthorized'],
 ]
 

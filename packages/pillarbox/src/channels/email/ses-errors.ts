@@ -1,5 +1,5 @@
 import { AWS_ERRORS, type AwsErrors } from '../aws-errors.ts'
-import { defer, fail, fallback, halt, retry, throttle } from '../error-lines.ts'
+import { defer, fail, halt, retry, throttle } from '../error-lines.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -19,7 +19,7 @@ export const SES_ERRORS: AwsErrors = {
     LimitExceededException: defer('A quota is used up.', HOUR_MS),
     MailFromDomainNotVerifiedException: halt('The domain of the bounce address is not verified.'),
     // Another channel may still reach the recipient, whatever SES had against the mail.
-    MessageRejected: fallback('The message is not accepted.', 'content_rejected'),
+    MessageRejected: fail('The message is not accepted.', 'content_rejected'),
     NotFoundException: fail('The configuration set, the template or the tenant does not exist.'),
     SendingPausedException: halt('Sending is paused for the account or the configuration set.'),
     TooManyRequestsException: throttle('Too many requests.'),
@@ -49,7 +49,7 @@ export const SES_ERRORS: AwsErrors = {
       // Not remembered as dead: SES does not say whose address it means, and it may be the sender's.
       codes: ['BadRequestException', 'MessageRejected'],
       says: /(?:illegal|invalid email) address|missing (?:final '@domain'|domain|local name)|(?:local address|domain) (?:contains|starts|ends)/i,
-      ...fallback('An address is not well formed.', 'invalid_recipient'),
+      ...fail('An address is not well formed.', 'invalid_recipient'),
     },
   ],
 }

@@ -19,7 +19,7 @@ const FACTS: Readonly<Record<string, string>> = {
   InternalServiceErrorException: 'transient',
   LimitExceededException: 'deferred 3600 s',
   MailFromDomainNotVerifiedException: 'unauthorized',
-  MessageRejected: 'permanent content_rejected, fallback',
+  MessageRejected: 'permanent content_rejected',
   NotFoundException: 'permanent permanent_refusal',
   SendingPausedException: 'unauthorized',
   TooManyRequestsException: 'throttled',
@@ -49,7 +49,7 @@ const TEXTS: readonly [codes: readonly string[], words: string, fact: string][] 
   [
     ['BadRequestException', 'MessageRejected'],
     'Local address contains control or whitespace',
-    'permanent invalid_recipient, fallback',
+    'permanent invalid_recipient',
   ],
 ]
 

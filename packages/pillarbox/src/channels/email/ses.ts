@@ -72,7 +72,7 @@ function emailOf(request: SendRequest): SesSdk.SendEmailCommandInput | Failure {
   if ('kind' in mail) return mail
   if (!mail.recipients.every((address) => isAscii(localPart(address))))
     return outcomeOf(
-      { does: 'fallback', reason: 'invalid_recipient' },
+      { does: 'fail', reason: 'invalid_recipient' },
       'non_ascii_address',
       'SES takes only ASCII before the @ of an address',
     )

@@ -1,4 +1,14 @@
-import { dead, defer, type ErrorTable, fail, fallback, halt, retry, type TextLine, throttle } from '../error-lines.ts'
+import {
+  dead,
+  defer,
+  type ErrorTable,
+  fail,
+  halt,
+  retry,
+  type TextLine,
+  throttle,
+  unreachable,
+} from '../error-lines.ts'
 import type { Rule } from '../vendor-answers.ts'
 
 const SECOND_MS = 1_000
@@ -19,23 +29,23 @@ export const SMTP_REPLIES: ErrorTable = {
   502: fail('The command is not implemented.'),
   503: retry('The commands came in the wrong order.'),
   504: fail('The parameter is not implemented.'),
-  521: fallback('The host takes no mail.', 'invalid_recipient'),
+  521: fail('The host takes no mail.', 'invalid_recipient'),
   530: halt('Authentication is needed.'),
   534: halt('The authentication mechanism is too weak.'),
   535: halt('The credentials are not valid.'),
   538: halt('Encryption is needed for this authentication.'),
-  550: fallback('The mailbox does not exist or cannot be used.', 'invalid_recipient'),
-  551: fallback('The user is not local.', 'invalid_recipient'),
+  550: fail('The mailbox does not exist or cannot be used.', 'invalid_recipient'),
+  551: fail('The user is not local.', 'invalid_recipient'),
   552: fail('It is larger than the server or the mailbox allows.', 'content_rejected'),
-  553: fallback('The mailbox name is not allowed.', 'invalid_recipient'),
+  553: fail('The mailbox name is not allowed.', 'invalid_recipient'),
   554: fail('The transaction failed.', 'content_rejected'),
   555: fail('The parameters are not supported.'),
-  556: fallback('The domain takes no mail.', 'invalid_recipient'),
+  556: fail('The domain takes no mail.', 'invalid_recipient'),
 }
 
 /** Enhanced status codes, which say more than the reply code. `x` stands for any class or detail. */
 export const SMTP_ENHANCED: ErrorTable = {
-  '5.1.0': fallback('The address is rejected.', 'invalid_recipient'),
+  '5.1.0': fail('The address is rejected.', 'invalid_recipient'),
   '5.1.1': dead('There is no such mailbox.'),
   '5.1.2': dead('There is no such domain.'),
   '5.1.3': dead('The address is not well formed.'),
@@ -43,7 +53,7 @@ export const SMTP_ENHANCED: ErrorTable = {
   '5.1.10': dead('The domain takes no mail.'),
   '5.1.8': halt('The sender’s domain is not valid.'),
   '5.2.1': dead('The mailbox is disabled.'),
-  '5.2.2': fallback('The mailbox is full.'),
+  '5.2.2': unreachable('The mailbox is full.'),
   '5.2.3': fail('It is too large for the mailbox.', 'content_rejected'),
   '5.3.4': fail('It is too large for the system.', 'content_rejected'),
   '5.4.x': fail('The message cannot be routed.'),
@@ -76,7 +86,7 @@ export const SMTP_TROUBLES: ErrorTable = {
   EAUTH: halt('The server did not let us in.'),
   ENOAUTH: halt('Credentials are needed.'),
   EOAUTH2: halt('No access token could be had.'),
-  EENVELOPE: fallback('An address cannot be used.', 'invalid_recipient'),
+  EENVELOPE: fail('An address cannot be used.', 'invalid_recipient'),
   EMESSAGE: fail('The message was not accepted.', 'content_rejected'),
   ECONFIG: halt('The account’s settings make no sense.'),
 }

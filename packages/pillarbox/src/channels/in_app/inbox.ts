@@ -37,7 +37,7 @@ export function inboxProvider({ inbox }: { inbox: InboxPort }): Provider {
     const { userId = '' } = to
     if (!isUserId(userId)) {
       const error = 'there is no user id of 1 to 200 characters without control characters'
-      return outcomeOf({ does: 'fallback', reason: 'invalid_recipient' }, 'no_user', error)
+      return outcomeOf({ does: 'fail', reason: 'invalid_recipient' }, 'no_user', error)
     }
     const words = JSON.stringify(wordsOf(content))
     if (Buffer.byteLength(words) > LONGEST_WORDS) return tooLong(`${LONGEST_WORDS} bytes`)

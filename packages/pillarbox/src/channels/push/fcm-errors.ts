@@ -1,4 +1,4 @@
-import { dead, type ErrorTable, fail, fallback, halt, lineFor, retry, throttle } from '../error-lines.ts'
+import { dead, type ErrorTable, fail, halt, lineFor, retry, throttle } from '../error-lines.ts'
 import { type Rule, ruleOfStatus } from '../vendor-answers.ts'
 
 const TEN_SECONDS_MS = 10_000
@@ -11,9 +11,9 @@ const MINUTE_MS = 60_000
 export const FCM_ERRORS: ErrorTable = {
   UNREGISTERED: dead('The app was removed from the device, or the token has expired.'),
   UNREGISTERED_FID: dead('The installation no longer exists.'),
-  NOT_FOUND: fallback('No such device.', 'invalid_recipient'),
+  NOT_FOUND: fail('No such device.', 'invalid_recipient'),
   INVALID_ARGUMENT: fail('The message is not valid.', 'content_rejected'),
-  SENDER_ID_MISMATCH: fallback('The token belongs to another sender.', 'invalid_recipient'),
+  SENDER_ID_MISMATCH: fail('The token belongs to another sender.', 'invalid_recipient'),
   PERMISSION_DENIED: halt('The service account may not send for this project.'),
   THIRD_PARTY_AUTH_ERROR: halt('The APNs or web push key in Firebase is not valid.'),
   APNS_AUTH_ERROR: halt('The APNs key in Firebase is not valid.'),
@@ -31,6 +31,6 @@ export const BAD_TOKEN: Rule = { does: 'dead' }
 export function fcmRule(code: string, status: number): Rule {
   const rule = lineFor(FCM_ERRORS, code)
   if (rule) return rule
-  if (status === 404) return { does: 'fallback', reason: 'invalid_recipient' }
+  if (status === 404) return { does: 'fail', reason: 'invalid_recipient' }
   return status === 429 ? { does: 'throttle', afterMs: MINUTE_MS } : ruleOfStatus(status)
 }

@@ -11,9 +11,9 @@ import { FCM_ERRORS } from './fcm-errors.ts'
 const FACTS: Readonly<Record<string, [status: number, fact: string]>> = {
   UNREGISTERED: [404, 'permanent invalid_recipient, dead'],
   UNREGISTERED_FID: [404, 'permanent invalid_recipient, dead'],
-  NOT_FOUND: [404, 'permanent invalid_recipient, fallback'],
+  NOT_FOUND: [404, 'permanent invalid_recipient'],
   INVALID_ARGUMENT: [400, 'permanent content_rejected'],
-  SENDER_ID_MISMATCH: [403, 'permanent invalid_recipient, fallback'],
+  SENDER_ID_MISMATCH: [403, 'permanent invalid_recipient'],
   PERMISSION_DENIED: [403, 'unauthorized'],
   THIRD_PARTY_AUTH_ERROR: [401, 'unauthorized'],
   APNS_AUTH_ERROR: [401, 'unauthorized'],

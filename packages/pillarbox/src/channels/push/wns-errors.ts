@@ -1,10 +1,10 @@
-import { dead, defer, type ErrorTable, fail, fallback, halt, retry, throttle } from '../error-lines.ts'
+import { dead, defer, type ErrorTable, fail, halt, retry, throttle, unreachable } from '../error-lines.ts'
 
 const HOUR_MS = 3_600_000
 
 /** What WNS's answers mean: its status, or for a 200 the word in X-WNS-Status. Only `received` is sent. */
 export const WNS_ANSWERS: ErrorTable = {
-  dropped: fallback('The device is not reachable, or its user wants no notifications.'),
+  dropped: unreachable('The device is not reachable, or its user wants no notifications.'),
   channelthrottled: throttle('Too many notifications to this channel.', { scope: 'recipient' }),
   400: fail('A header or the content is not valid.', 'content_rejected'),
   401: halt('The token is not valid.'),

@@ -18,7 +18,7 @@ const FACTS = {
   429: 'deferred 21600 s',
   500: 'transient',
   503: 'transient',
-  dropped: 'permanent unreachable, fallback',
+  dropped: 'permanent unreachable',
   channelthrottled: 'throttled recipient',
 }
 

@@ -299,7 +299,6 @@ it('permanent: refused for good with the reason, and another channel may try', a
 
   assert.deepEqual([standard.kind, 'reason' in standard && standard.reason], ['permanent', 'invalid_recipient'])
   assert.equal('reason' in chosen && chosen.reason, 'content_rejected')
-  assert.ok('fallback' in chosen && chosen.fallback)
   assert.equal(recorded(), 0)
 })
 

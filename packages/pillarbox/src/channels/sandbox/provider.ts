@@ -73,7 +73,7 @@ export function sandboxProvider(vendor: SandboxVendor, { clock, random }: { cloc
         }
       case 'permanent': {
         const reason = fault.reason ?? 'invalid_recipient'
-        return { kind: 'permanent', code: reason, error: `the sandbox says: ${reason}`, reason, fallback: true }
+        return { kind: 'permanent', code: reason, error: `the sandbox says: ${reason}`, reason }
       }
       case 'unauthorized':
         return { kind: 'unauthorized', code: '401', error: 'the sandbox refused the credentials' }

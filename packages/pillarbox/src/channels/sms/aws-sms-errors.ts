@@ -1,5 +1,5 @@
 import { AWS_ERRORS, type AwsErrors } from '../aws-errors.ts'
-import { dead, defer, fail, fallback, halt, retry } from '../error-lines.ts'
+import { dead, defer, fail, halt, retry, unreachable } from '../error-lines.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -10,10 +10,10 @@ export const AWS_SMS_ERRORS: AwsErrors = {
     'AccessDeniedException/ACCOUNT_DISABLED': halt('The account is disabled.'),
     'AccessDeniedException/INSUFFICIENT_ACCOUNT_REPUTATION': halt('The account’s reputation is too low.'),
     ConflictException: fail('It does not go together with how the account is set up.'),
-    'ConflictException/DESTINATION_COUNTRY_BLOCKED_BY_PROTECT_CONFIGURATION': fallback(
+    'ConflictException/DESTINATION_COUNTRY_BLOCKED_BY_PROTECT_CONFIGURATION': unreachable(
       'The protect configuration blocks the recipient’s country.',
     ),
-    'ConflictException/DESTINATION_PHONE_NUMBER_BLOCKED_BY_PROTECT_NUMBER_OVERRIDE': fallback(
+    'ConflictException/DESTINATION_PHONE_NUMBER_BLOCKED_BY_PROTECT_NUMBER_OVERRIDE': unreachable(
       'The protect configuration blocks the recipient’s number.',
     ),
     'ConflictException/DESTINATION_PHONE_NUMBER_NOT_VERIFIED': halt(

@@ -1,5 +1,5 @@
 import { AWS_ERRORS, type AwsErrors } from '../aws-errors.ts'
-import { dead, defer, fail, fallback, halt, retry, throttle } from '../error-lines.ts'
+import { dead, defer, fail, halt, retry, throttle } from '../error-lines.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -36,7 +36,7 @@ export const SNS_ERRORS: AwsErrors = {
       // Not remembered as dead: SNS says the same of every number in a region that has no SMS.
       codes: ['InvalidParameter', 'ParameterValueInvalid', 'ValidationException'],
       says: /phone ?number/i,
-      ...fallback('The telephone number is not valid.', 'invalid_recipient'),
+      ...fail('The telephone number is not valid.', 'invalid_recipient'),
     },
     {
       codes: ['InvalidParameter', 'ParameterValueInvalid', 'ValidationException'],

@@ -38,7 +38,7 @@ const TEXTS: readonly [codes: readonly string[], words: string, fact: string][] 
   [
     ['InvalidParameter', 'ParameterValueInvalid', 'ValidationException'],
     'Invalid parameter: PhoneNumber Reason: +4912 is not valid to publish to',
-    'permanent invalid_recipient, fallback',
+    'permanent invalid_recipient',
   ],
   [
     ['InvalidParameter', 'ParameterValueInvalid', 'ValidationException'],

@@ -1,12 +1,12 @@
-import { dead, type ErrorTable, fail, fallback, retry, throttle } from '../error-lines.ts'
+import { dead, type ErrorTable, fail, retry, throttle } from '../error-lines.ts'
 import type { Rule } from '../vendor-answers.ts'
 
 /** What a receiver's status means, by Standard Webhooks. */
 export const WEBHOOK_STATUSES: ErrorTable = {
-  301: fallback('redirects are not followed', 'invalid_recipient'),
-  302: fallback('redirects are not followed', 'invalid_recipient'),
-  307: fallback('redirects are not followed', 'invalid_recipient'),
-  308: fallback('redirects are not followed', 'invalid_recipient'),
+  301: fail('redirects are not followed', 'invalid_recipient'),
+  302: fail('redirects are not followed', 'invalid_recipient'),
+  307: fail('redirects are not followed', 'invalid_recipient'),
+  308: fail('redirects are not followed', 'invalid_recipient'),
   400: retry('the receiver could not read it'),
   401: retry('the receiver did not accept the signature'),
   403: retry('the receiver did not let us in'),
@@ -25,6 +25,6 @@ export const WEBHOOK_STATUSES: ErrorTable = {
 export function webhookRule(status: number): Rule {
   return (
     WEBHOOK_STATUSES[status] ??
-    (status >= 300 && status < 400 ? { does: 'fallback', reason: 'invalid_recipient' } : { does: 'retry' })
+    (status >= 300 && status < 400 ? { does: 'fail', reason: 'invalid_recipient' } : { does: 'retry' })
   )
 }

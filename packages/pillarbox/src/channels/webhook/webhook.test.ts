@@ -13,10 +13,10 @@ const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const OTHER = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
 
 const FACTS = {
-  301: 'permanent invalid_recipient, fallback',
-  302: 'permanent invalid_recipient, fallback',
-  307: 'permanent invalid_recipient, fallback',
-  308: 'permanent invalid_recipient, fallback',
+  301: 'permanent invalid_recipient',
+  302: 'permanent invalid_recipient',
+  307: 'permanent invalid_recipient',
+  308: 'permanent invalid_recipient',
   400: 'transient',
   401: 'transient',
   403: 'transient',

@@ -41,7 +41,7 @@ export function webhookProvider({ outbound, clock }: { outbound: Outbound; clock
     if (answer.kind === 'answer') return judge(answer, notificationId, clock.now())
     // The receiver's address is the tenant's data, not the account's: a bad one is no reason to stop the account.
     return answer.kind === 'unauthorized'
-      ? outcomeOf({ does: 'fallback', reason: 'invalid_recipient' }, answer.code, answer.error)
+      ? outcomeOf({ does: 'fail', reason: 'invalid_recipient' }, answer.code, answer.error)
       : answer
   }
 

@@ -1,13 +1,13 @@
 import {
   type ErrorTable,
   fail,
-  fallback,
   halt,
   retry,
   ruleFor,
   type TextLine,
   throttle,
   unknown,
+  unreachable,
 } from '../error-lines.ts'
 import type { Rule } from '../vendor-answers.ts'
 
@@ -26,10 +26,10 @@ const INTERAKT_STATUSES: ErrorTable = {
 
 /** What a 400 means by its words; the first line that fits decides. */
 const INTERAKT_TEXTS: readonly TextLine[] = [
-  { says: /24 ?h|24 hours|session/i, ...fallback('The customer has not written within 24 hours.') },
+  { says: /24 ?h|24 hours|session/i, ...unreachable('The customer has not written within 24 hours.') },
   { says: /template/i, ...fail('The template is not approved.', 'template_rejected') },
   { says: /variable|values?\b/i, ...fail('The values do not fit the template.', 'template_rejected') },
-  { says: /phone|customer|number/i, ...fallback('The number is not valid.', 'invalid_recipient') },
+  { says: /phone|customer|number/i, ...fail('The number is not valid.', 'invalid_recipient') },
 ]
 
 export function interaktRule(status: number, words: string): Rule {

@@ -7,10 +7,10 @@ import { interaktProvider } from './interakt.ts'
 
 /** Interakt gives no codes: a status and words. */
 const FACTS: readonly [status: number, words: string, fact: string][] = [
-  [400, 'No message from the customer within 24 hours', 'permanent unreachable, fallback'],
+  [400, 'No message from the customer within 24 hours', 'permanent unreachable'],
   [400, 'No approved template found with the name', 'permanent template_rejected'],
   [400, 'Expected 2 bodyValues, received 1', 'permanent template_rejected'],
-  [400, 'The phone number is not valid', 'permanent invalid_recipient, fallback'],
+  [400, 'The phone number is not valid', 'permanent invalid_recipient'],
   [400, 'Bad request', 'permanent permanent_refusal'],
   [401, 'Unauthorized', 'unauthorized'],
   [403, 'Forbidden', 'unauthorized'],

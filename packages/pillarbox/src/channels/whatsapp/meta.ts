@@ -37,7 +37,7 @@ export function metaProvider({ outbound, clock }: { outbound: Outbound; clock: C
     const { body, providerTemplate } = request.content
     if (!providerTemplate && account.settings['messageType'] === 'template')
       return outcomeOf(
-        { does: 'fallback', reason: 'template_rejected' },
+        { does: 'fail', reason: 'template_rejected' },
         'no_template',
         'the account sends approved templates only, and this message has none',
       )

@@ -20,8 +20,9 @@ const CLAIM = `
   with me as materialized (
     select id from pillarbox.workers where id = $1 for key share
   ), open as materialized (
-    select given.lane_id, given.want, given.since
-    from me cross join unnest($2::uuid[], $3::int[], $4::boolean[], $5::timestamptz[]) as given (lane_id, want, probe, since)
+    select given.lane_id, given.want, given.since, given.chained
+    from me cross join unnest($2::uuid[], $3::int[], $4::boolean[], $5::timestamptz[], $6::boolean[])
+      as given (lane_id, want, probe, since, chained)
     left join pillarbox.lanes state on state.account_id = given.lane_id
     where given.probe or state.account_id is null
       or (state.breaker = 'closed' and (state.hold_until is null or state.hold_until <= now()))
@@ -30,6 +31,8 @@ const CLAIM = `
     from open cross join lateral (
       select d.notification_id as id, d.ctid as place, d.visible_at from pillarbox.dispatch d
       where d.lane_id = open.lane_id and d.visible_at >= open.since and d.visible_at <= now() and d.token is null
+        and (not open.chained or (not d.possible_duplicate
+          and (select n.fallback is not null from pillarbox.notifications n where n.id = d.notification_id)))
       order by d.visible_at, d.notification_id
       limit open.want
       for no key update skip locked
@@ -65,15 +68,18 @@ export async function claim(run: Run, lowWater: LowWater, request: ClaimRequest)
       plainArray(lanes.map((lane) => lane.limit)),
       plainArray(lanes.map((lane) => lane.probe === true)),
       plainArray(lanes.map((lane) => lowWater.since(lane.accountId))),
+      plainArray(lanes.map((lane) => lane.chained === true)),
     ],
   })
   if (rows.length === 0) return { fenced: true }
   const claims: Claim[] = []
+  // The oldest of them is not the oldest of their lane.
+  const chained = new Set(lanes.flatMap((lane) => (lane.chained ? [lane.accountId] : [])))
   let claimedAt = 0
   for (const row of rows)
     if (row.notification_id !== null) claims.push(claimOf(row, claimedAt))
     else if (row.lane_id === null) claimedAt = Math.trunc(row.now_ms)
-    else lowWater.saw(row.lane_id, row.oldest_ms)
+    else if (!chained.has(row.lane_id)) lowWater.saw(row.lane_id, row.oldest_ms)
   return { fenced: false, claims }
 }
 

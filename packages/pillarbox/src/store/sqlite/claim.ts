@@ -11,6 +11,8 @@ const DUE = `select ${CLAIM_COLUMNS} from pillarbox.dispatch d cross join pillar
   where d.lane_id = $1 and d.visible_at <= $2 and d.token is null and n.id = d.notification_id
   order by d.visible_at, d.notification_id limit $3`
 
+const DUE_CHAINED = DUE.replace('order by', 'and n.fallback is not null and not d.possible_duplicate order by')
+
 const CLAIM = `update pillarbox.dispatch set token = $2, worker_id = $3, claimed_at = $4, attempt = attempt + 1
   where notification_id = $1`
 
@@ -47,11 +49,12 @@ function claimRow(values: ClaimValues): ClaimRow {
 export function claim(connection: Connection, now: number, { workerId, lanes }: ClaimRequest): ClaimAnswer {
   if (connection.prepare(WORKER).get(workerId) === undefined) return { fenced: true }
   const claims: Claim[] = []
-  const due = connection.prepareArrays(DUE)
   const update = connection.prepare(CLAIM)
-  for (const { accountId, limit, probe } of lanes) {
+  for (const { accountId, limit, probe, chained } of lanes) {
     if (limit <= 0 || (!probe && !isOpen(connection, accountId, now))) continue
-    const found = due.all(accountId, now, limit) as unknown as ClaimValues[]
+    const found = connection
+      .prepareArrays(chained ? DUE_CHAINED : DUE)
+      .all(accountId, now, limit) as unknown as ClaimValues[]
     if (found.length === 0) continue
     let token = firstToken(connection, found.length)
     for (const values of found) {
