@@ -40,7 +40,7 @@ attempts: code duration_ms error late notification_id number outcome possible_du
   duration_ms=7 late=0 notification_id=#85 number=2 outcome=accepted possible_duplicate=1 provider=sandbox provider_message_id=accepted-#85 started_at=now to_status=sent token worker_id=#8
   duration_ms=7 late=0 notification_id=#87 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#87 started_at=now to_status=sent token worker_id=#8
   duration_ms=7 late=1 notification_id=#55 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#55 started_at=now to_status=sent token worker_id=#8
-audit: action actor at attempt duration_ms from_status id notification_id reason subject tenant_id to_status
+audit: action actor at attempt duration_ms from_status id note notification_id reason subject tenant_id to_status
   action=fail actor=system at=now from_status=pending reason=planning_failed subject=event:event-14 tenant_id=tenant-1 to_status=failed
   action=replay actor=key:ada at=now from_status=failed subject=event:event-14 tenant_id=tenant-1 to_status=pending
   action=fail actor=system at=now from_status=pending reason=planning_failed subject=event:event-14 tenant_id=tenant-1 to_status=failed
@@ -60,7 +60,8 @@ audit: action actor at attempt duration_ms from_status id notification_id reason
   action=deliver actor=system at=now attempt=1 from_status=sent notification_id=#65 tenant_id=tenant-1 to_status=delivered
   action=park actor=system at=now attempt=1 from_status=sent notification_id=#67 reason=complained tenant_id=tenant-1 to_status=parked
   action=discard actor=key:ada at=now attempt=1 from_status=parked notification_id=#69 reason=discarded_by_operator tenant_id=tenant-1 to_status=discarded
-  action=discard actor=key:ada at=now attempt=1 from_status=uncertain notification_id=#71 reason=discarded_by_operator tenant_id=tenant-1 to_status=discarded
+  action=discard actor=key:ada at=now attempt=1 from_status=uncertain note="told by telephone" notification_id=#71 reason=discarded_by_operator tenant_id=tenant-1 to_status=discarded
+  action=restore actor=key:ada at=now attempt=1 from_status=discarded notification_id=#71 reason=restored_by_operator tenant_id=tenant-1 to_status=parked
   action=park actor=key:ada at=now attempt=1 from_status=uncertain notification_id=#73 reason=parked_by_operator tenant_id=tenant-1 to_status=parked
   action=cancel actor=key:ada at=now attempt=1 from_status=retrying notification_id=#75 reason=cancelled_by_operator tenant_id=tenant-1 to_status=cancelled
   action=park actor=key:ada at=now attempt=1 from_status=retrying notification_id=#77 reason=parked_by_operator tenant_id=tenant-1 to_status=parked
@@ -84,7 +85,7 @@ dispatch: attempt claimed_at in_doubt lane_id last_error notification_id possibl
   attempt=1 in_doubt=0 lane_id=#2 last_error="try again" notification_id=#37 possible_duplicate=0 spent=0 visible_at=+20m
   attempt=1 in_doubt=0 lane_id=#2 last_error="try again" notification_id=#55 possible_duplicate=1 spent=1 visible_at=+10m
   attempt=1 in_doubt=0 lane_id=#4 last_error="try again" notification_id=#39 possible_duplicate=0 spent=1 visible_at=+10m
-events: attempt_count channels conversation correlation_id created_at due_at entity_id entity_type id last_error locale next_attempt_at occurred_at payload published_at recipients schema_version status tenant_id type
+events: attempt_count channels conversation correlation_id created_at due_at entity_id entity_type id last_error locale next_attempt_at occurred_at payload published_at recipients schema_version status tenant_id traceparent type
   attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-14 last_error="still no such type" next_attempt_at=now payload={"guest":"Ada"} schema_version=1 status=failed tenant_id=tenant-1 type=booking.confirmed
   attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-20 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.reminder
   attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-25 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.reminder
@@ -98,7 +99,9 @@ lanes: account_id breaker hold_reason hold_until refilled_at tokens
   account_id=#4 breaker=open hold_reason="slow down" hold_until=+20m
   account_id=#6 breaker=open hold_reason="the probe failed" hold_until=+10m
   account_id=#91 breaker=closed
-notifications: account_id address channel contact_id content conversation_id correlation_id created_at due_at entity_id entity_type event_id event_type execution_id expires_at fallback fallback_of fallback_to id idempotency_key is_scrubbed locale parent_execution_id policy provider recipient schedule_id site template_id template_version tenant_id triggered_by warnings
+notifications: account_id address attempts_before channel contact_id content conversation_id corrected_from corrected_to correlation_id created_at due_at entity_id entity_type event_id event_type execution_id expires_at fallback fallback_of fallback_to id idempotency_key is_scrubbed locale overrides_suppression parent_execution_id policy provider recipient schedule_id site template_id template_version tenant_id traceparent triggered_by warnings
+  account_id=#2 address=ada@example.test attempts_before=1 channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#83 idempotency_key=key-84 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
+  account_id=#2 address=ada@example.test attempts_before=1 channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#85 idempotency_key=key-86 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test channel=email content={"sealed":"v1:waiting"} created_at=now due_at=+10m id=#107 idempotency_key=key-108 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now entity_id=42 entity_type=booking event_id=event-10 event_type=booking.confirmed id=#12 idempotency_key=key-13 is_scrubbed=0 locale=de provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now entity_id=7 entity_type=stay event_type=stay.reminder id=#29 idempotency_key=key-30 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
@@ -128,8 +131,6 @@ notifications: account_id address channel contact_id content conversation_id cor
   account_id=#2 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#77 idempotency_key=key-78 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#79 idempotency_key=key-80 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#81 idempotency_key=key-82 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
-  account_id=#2 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#83 idempotency_key=key-84 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
-  account_id=#2 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#85 idempotency_key=key-86 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#99 idempotency_key=key-100 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test channel=email content={"subject":null,"body":"x","data":{}} created_at=now id=#87 idempotency_key=planned-anew is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test channel=email created_at=now id=#105 idempotency_key=key-106 is_scrubbed=1 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
@@ -172,7 +173,7 @@ settled: attempt delivered_at heard last_error notification_id possible_duplicat
   attempt=1 last_error="The account is suspended" notification_id=#93 possible_duplicate=0 reason=channel_suspended settled_at=now spent=1 status=parked tenant_id=tenant-1
   attempt=1 last_error="it was not sent in time" notification_id=#45 possible_duplicate=0 reason=expired settled_at=now spent=0 status=cancelled tenant_id=tenant-1
   attempt=1 last_error="no answer" notification_id=#43 possible_duplicate=1 reason=outcome_unknown settled_at=now spent=1 status=uncertain tenant_id=tenant-1
-  attempt=1 last_error="no answer" notification_id=#71 possible_duplicate=1 reason=discarded_by_operator settled_at=now spent=1 status=discarded tenant_id=tenant-1
+  attempt=1 last_error="no answer" notification_id=#71 possible_duplicate=1 reason=restored_by_operator settled_at=now spent=1 status=parked tenant_id=tenant-1
   attempt=1 last_error="no answer" notification_id=#73 possible_duplicate=1 reason=parked_by_operator settled_at=now spent=1 status=parked tenant_id=tenant-1
   attempt=1 last_error="no such user" notification_id=#41 possible_duplicate=0 reason=invalid_recipient settled_at=now spent=1 status=parked tenant_id=tenant-1
   attempt=1 last_error="no such user" notification_id=#49 possible_duplicate=0 reason=fallback_triggered:sms settled_at=now spent=1 status=failed tenant_id=tenant-1

@@ -74,6 +74,8 @@ interface Expected {
   attempt: number
   spent: number
   possibleDuplicate: boolean
+  /** It was uncertain when it was discarded. */
+  isInDoubt: boolean
   /** The claim in force, and who holds it. */
   token: number | null
   holder: number | null
@@ -186,6 +188,7 @@ class Insert implements Step {
       attempt: 0,
       spent: 0,
       possibleDuplicate: false,
+      isInDoubt: false,
       token: null,
       holder: null,
       attempts: [],
@@ -375,6 +378,8 @@ class Act implements Step {
     if (!isAllowed) return
     // Its call may have arrived: sending it again may make it two.
     if (row.status === 'uncertain' && this.action !== 'discard') row.possibleDuplicate = true
+    if (this.action === 'discard') row.isInDoubt = row.status === 'uncertain'
+    if (this.action === 'restore' && row.isInDoubt) row.possibleDuplicate = true
     row.status = to
     row.isDue = to === 'queued'
     row.heard = null

@@ -612,6 +612,7 @@ function actRules(rule: Rule): void {
     discard: 'discarded_by_operator',
     cancel: 'cancelled_by_operator',
     park: 'parked_by_operator',
+    restore: 'restored_by_operator',
   }
   for (const action of Object.keys(ACTIONS) as Action[])
     for (const status of REACHABLE) {
@@ -648,6 +649,58 @@ function actRules(rule: Rule): void {
           assert.deepEqual(await store.notifications.audit(id), history)
         })
     }
+
+  rule('why somebody acted is kept in their own words, and only where they said so', async (bench) => {
+    const { store } = bench
+    const { id, lane } = await reach(bench, 'parked')
+    const act = { tenantId: lane.tenantId, id, actor: 'key:ada' }
+
+    await store.notifications.act({ ...act, action: 'discard', note: 'a test of ours' })
+    await store.notifications.act({ ...act, action: 'restore' })
+
+    assert.deepEqual(
+      (await store.notifications.audit(id)).map(({ action, note }) => [action, note]),
+      [
+        ['attempt', null],
+        ['park', null],
+        ['discard', 'a test of ours'],
+        ['restore', null],
+      ],
+    )
+  })
+
+  rule('one that was discarded in doubt and restored may be a second one when it is retried', async (bench) => {
+    const { store, enqueue, claim, worker, view } = bench
+    const lane = await bench.lane()
+    const [id, by] = [only(await enqueue(lane)), await worker()]
+    const held = completion(only(await claim(by, lane)), 'uncertain')
+    await store.dispatch.complete(by, [{ ...held, possibleDuplicate: false }])
+    const act = (action: Action) => store.notifications.act({ tenantId: lane.tenantId, id, action, actor: 'key:ada' })
+
+    await act('discard')
+    assert.equal((await view(id)).possibleDuplicate, false)
+    await act('restore')
+    await act('retry')
+
+    const { status, possibleDuplicate } = await view(id)
+    assert.deepEqual([status, possibleDuplicate], ['queued', true])
+  })
+
+  rule('a retry by hand begins the count, the time and the error anew, and keeps the attempts', async (bench) => {
+    const { store, claim, worker, view } = bench
+    const { id, lane } = await reach(bench, 'parked')
+    assert.equal((await view(id)).attemptCount, 1)
+
+    await store.notifications.act({ tenantId: lane.tenantId, id, action: 'retry', actor: 'key:ada' })
+
+    const { attemptCount, nextAttemptAt, lastError } = await view(id)
+    assert.deepEqual([attemptCount, lastError], [0, null])
+    assert.ok((nextAttemptAt ?? Infinity) <= (await store.now()))
+    const by = await worker()
+    await store.dispatch.complete(by, [completion(only(await claim(by, lane)), 'parked')])
+    assert.equal((await view(id)).attemptCount, 1)
+    assert.equal((await store.notifications.attempts(id)).length, 2)
+  })
 
   rule('nobody acts on a notification of another tenant', async (bench) => {
     const { store, tenant, newId, view } = bench

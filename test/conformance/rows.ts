@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Completion } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
+import type { Action } from '../../packages/pillarbox/src/model/notification.ts'
 import type { DueSchedule, EventPlan, SchedulePlan } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import { planEvents as takeAndPlanEvents, planSchedules as takeAndPlanSchedules } from '../support/planning.ts'
 import { EXPECTED_ROWS } from './expected-rows.ts'
@@ -214,8 +215,9 @@ async function receiveAll(bench: Bench, worker: string, { email, sms }: { email:
 async function actOnAll(bench: Bench, worker: string, lane: Lane): Promise<void> {
   const { store, enqueue } = bench
   const { tenantId } = lane
-  const act = async (id: string, action: 'retry' | 'discard' | 'cancel' | 'park'): Promise<void> => {
-    const acted = await store.notifications.act({ tenantId, id, action, actor: ACTOR })
+  const act = async (id: string, action: Action, note?: string): Promise<void> => {
+    const given = { tenantId, id, action, actor: ACTOR }
+    const acted = await store.notifications.act(note === undefined ? given : { ...given, note })
     assert.equal(acted?.moved, true, `${action} moved nothing`)
   }
   const settle = async (to: Completion['to']): Promise<string> => {
@@ -224,7 +226,9 @@ async function actOnAll(bench: Bench, worker: string, lane: Lane): Promise<void>
     return id
   }
   await act(await settle('parked'), 'discard')
-  await act(await settle('uncertain'), 'discard')
+  const doubtful = await settle('uncertain')
+  await act(doubtful, 'discard', 'told by telephone')
+  await act(doubtful, 'restore')
   await act(await settle('uncertain'), 'park')
   await act(await settle('retrying'), 'cancel')
   await act(await settle('retrying'), 'park')

@@ -405,7 +405,7 @@ async function receive(world: World, message: Message, tenantId: string, kind: R
 /** Somebody at the console, pressing buttons at the worst moment. */
 async function operate(world: World): Promise<void> {
   const { plan, random, scheduler, store, ledger, tell } = world
-  const actions: Action[] = ['retry', 'discard', 'cancel', 'park']
+  const actions: Action[] = ['retry', 'discard', 'cancel', 'park', 'restore']
   for (let i = 0; i < plan.operatorActions; i++) {
     await scheduler.after(200 + random() * 2_500)
     const tenantId = TENANTS[Math.floor(random() * 2)] as string

@@ -177,6 +177,7 @@ export interface NotificationView {
   executionId: string | null
   parentExecutionId: string | null
   site: string | null
+  /** Since it was last retried by hand, where it was; `attempts` has all. */
   attemptCount: number
   nextAttemptAt: string | null
   possibleDuplicate: boolean
@@ -253,6 +254,8 @@ export interface NotificationDetail extends NotificationView {
     from: string | null
     to: string | null
     reason: string | null
+    /** Why somebody did it, in their own words. */
+    note: string | null
     correlationId: string | null
     executionId: string | null
     parentExecutionId: string | null

@@ -60,6 +60,7 @@ export interface AnswerJson {
   approvedAt: unknown
   approvedBy: unknown
   attemptCount: unknown
+  note: unknown
   attempts: unknown
   audit: AnswerJson[]
   backlog: unknown

@@ -5,7 +5,7 @@ import { sampleCompletion, sampleNotification } from '../../../../test/support/s
 import { type Scope, shared } from '../../../../test/support/shared.ts'
 import type { NotificationView } from '../model/notification.ts'
 import type { ReplanAnswer } from '../plan/replan.ts'
-import { CATALOGUE, type Fixture, openFixture, type TestTenant } from './fixture.ts'
+import { type AnswerJson, CATALOGUE, type Fixture, openFixture, type TestTenant } from './fixture.ts'
 
 const URL = '/api/notifications'
 const FULL = {
@@ -697,7 +697,26 @@ describe('acting on a notification', () => {
     assert.deepEqual([await act(a, 'cancel'), await act(a, 'retry')], ['cancelled', 'not_parked'])
     const b = await fresh()
     await act(b, 'park')
+    assert.equal(await act(b, 'restore'), 'not_discarded')
     assert.deepEqual([await act(b, 'discard'), await act(b, 'discard')], ['discarded', 'not_parked'])
+    assert.deepEqual([await act(b, 'restore'), await act(b, 'retry')], ['parked', 'queued'])
+  })
+
+  it('keeps who did it and the note in the audit', async (t) => {
+    const { f, tenant, send } = await setup(t)
+    await account(f, tenant)
+    const { id } = (await send(EMAIL)).json()
+    const act = (action: string, body: unknown) => f.call(tenant.keys.operator, 'POST', `${URL}/${id}/${action}`, body)
+
+    assert.equal((await act('park', { note: 'ask the guest first' })).statusCode, 200)
+    assert.equal((await act('discard', { note: 'two\nlines' })).statusCode, 422)
+    assert.equal((await act('discard', { because: 'of this' })).statusCode, 422)
+
+    const { audit } = (await f.call(tenant.keys.operator, 'GET', `${URL}/${id}`)).json()
+    assert.deepEqual(
+      audit.map((row: AnswerJson) => [row.actor, row.action, row.note]),
+      [['key:operator', 'park', 'ask the guest first']],
+    )
   })
 
   it('lets one of two operators win', async (t) => {

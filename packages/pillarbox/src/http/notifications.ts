@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { ChannelName } from '../intake/body-fields.ts'
+import { ChannelName, Line } from '../intake/body-fields.ts'
 import { isPushBody, MAX_IDEMPOTENCY_KEY, NotificationBody, PushBody } from '../intake/notification-body.ts'
 import { ERRORS, found, notFound, PillarboxError } from '../model/errors.ts'
 import { ACTIONS, type Action, NOTIFICATION_STATUSES, type NotificationView } from '../model/notification.ts'
@@ -26,6 +26,7 @@ import {
 } from './notification-json.ts'
 import { operationsOf } from './operation.ts'
 import {
+  Closed,
   ForOps,
   Id,
   ItemResult,
@@ -38,7 +39,7 @@ import {
   Query,
   Time,
 } from './schemas.ts'
-import { bodyCheck, fieldErrors, withBodyCheck } from './validation.ts'
+import { bodyCheck, fieldErrors, optionalBody, withBodyCheck } from './validation.ts'
 
 const SubmittedJson = Type.Object({
   id: Id,
@@ -69,6 +70,8 @@ const checkBatch = bodyCheck(
     { additionalProperties: false },
   ),
 )
+
+const ActBody = Closed({ note: Type.Optional(Line(1, 1_000, 'Why, in your own words. Kept in the audit.')) })
 
 const operation = operationsOf('Notifications', 'any')
 
@@ -233,9 +236,15 @@ export function notificationRoutes(app: App, context: Context): void {
   for (const action of Object.keys(ACTIONS) as Action[])
     app.post(
       `/api/notifications/:id/${action}`,
-      operation(TO_OPERATE, SUMMARIES[action], { response: { 200: NotificationJson } }),
+      operation(
+        TO_OPERATE,
+        SUMMARIES[action],
+        { body: ActBody, response: { 200: NotificationJson } },
+        { validatorCompiler: optionalBody(ActBody) },
+      ),
       async (request) => {
-        const act = { tenantId: scopeOf(request), id: idParameter(request), action, actor: request.actor }
+        const given = (request.body as Static<typeof ActBody> | null) ?? {}
+        const act = { ...given, tenantId: scopeOf(request), id: idParameter(request), action, actor: request.actor }
         return notificationJson(await actOnNotification(context, act), { now: clock.now(), config })
       },
     )
@@ -250,6 +259,7 @@ const SUMMARIES = {
   discard: 'Give a parked or uncertain notification up',
   cancel: 'Cancel a notification that still waits',
   park: 'Set a notification aside that still waits',
+  restore: 'Take back that a notification was discarded',
 } as const satisfies Record<Action, string>
 
 /** The key may come in the header instead; if it comes both ways it must be the same. */

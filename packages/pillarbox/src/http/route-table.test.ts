@@ -41,6 +41,11 @@ const parked = async (tenant: TestTenant): Promise<Record<string, string>> => {
   await f.call(tenant.keys.operator, 'POST', `/api/notifications/${id}/park`)
   return { id: String(id) }
 }
+const discarded = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const path = await parked(tenant)
+  await f.call(tenant.keys.operator, 'POST', `/api/notifications/${path['id']}/discard`)
+  return path
+}
 const sent = async (tenant: TestTenant): Promise<Record<string, string>> => ({ id: (await submit(tenant)).id })
 const account = async (tenant: TestTenant): Promise<Record<string, string>> => {
   const body = { channel: 'email', provider: 'sandbox', name: unique() }
@@ -166,6 +171,7 @@ const ENTRIES: Record<string, Entry> = {
   'POST /api/notifications/:id/discard': { path: parked, ok: 200 },
   'POST /api/notifications/:id/cancel': { path: queued, ok: 200 },
   'POST /api/notifications/:id/park': { path: queued, ok: 200 },
+  'POST /api/notifications/:id/restore': { path: discarded, ok: 200 },
   'GET /api/communication-logs': { query: 'bookingId=1', ok: 200 },
   'GET /api/automation-schedules': { ok: 200 },
   'GET /api/automation-schedules/:id': { path: schedule('cancel'), ok: 200 },

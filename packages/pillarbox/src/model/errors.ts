@@ -14,6 +14,7 @@ export const ERRORS = {
   duplicate_notification: { status: 409, title: 'A notification with this idempotency key exists' },
   already_exists: { status: 409, title: 'It exists already' },
   not_parked: { status: 409, title: 'Only a parked or uncertain notification can be retried or discarded' },
+  not_discarded: { status: 409, title: 'Only a discarded notification can be restored' },
   not_waiting: { status: 409, title: 'It is no longer waiting to be sent' },
   not_plannable: { status: 409, title: 'What stopped the notification before it was planned is still so' },
   not_failed: { status: 409, title: 'Only a failed event or schedule can be replayed' },

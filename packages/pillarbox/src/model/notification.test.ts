@@ -49,6 +49,7 @@ const ARROWS: readonly string[] = [
   'uncertain > delivered',
   'uncertain > read',
   'uncertain > failed',
+  'discarded > parked',
   'failed > delivered',
   'failed > read',
   'failed > parked',
@@ -70,8 +71,8 @@ describe('the states of a notification', () => {
     assert.deepEqual(Object.keys(NEXT_STATUSES).sort(), [...NOTIFICATION_STATUSES].sort())
   })
 
-  it('closes read, discarded and cancelled, and nothing else', () => {
-    assert.deepEqual(NOTIFICATION_STATUSES.filter(isClosed), ['read', 'discarded', 'cancelled'])
+  it('closes read and cancelled, and nothing else', () => {
+    assert.deepEqual(NOTIFICATION_STATUSES.filter(isClosed), ['read', 'cancelled'])
   })
 
   it('has no exit from a closed status', () => {

@@ -12,14 +12,15 @@ import type { Address } from './recipient.ts'
  *             sending ──released unsent──▶ queued | retrying
  *   stopped   sending ──permanent, or out of attempts──▶ parked ──retry──▶ queued
  *             sending ──unknown, and the policy is to hold──▶ uncertain ──retry──▶ queued, ──receipt──▶ sent …
- *             parked | uncertain ──discard──▶ discarded      queued | retrying ──cancel, expiry──▶ cancelled
+ *             parked | uncertain ──discard──▶ discarded      discarded ──restore──▶ parked
+ *             queued | retrying ──cancel, expiry──▶ cancelled
  *             queued | retrying | uncertain ──park──▶ parked sent | delivered ──receipt: failed, bounced──▶ parked
  *             sending | sent | delivered ──permanent, and a fallback channel is next──▶ failed
  *             parked | failed by a receipt ──a receipt of higher rank──▶ delivered | read | parked | failed
  *
  * Who moves what: a worker everything out of `sending`; receipts everything out of `sent`, and on from where a receipt
- * led (`model/receipt.ts`); an operator everything out of `parked` and `uncertain`. `discarded`, `cancelled` and `read`
- * are closed, and `failed` too where it was not a receipt that said so.
+ * led (`model/receipt.ts`); an operator everything out of `parked`, `uncertain` and `discarded`. `cancelled` and `read` are
+ * closed, and `failed` too where it was not a receipt that said so.
  *
  * Where it is kept: a `dispatch` row while work remains (queued, retrying, sending), a `settled` row once it has come
  * to rest anywhere but `sent`; with neither it is `sent`. One that a receipt took from `uncertain` to `sent` has a
@@ -65,7 +66,7 @@ export const NEXT_STATUSES = {
   parked: ['queued', 'discarded', 'delivered', 'read', 'failed'],
   uncertain: ['queued', 'discarded', 'parked', 'sent', 'delivered', 'read', 'failed'],
   failed: ['delivered', 'read', 'parked'],
-  discarded: [],
+  discarded: ['parked'],
   cancelled: [],
 } as const satisfies Record<NotificationStatus, readonly NotificationStatus[]>
 
@@ -88,6 +89,7 @@ export const ACTIONS = {
   discard: { from: ['parked', 'uncertain'], to: 'discarded' },
   cancel: { from: ['queued', 'retrying'], to: 'cancelled' },
   park: { from: ['queued', 'retrying', 'uncertain'], to: 'parked' },
+  restore: { from: ['discarded'], to: 'parked' },
 } as const satisfies Record<string, { from: readonly NotificationStatus[]; to: NotificationStatus }>
 
 export type Action = keyof typeof ACTIONS
@@ -169,6 +171,7 @@ export interface NotificationView extends Omit<NewNotification, 'parked'> {
   status: NotificationStatus
   reason: StoredReason | null
   lastError: string | null
+  /** Since it was last sent again by hand, where it was. */
   attemptCount: number
   nextAttemptAt: number | null
   possibleDuplicate: boolean
@@ -204,4 +207,6 @@ export interface AuditView {
   from: string | null
   to: string | null
   reason: string | null
+  /** Why somebody did it, in their own words. */
+  note: string | null
 }

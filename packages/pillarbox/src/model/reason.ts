@@ -35,6 +35,7 @@ export const REASONS = {
   cancelled_by_event: 'A later event cancelled it before it was sent.',
   parked_by_operator: 'An operator set it aside.',
   discarded_by_operator: 'An operator decided that it is not to be sent.',
+  restored_by_operator: 'An operator took back that it was discarded.',
   permanent_refusal: 'The provider refused it for good.',
   invalid_event: 'The event cannot be turned into notifications.',
   unknown_event_type: 'The catalogue has no such event type.',

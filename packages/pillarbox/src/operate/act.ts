@@ -17,17 +17,28 @@ export interface ActDeps {
   nudge: (topic: WakeTopic) => void
 }
 
+export interface NotificationAct {
+  /** Null: of whichever tenant it is. */
+  tenantId: string | null
+  id: string
+  action: Action
+  actor: string
+  /** Why, in the actor's own words; kept in the audit. */
+  note?: string
+}
+
 /**
- * Moves a notification by hand. `tenantId` null: of whichever tenant it is. Two callers at once: one moves it, the other
+ * Moves a notification by hand. Two callers at once: one moves it, the other
  * is told that it is no longer where it was. A retry resets the count, the time and the error.
  */
 export async function actOnNotification(
   { store, accounts, replan, nudge }: ActDeps,
-  { tenantId, id, action, actor }: { tenantId: string | null; id: string; action: Action; actor: string },
+  { tenantId, ...given }: NotificationAct,
 ): Promise<NotificationView> {
-  const found = await store.notifications.find(tenantId, id)
+  const found = await store.notifications.find(tenantId, given.id)
   if (!found) throw missing()
-  const request: ActRequest = { tenantId: found.tenantId, id, action, actor }
+  const { id, action } = given
+  const request: ActRequest = { ...given, tenantId: found.tenantId }
   if (action === 'retry' && (found.accountId === null || found.content === null)) {
     if (found.status !== 'parked') throw refusal(action, found.status)
     const answer = found.content === null ? await replan(found) : await findAccount(found, accounts)
@@ -61,10 +72,16 @@ async function findAccount(notification: NotificationView, accounts: AccountDire
 }
 
 function refusal(action: Action, status: string): PillarboxError {
-  return action === 'retry' || action === 'discard'
-    ? new PillarboxError('not_parked', `The notification is ${status}.`)
-    : new PillarboxError('not_waiting', `The notification is ${status}.`)
+  return new PillarboxError(REFUSALS[action], `The notification is ${status}.`)
 }
+
+const REFUSALS = {
+  retry: 'not_parked',
+  discard: 'not_parked',
+  cancel: 'not_waiting',
+  park: 'not_waiting',
+  restore: 'not_discarded',
+} as const satisfies Record<Action, string>
 
 function missing(): PillarboxError {
   return new PillarboxError('not_found', 'There is nothing with this id.')

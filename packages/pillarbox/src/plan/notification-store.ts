@@ -51,6 +51,8 @@ export interface ActRequest {
   id: string
   action: Action
   actor: string
+  /** Why, in the actor's own words. */
+  note?: string
   /** For a retry of one that never had an account or content: what planning answers now. */
   replacement?: {
     accountId: string

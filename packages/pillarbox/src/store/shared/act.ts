@@ -16,7 +16,7 @@ import { type ActChanges, actChanges, type RestingNotification } from './transit
 export function* act(dialect: Dialect, request: ActRequest): Script<Acted | null> {
   const id = uuidOrNull(request.id)
   if (id === null) return null
-  const { tenantId, action, actor, replacement } = request
+  const { tenantId, action, replacement } = request
   const notification = yield* row(
     `select n.account_id, n.content is not null as has_content, n.is_scrubbed from pillarbox.notifications n
       where n.id = :id and n.tenant_id = :tenantId ${action === 'retry' ? dialect.lock('n') : ''}`,
@@ -29,7 +29,7 @@ export function* act(dialect: Dialect, request: ActRequest): Script<Acted | null
   const twin = replacement ? yield* twinOf(tenantId, id, replacement.idempotencyKey) : null
   const canBeSent = hasWords && twin === null && !booleanOf(notification['is_scrubbed'])
   const resting = action === 'retry' && !canBeSent ? null : yield* lockResting(dialect, { id, tenantId, action })
-  const changes = resting && actChanges(action, actor, resting)
+  const changes = resting && actChanges(request, resting)
   if (!changes) {
     const from = yield* statusNow(id)
     return from && { moved: false, from, accountId, ...(twin === null ? {} : { twin }) }
@@ -57,6 +57,10 @@ function* twinOf(tenantId: string, id: string, idempotencyKey: string): Script<s
   return found && String(found['id'])
 }
 
+/** Where a settled row `s` stood when it was last discarded. */
+const DISCARDED_FROM = `(select a.from_status from pillarbox.audit a
+  where a.notification_id = s.notification_id and a.action = 'discard' and s.status = 'discarded' order by a.id desc limit 1)`
+
 /** Locks the row that the notification rests in, in the table where the action may find it; null: there is none. */
 function* lockResting(
   dialect: Dialect,
@@ -75,7 +79,8 @@ function* lockResting(
   const found =
     waiting ??
     (yield* row(
-      `select null as live, s.status as settled_status, ${columns} from pillarbox.settled s
+      `select null as live, s.status as settled_status, ${columns}, ${DISCARDED_FROM} as discarded_from
+        from pillarbox.settled s
         where s.notification_id = :id ${dialect.lock('s')}`,
       { id },
     ))
@@ -88,6 +93,7 @@ function* lockResting(
       spent: Number(found['spent']),
       possibleDuplicate: booleanOf(found['possible_duplicate']),
       lastError: textOrNull(found['last_error']),
+      discardedFrom: textOrNull(found['discarded_from'] ?? null) as NotificationStatus | null,
     }
   )
 }
@@ -102,17 +108,20 @@ function* statusNow(id: string): Script<NotificationStatus | null> {
   return found && statusOf(found)
 }
 
-/** A fresh allowance of attempts; their numbers go on from the last, so that none repeats. */
+/** A fresh allowance of attempts, counted anew; their numbers go on from the last, so that none repeats. */
 function* requeue(
   dialect: Dialect,
   queued: NonNullable<ActChanges['queued']> & { id: string; accountId: string | null },
 ): Script<void> {
   const last = yield* row('select max(number) as number from pillarbox.attempts where notification_id = :id', queued)
+  const attempt = Math.max(queued.attempt, Number(last?.['number'] ?? 0))
+  if (attempt > 0)
+    yield* rows('update pillarbox.notifications set attempts_before = :attempt where id = :id', { ...queued, attempt })
   yield* rows(
     `insert into pillarbox.dispatch (notification_id, lane_id, visible_at, attempt, spent, possible_duplicate)
       select n.id, :accountId, case when n.due_at > ${dialect.now} then n.due_at else ${dialect.now} end, :attempt, 0,
         :possibleDuplicate from pillarbox.notifications n where n.id = :id`,
-    { ...queued, attempt: Math.max(queued.attempt, Number(last?.['number'] ?? 0)) },
+    { ...queued, attempt },
   )
 }
 

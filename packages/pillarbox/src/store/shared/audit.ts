@@ -15,6 +15,8 @@ export interface AuditRow {
   from?: string
   to?: string
   reason?: string | null
+  /** Why somebody did it, in their own words. */
+  note?: string | null
 }
 
 /** Which accounts a notification moved from and to, as its audit row says it. */
@@ -33,6 +35,7 @@ const COLUMNS = {
   from_status: 'text',
   to_status: 'text',
   reason: 'text',
+  note: 'text',
 } as const
 
 /** Writes the audit rows of transitions, in their order and in the transaction of the script that makes them. */
@@ -49,12 +52,13 @@ export function* writeAudit(dialect: Dialect, ...audits: AuditRow[]): Script<voi
     from_status: audit.from ?? null,
     to_status: audit.to ?? null,
     reason: audit.reason ?? null,
+    note: audit.note ?? null,
   }))
   yield* rows(
     `insert into pillarbox.audit
-        (tenant_id, at, actor, action, notification_id, subject, attempt, from_status, to_status, reason)
+        (tenant_id, at, actor, action, notification_id, subject, attempt, from_status, to_status, reason, note)
       select g.tenant_id, ${dialect.now}, g.actor, g.action, g.notification_id, g.subject, g.attempt, g.from_status,
-        g.to_status, g.reason from :g order by g.place`,
+        g.to_status, g.reason, g.note from :g order by g.place`,
     { g: givenRows(COLUMNS, given) },
   )
 }

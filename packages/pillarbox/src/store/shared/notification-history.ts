@@ -38,6 +38,7 @@ const AUDITS = nounOf<StoredAudit>('audit', {
   fromStatus: 'text',
   toStatus: 'text',
   reason: 'text',
+  note: 'text',
 })
 
 export function* listAttempts(notificationId: string): Script<AttemptView[]> {
@@ -64,8 +65,8 @@ export function* auditOf(notificationId: string): Script<AuditView[]> {
 function attemptAudits({ notificationId, number, startedAt, durationMs, ...made }: Attempt): AuditView[] {
   const common = { at: startedAt + durationMs, actor: 'system', notificationId, attempt: number, durationMs }
   // A late result is on record as a call that was made; it moved nothing.
-  const call = { ...common, action: 'attempt', from: null, to: null, reason: made.late ? 'late' : null }
+  const call = { ...common, action: 'attempt', from: null, to: null, reason: made.late ? 'late' : null, note: null }
   if (made.late) return [call]
   const { toStatus: to, reason } = made
-  return [call, { ...common, action: RESULT_VERBS[to], from: 'sending', to, reason }]
+  return [call, { ...common, action: RESULT_VERBS[to], from: 'sending', to, reason, note: null }]
 }

@@ -60,7 +60,8 @@ export const VIEW_COLUMNS = `${LEDGER.columnsOf('n')}, n.recipient,
   s.status as settled_status, s.reason, s.last_error as settled_error, s.settled_at, s.delivered_at, s.read_at,
   a.provider_message_id, a.started_at, a.duration_ms,
   coalesce(d.possible_duplicate, s.possible_duplicate, a.possible_duplicate, false) as possible_duplicate,
-  (select count(*) from pillarbox.attempts x where x.notification_id = n.id and not x.late) as attempt_count,
+  (select count(*) from pillarbox.attempts x where x.notification_id = n.id and not x.late
+    and x.number > coalesce(n.attempts_before, 0)) as attempt_count,
   (select x.resolved_targets from pillarbox.attempts x where x.notification_id = n.id and not x.late
     order by x.number desc limit 1) as resolved_targets`
 

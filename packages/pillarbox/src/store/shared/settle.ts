@@ -16,7 +16,10 @@ const SETTLED_COLUMNS = {
   possible_duplicate: 'boolean',
 } as const
 
-/** Writes where notifications came to rest. A row that is there already is replaced, and keeps the receipts' times. */
+/**
+ * Writes where notifications came to rest. A row that is there already is replaced, and keeps the receipts' times; what was
+ * heard counts for nothing once somebody acted.
+ */
 export function* writeSettled(dialect: Dialect, settled: readonly SettledRow[]): Script<void> {
   const given = settled.map((each) => ({
     notification_id: each.notificationId,
@@ -34,7 +37,8 @@ export function* writeSettled(dialect: Dialect, settled: readonly SettledRow[]):
       select g.notification_id, g.tenant_id, g.status, g.reason, g.last_error, g.spent, g.attempt, g.possible_duplicate,
         ${dialect.now} from :g where true
       on conflict (notification_id) do update set status = excluded.status, reason = excluded.reason,
-        last_error = excluded.last_error, possible_duplicate = excluded.possible_duplicate, settled_at = excluded.settled_at`,
+        last_error = excluded.last_error, possible_duplicate = excluded.possible_duplicate, settled_at = excluded.settled_at,
+        heard = null`,
     { g: givenRows(SETTLED_COLUMNS, given) },
   )
 }

@@ -49,23 +49,37 @@ describe('what an operator’s act does to the rows', () => {
     spent: 1,
     possibleDuplicate: false,
     lastError: 'no answer',
+    discardedFrom: null,
   })
 
   it('moves a notification exactly from where the table of actions says', () => {
     for (const action of Object.keys(ACTIONS) as Action[])
       for (const from of NOTIFICATION_STATUSES) {
         const isMovable = (ACTIONS[action].from as readonly string[]).includes(from)
-        assert.equal(actChanges(action, 'key:ada', resting(from)) !== null, isMovable, `${action} from ${from}`)
+        assert.equal(
+          actChanges({ action, actor: 'key:ada' }, resting(from)) !== null,
+          isMovable,
+          `${action} from ${from}`,
+        )
       }
   })
 
   it('flags an uncertain notification that may be sent again, and not one that is discarded', () => {
     const flags = (['retry', 'park', 'discard'] as const).map((action) => {
-      const changes = actChanges(action, 'key:ada', resting('uncertain'))
+      const changes = actChanges({ action, actor: 'key:ada' }, resting('uncertain'))
       return changes?.queued?.possibleDuplicate ?? changes?.settled?.possibleDuplicate
     })
 
     assert.deepEqual(flags, [true, true, false])
+  })
+
+  it('flags one that is restored where it was discarded in doubt: it may be sent again', () => {
+    const flags = (['uncertain', 'parked'] as const).map((discardedFrom) => {
+      const changes = actChanges({ action: 'restore', actor: 'key:ada' }, { ...resting('discarded'), discardedFrom })
+      return changes?.settled?.possibleDuplicate
+    })
+
+    assert.deepEqual(flags, [true, false])
   })
 })
 

@@ -1,5 +1,6 @@
 import type { Completion } from '../../dispatch/dispatch-store.ts'
 import { ACTIONS, type Action, type NotificationStatus, type SettledStatus } from '../../model/notification.ts'
+import type { ActRequest } from '../../plan/notification-store.ts'
 import { type AuditRow, moveReason } from './audit.ts'
 
 /**
@@ -121,6 +122,8 @@ export interface RestingNotification {
   spent: number
   possibleDuplicate: boolean
   lastError: string | null
+  /** Where it stood when it was discarded; null: it is not. */
+  discardedFrom: NotificationStatus | null
 }
 
 export interface ActChanges {
@@ -136,18 +139,23 @@ const ACT_REASONS = {
   discard: 'discarded_by_operator',
   cancel: 'cancelled_by_operator',
   park: 'parked_by_operator',
+  restore: 'restored_by_operator',
 } as const satisfies Record<Action, string | null>
 
 /** What an operator's act does; null: the act does not move a notification that rests there. */
-export function actChanges(action: Action, actor: string, resting: RestingNotification): ActChanges | null {
-  const { from, ...rest } = resting
+export function actChanges(
+  { action, actor, note }: Pick<ActRequest, 'action' | 'actor' | 'note'>,
+  resting: RestingNotification,
+): ActChanges | null {
+  const { from, discardedFrom, ...rest } = resting
   const { notificationId, tenantId, attempt } = rest
   const { to, from: movable } = ACTIONS[action]
   if (!(movable as readonly NotificationStatus[]).includes(from)) return null
   const reason = ACT_REASONS[action]
-  const audit: AuditRow = { tenantId, actor, action, notificationId, attempt, from, to, reason }
+  const audit: AuditRow = { tenantId, actor, action, notificationId, attempt, from, to, reason, note: note ?? null }
   // The call in doubt of an uncertain notification may have arrived: if it is sent again, that may be a second time.
-  const possibleDuplicate = rest.possibleDuplicate || (from === 'uncertain' && action !== 'discard')
+  const isInDoubt = action === 'restore' ? discardedFrom === 'uncertain' : from === 'uncertain' && action !== 'discard'
+  const possibleDuplicate = rest.possibleDuplicate || isInDoubt
   if (to === 'queued') return { settled: null, queued: { possibleDuplicate, attempt }, audit }
   return { settled: { ...rest, status: to, reason, possibleDuplicate }, queued: null, audit }
 }
