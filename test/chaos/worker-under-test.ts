@@ -17,6 +17,7 @@ import { systemClock, systemRandom } from '../../packages/pillarbox/src/runtime/
 import { hashKey } from '../../packages/pillarbox/src/security/keys.ts'
 import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
 import { createSeal } from '../../packages/pillarbox/src/security/seal.ts'
+import { createTenantSnapshots } from '../../packages/pillarbox/src/tenant/snapshots.ts'
 import {
   type KillPoint,
   type Note,
@@ -67,8 +68,10 @@ const payloadSeal = createPayloadSeal(Buffer.alloc(32, 7))
 const notPartOfThese = async (): Promise<never> => {
   throw new Error('not part of these tests')
 }
+const snapshots = createTenantSnapshots(store, clock, 1_000)
 const engine = createEngine({
   store,
+  snapshots,
   registry,
   receiptSources: new Map(),
   renderer,
@@ -83,6 +86,7 @@ const engine = createEngine({
 })
 const app = await buildApp({
   store,
+  snapshots,
   ids,
   clock,
   logger,

@@ -24,6 +24,7 @@ import { createHub, type Hub } from './runtime/hub.ts'
 import type { PayloadSeal } from './security/payload-seal.ts'
 import type { Store } from './store/store.ts'
 import { createAccountBook, type OpenSecrets } from './tenant/account-book.ts'
+import { createTenantSnapshots, type TenantSnapshots } from './tenant/snapshots.ts'
 
 /**
  * One worker: the loops that turn events into notifications, notifications into provider calls, and what vendors call back
@@ -42,6 +43,8 @@ export interface Engine {
 
 export interface EngineDeps {
   store: Store
+  /** Of the whole process, where more than this worker is in it; its own otherwise. */
+  snapshots?: TenantSnapshots
   registry: ProviderRegistry
   /** By the name that callbacks are kept under. */
   receiptSources: ReadonlyMap<string, Pick<ReceiptSource, 'parse'>>
@@ -85,9 +88,10 @@ export function createEngine(deps: EngineDeps): Engine {
   const ports = { clock, random, ids, logger }
   const { configMaxAgeMs: maxAgeMs, pollMaxMs, workerTtlMs: ttlMs } = settings
   const hub = createHub(clock, store.wake)
+  const snapshots = deps.snapshots ?? createTenantSnapshots(store, clock, maxAgeMs)
 
   // Planning: events become notifications.
-  const contexts = createContextBook(store, clock, maxAgeMs)
+  const contexts = createContextBook(store, snapshots)
   const events = createEventBook({ store, contexts, sealing, resolve, clock })
   const chains = { store, events, renderer, sealing, clock, ids }
   const planner = createPlanner({
@@ -105,6 +109,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const accounts = createAccountBook({
     accounts: store.accounts,
     lanes: store.lanes,
+    snapshots,
     registry,
     openSecrets,
     ...ports,

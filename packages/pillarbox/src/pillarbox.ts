@@ -47,6 +47,7 @@ import { createSeal, type Seal } from './security/seal.ts'
 import { openPostgres } from './store/postgres/open.ts'
 import { openSqlite } from './store/sqlite/open.ts'
 import type { Store } from './store/store.ts'
+import { createTenantSnapshots, type TenantSnapshots } from './tenant/snapshots.ts'
 import { VERSION } from './version.ts'
 
 /** A whole Pillarbox in this process: the API, a worker, or both. */
@@ -75,6 +76,9 @@ export interface Started {
 
 /** How often a process says that it runs. */
 const ANNOUNCE_EVERY_MS = 10_000
+
+/** How old what was read of tenants, catalogue and accounts may be: a change made elsewhere is felt within this time. */
+const CONFIG_MAX_AGE_MS = 1_000
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -121,6 +125,7 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
   providers.push(...(overrides.providers?.({ outbound, dial, clock }) ?? []))
   const registry = createRegistry(providers)
   const receiptSources = createReceiptSources({ outbound, clock, certHosts: config.snsCertHosts })
+  const snapshots = createTenantSnapshots(store, clock, CONFIG_MAX_AGE_MS)
   const parts: Assembly = {
     config,
     logger,
@@ -131,6 +136,7 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
     payloadSeal,
     resolve,
     store,
+    snapshots,
     vendor,
     registry,
     receiptSources,
@@ -237,6 +243,7 @@ interface Assembly {
   payloadSeal: PayloadSeal
   resolve: ResolveHook | null
   store: Store
+  snapshots: TenantSnapshots
   vendor: SandboxVendor
   registry: ReturnType<typeof createRegistry>
   receiptSources: ReadonlyMap<string, ReceiptSource>
@@ -247,6 +254,7 @@ function assembleEngine(parts: Assembly): Engine {
   const { config, logger, clock, random, ids, seal, payloadSeal, resolve, store, registry, receiptSources } = parts
   return createEngine({
     store,
+    snapshots: parts.snapshots,
     registry,
     receiptSources,
     renderer: createRenderer(),
@@ -283,7 +291,7 @@ export function engineSettings(config: Config): EngineSettings {
     flushMs: config.flushMs,
     flushRows: 500,
     flushers: 2,
-    configMaxAgeMs: 1_000,
+    configMaxAgeMs: CONFIG_MAX_AGE_MS,
     pausedHoldMs: 30_000,
   }
 }
@@ -294,7 +302,7 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
   const renderer = createRenderer()
   const nudge = (topic: WakeTopic): void => hub.nudge(topic)
   // Whoever retries or resends by hand has just mended something: nothing is remembered here.
-  const contexts = createContextBook(store, clock, 0)
+  const contexts = createContextBook(store, createTenantSnapshots(store, clock, 0))
   const sealing = payloadSeal
   const planning = {
     store,
@@ -307,6 +315,7 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
   }
   return buildApp({
     store,
+    snapshots: parts.snapshots,
     ids,
     clock,
     logger,

@@ -19,6 +19,7 @@ import { createIdSource } from '../runtime/ids.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
 import type { Store } from '../store/store.ts'
 import { createAccountBook, type OpenSecrets } from '../tenant/account-book.ts'
+import { createTenantSnapshots } from '../tenant/snapshots.ts'
 import type { AttemptDeps } from './attempt.ts'
 import { createCompleter } from './completer.ts'
 import { createCustody } from './custody.ts'
@@ -93,6 +94,7 @@ async function setup(
   const accounts = createAccountBook({
     accounts: store.accounts,
     lanes: store.lanes,
+    snapshots: createTenantSnapshots(store, clock, 1_000),
     registry,
     openSecrets,
     clock,

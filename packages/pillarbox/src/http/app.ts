@@ -10,7 +10,6 @@ import { createReceivingAccounts } from '../receipts/receiving-accounts.ts'
 import { createRefusals } from '../receipts/refusals.ts'
 import { openAccountSecrets } from '../security/account-secrets.ts'
 import { createUserTokens } from '../security/user-token.ts'
-import { createAccountDirectory } from '../tenant/account-directory.ts'
 import { type Access, installAuthentication } from './auth.ts'
 import { automationScheduleRoutes } from './automation-schedules.ts'
 import { callbackRoutes } from './callbacks.ts'
@@ -60,7 +59,7 @@ declare module 'fastify' {
 }
 
 /** How long what is known of accounts is believed when a vendor calls back. */
-const RECEIVERS_MAX_AGE_MS = 2_000
+const SHARED_RECEIVERS_MAX_AGE_MS = 2_000
 
 const COUNT_REFUSED_EVERY_MS = 3_000
 
@@ -69,7 +68,7 @@ const COUNT_REFUSED_EVERY_MS = 3_000
  * here, so that none can be open by oversight.
  */
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
-  const { store, ids, clock, logger, nudge, config, renderer, seal, payloadSeal } = deps
+  const { store, snapshots, ids, clock, logger, nudge, config, renderer, seal, payloadSeal } = deps
   const app = fastify({
     logger: false,
     trustProxy: trustIn(config.trustedProxies),
@@ -135,21 +134,20 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   answerUnknownPaths(app)
   await collectOpenApi(app, deps.version)
 
-  const accounts = createAccountDirectory(store.accounts, clock)
   const context: Context = {
     ...deps,
     authentication,
     userTokens,
-    accounts,
     events: createEventIntake({ store, payloadSeal, ids, clock, nudge }),
-    notifications: createNotificationIntake({ store, accounts, renderer, sealing: payloadSeal, ids, clock, nudge }),
+    notifications: createNotificationIntake({ store, snapshots, renderer, sealing: payloadSeal, ids, clock, nudge }),
     receivers: createReceivingAccounts({
-      store,
+      accounts: store.accounts,
+      snapshots,
       sources: deps.receiptSources,
       openSecrets: (account) => openAccountSecrets(seal, account),
       clock,
       logger,
-      maxAgeMs: RECEIVERS_MAX_AGE_MS,
+      maxAgeMs: SHARED_RECEIVERS_MAX_AGE_MS,
     }),
     refusals: createRefusals({ receipts: store.receipts, clock, logger, everyMs: COUNT_REFUSED_EVERY_MS }),
   }

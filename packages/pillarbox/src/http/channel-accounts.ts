@@ -145,14 +145,14 @@ const operation = operationsOf('Accounts')
 
 /** `/api/channel-accounts`: a tenant's credentials, pace and retry policy per provider. */
 export function channelAccountRoutes(app: App, context: Context): void {
-  const { store, seal, accounts, clock, config, receivers, receiptSources } = context
+  const { store, seal, snapshots, clock, config, receivers, receiptSources } = context
   const checks = createAccountChecks(context)
   const deps: AccountDeps = {
     ...context,
     checks,
     forget(tenantId) {
-      accounts.forget(tenantId)
-      receivers.forget(tenantId)
+      snapshots.outdate(tenantId)
+      receivers.forget()
     },
   }
 

@@ -19,7 +19,7 @@ import type { Reach } from '../security/reach.ts'
 import type { Seal } from '../security/seal.ts'
 import type { UserTokens } from '../security/user-token.ts'
 import type { Store } from '../store/store.ts'
-import type { AccountDirectory } from '../tenant/account-directory.ts'
+import type { TenantSnapshots } from '../tenant/snapshots.ts'
 import type { Authentication } from './auth.ts'
 import type { TrustedProxies } from './client-address.ts'
 import type { InboxFeed } from './inbox-feed.ts'
@@ -41,6 +41,7 @@ export interface AppDeps {
   logger: Logger
   registry: Registry
   seal: Seal
+  snapshots: TenantSnapshots
   /** Wakes the loops; a hint, never waited for. */
   nudge: (topic: WakeTopic) => void
   replan: Replan
@@ -127,7 +128,6 @@ export type HttpConfig = typeof DEFAULT_HTTP_CONFIG
 export interface Context extends AppDeps {
   authentication: Authentication
   userTokens: UserTokens
-  accounts: AccountDirectory
   events: EventIntake
   notifications: NotificationIntake
   receivers: ReceivingAccounts

@@ -64,7 +64,7 @@ const operation = operationsOf('Catalogue')
 
 /** `/api/event-types`: the tenant's catalogue. */
 export function eventTypeRoutes(app: App, context: Context): void {
-  const { store, events, config } = context
+  const { store, snapshots, events, config } = context
   const { catalogue } = store
 
   app.get(
@@ -136,7 +136,10 @@ export function eventTypeRoutes(app: App, context: Context): void {
       const isYaml = isYamlType(headers['content-type'])
       const given = isYaml && typeof body === 'string' ? readCatalogueDocument(body) : readCatalogue(body)
       const { version, changes, warnings } = await importCatalogue(context, tenantId, given, { actor, dryRun })
-      if (!dryRun) events.forget(tenantId)
+      if (!dryRun) {
+        events.forget(tenantId)
+        snapshots.outdate(tenantId)
+      }
       const { name, defaultLocale } = given.catalogue
       return { name, defaultLocale, version, dryRun, changes, warnings: foundWarnings(warnings) }
     },

@@ -20,6 +20,7 @@ import { createPayloadSeal } from '../security/payload-seal.ts'
 import { createSeal } from '../security/seal.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
 import type { Store } from '../store/store.ts'
+import { createTenantSnapshots } from '../tenant/snapshots.ts'
 import { buildApp } from './app.ts'
 import { type AppDeps, DEFAULT_HTTP_CONFIG, type HttpConfig } from './context.ts'
 import { createInboxFeed } from './inbox-feed.ts'
@@ -207,7 +208,8 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
   const nudge = (topic: WakeTopic): void => void nudges.push(topic)
   const renderer = createRenderer()
   const sealing = createPayloadSeal(Buffer.alloc(32, 1))
-  const contexts = createContextBook(store, clock, 1_000)
+  const snapshots = createTenantSnapshots(store, clock, 1_000)
+  const contexts = createContextBook(store, snapshots)
   const planning = {
     store,
     events: createEventBook({ store, contexts, sealing, resolve: null, clock }),
@@ -219,6 +221,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
   }
   const deps: AppDeps = {
     store,
+    snapshots,
     ids,
     clock,
     logger,

@@ -110,7 +110,7 @@ export function tenantRoutes(app: App, context: Context): void {
   app.patch(
     '/ops/tenants/:id',
     opsOperation(OPS_ONLY, 'Change a tenant’s settings', changing.schema, changing.options),
-    async (request) => tenantJson(await changeTenant(store, tenantParameter(request), request.body)),
+    async (request) => tenantJson(await changeTenant(context, tenantParameter(request), request.body)),
   )
 
   app.get(
@@ -122,7 +122,7 @@ export function tenantRoutes(app: App, context: Context): void {
   app.patch(
     '/api/tenant',
     operation(TO_ADMINISTER, 'Change the own tenant’s settings', changing.schema, changing.options),
-    async ({ tenantId, body }) => tenantJson(await changeTenant(store, tenantId, body)),
+    async ({ tenantId, body }) => tenantJson(await changeTenant(context, tenantId, body)),
   )
 }
 

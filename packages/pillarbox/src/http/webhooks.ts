@@ -86,11 +86,7 @@ function createDesk({ store, clock, logger, nudge, config, receivers, refusals }
     const isFlood = !failures.peek(clientOf(request), config.failedKeysPerSecond, config.failedKeysBurst).allowed
     // Behind a proxy that is not trusted everybody has one address. Who floods it must cost neither the database nor the
     // vendor anything, and must not keep genuine callbacks away: those of known tenants can be told from memory alone.
-    const found = isFlood
-      ? source.isShared
-        ? null
-        : receivers.peek(source, tenantId)
-      : await receivers.get(source, tenantId)
+    const found = isFlood ? receivers.peek(source, tenantId) : await receivers.get(source, tenantId)
     if (found === null) throw tooMany()
     request.callback = { receivers: found, isFlood }
     if (found.accounts.length === 0) throw refuse(source, request, 'no_account')

@@ -13,10 +13,9 @@ import { regionOf } from '../model/tenant.ts'
 import { type ComposeTools, compose, policyOf, throwUnlessRendered } from '../plan/compose.ts'
 import { noRecipient } from '../plan/recipients.ts'
 import { createWordsFinder, type RequestWords, type WordsDeps, wordsProblems } from '../plan/request-words.ts'
-import { createTimedCache } from '../runtime/timed-cache.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
-import type { AccountDirectory } from '../tenant/account-directory.ts'
+import type { TenantSnapshots } from '../tenant/snapshots.ts'
 import { instantMs, withoutNulls } from './body-fields.ts'
 import {
   bodyProblems,
@@ -63,24 +62,18 @@ export interface Expanded {
 /** The most members `expand` makes notifications for in one call. */
 const MAX_EXPANDED = 10_000
 const EXPANDED_AT_ONCE = 1_000
-const REGION_MAX_AGE_MS = 1_000
 
 export interface NotificationIntakeDeps extends ComposeTools, WordsDeps {
   store: WordsDeps['store'] & Pick<Store, 'notifications' | 'people' | 'lists'>
   sealing: ComposeTools['sealing'] & WordsDeps['sealing']
   clock: Clock
-  accounts: AccountDirectory
+  snapshots: Pick<TenantSnapshots, 'get' | 'choose'>
   ids: IdSource
   nudge: (topic: WakeTopic) => void
 }
 
 export function createNotificationIntake(deps: NotificationIntakeDeps): NotificationIntake {
-  const { store, accounts, ids, clock, nudge } = deps
-  const regions = createTimedCache({
-    clock,
-    maxAgeMs: REGION_MAX_AGE_MS,
-    read: async (tenantId) => regionOf(await store.tenants.find(tenantId)),
-  })
+  const { store, snapshots, ids, clock, nudge } = deps
   return { submit, expand }
 
   async function submit(
@@ -197,7 +190,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
   ): Promise<Address> {
     const to: Address = withoutNulls(given)
     if (to.phone !== undefined && !isPhone(to.phone))
-      to.phone = toE164(to.phone, await regions.get(tenantId)) ?? to.phone
+      to.phone = toE164(to.phone, regionOf((await snapshots.get(tenantId)).tenant)) ?? to.phone
     if (to.email !== undefined) to.email = foldEmail(to.email) ?? to.email
     if (to.contactId === undefined) return to
     const contact = contacts.get(to.contactId)
@@ -209,7 +202,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
   /** Where webhooks go may be the account's to say. */
   async function withAccountUrl(tenantId: string, body: NotificationBody, to: Address): Promise<Address> {
     if (to.url !== undefined || !chainOf(body).includes('webhook')) return to
-    return withOwnUrl(to, await accounts.choose(tenantId, 'webhook', to))
+    return withOwnUrl(to, await snapshots.choose(tenantId, 'webhook', to))
   }
 
   async function newNotification(
@@ -281,7 +274,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
         skip(channel, `There is no active template for ${channel}.`)
         continue
       }
-      const account = await accounts.choose(tenantId, channel, to)
+      const account = await snapshots.choose(tenantId, channel, to)
       if (!account) {
         skip(channel, `The tenant has no active account for ${channel}.`)
         continue

@@ -5,14 +5,14 @@ import type { ActRequest } from '../plan/notification-store.ts'
 import type { ReplanAnswer } from '../plan/replan.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
-import type { AccountDirectory } from '../tenant/account-directory.ts'
+import type { TenantSnapshots } from '../tenant/snapshots.ts'
 
 /** Plans a notification anew that was born parked without content. */
 export type Replan = (notification: NotificationView) => Promise<ReplanAnswer>
 
 export interface ActDeps {
   store: Pick<Store, 'notifications'>
-  accounts: AccountDirectory
+  snapshots: Pick<TenantSnapshots, 'choose'>
   replan: Replan
   nudge: (topic: WakeTopic) => void
 }
@@ -32,7 +32,7 @@ export interface NotificationAct {
  * is told that it is no longer where it was. A retry resets the count, the time and the error.
  */
 export async function actOnNotification(
-  { store, accounts, replan, nudge }: ActDeps,
+  { store, snapshots, replan, nudge }: ActDeps,
   { tenantId, ...given }: NotificationAct,
 ): Promise<NotificationView> {
   const found = await store.notifications.find(tenantId, given.id)
@@ -41,7 +41,7 @@ export async function actOnNotification(
   const request: ActRequest = { ...given, tenantId: found.tenantId }
   if (action === 'retry' && (found.accountId === null || found.content === null)) {
     if (found.status !== 'parked') throw refusal(action, found.status)
-    const answer = found.content === null ? await replan(found) : await findAccount(found, accounts)
+    const answer = found.content === null ? await replan(found) : await findAccount(found, snapshots)
     if ('problem' in answer)
       throw new PillarboxError('not_plannable', `${answer.problem.reason}: ${answer.problem.error}`)
     request.replacement = answer.replacement
@@ -61,10 +61,10 @@ export async function actOnNotification(
 }
 
 /** For one that has its words and only lacked an account. */
-async function findAccount(notification: NotificationView, accounts: AccountDirectory): Promise<ReplanAnswer> {
+async function findAccount(notification: NotificationView, snapshots: ActDeps['snapshots']): Promise<ReplanAnswer> {
   const { tenantId, channel, to, content, templateId, templateVersion, locale, fallback, warnings } = notification
   const { idempotencyKey } = notification
-  const account = await accounts.choose(tenantId, channel, to)
+  const account = await snapshots.choose(tenantId, channel, to)
   if (!account || !content) return { problem: noAccount(channel) }
   const words = { content, templateId, templateVersion, locale, warnings }
   const way = { accountId: account.id, provider: account.provider, channel, to, fallback, idempotencyKey }

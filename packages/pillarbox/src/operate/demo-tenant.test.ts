@@ -11,6 +11,7 @@ import { createHub } from '../runtime/hub.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
+import { createTenantSnapshots } from '../tenant/snapshots.ts'
 import { ensureDemo } from './demo-tenant.ts'
 
 async function setup(t: TestContext) {
@@ -22,7 +23,7 @@ async function setup(t: TestContext) {
   const ids = createIdSource(clock, random)
   const planner = createPlanner({
     store,
-    contexts: createContextBook(store, clock, 1_000),
+    contexts: createContextBook(store, createTenantSnapshots(store, clock, 1_000)),
     renderer: createRenderer(),
     sealing: createPayloadSeal(Buffer.alloc(32, 7)),
     resolve: null,

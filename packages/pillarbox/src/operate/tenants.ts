@@ -3,6 +3,7 @@ import { found, invalidBody, PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
 import type { Tenant } from '../model/tenant.ts'
 import type { Store } from '../store/store.ts'
+import type { TenantSnapshots } from '../tenant/snapshots.ts'
 import { issueKey } from './api-keys.ts'
 import { type GivenCatalogue, readCatalogue, readCatalogueDocument } from './catalogue.ts'
 
@@ -41,18 +42,20 @@ type NewTenant = Omit<Tenant, 'createdAt' | 'defaultLocale'> & {
 
 /** Changes what is named of a tenant; of its settings null removes one, and the rest stays. */
 export async function changeTenant(
-  { tenants }: Pick<Store, 'tenants'>,
+  { store, snapshots }: { store: Pick<Store, 'tenants'>; snapshots: Pick<TenantSnapshots, 'outdate'> },
   id: string,
   { name, defaultLocale, timeZone, ...given }: TenantChanges,
 ): Promise<Tenant> {
-  const { settings } = found(await tenants.find(id))
+  const { settings } = found(await store.tenants.find(id))
   const changes = {
     ...(name !== undefined && { name }),
     ...(defaultLocale !== undefined && { defaultLocale }),
     ...(timeZone !== undefined && { timeZone }),
     ...(Object.keys(given).length > 0 && { settings: withSettings(settings, given) }),
   }
-  return found(await tenants.update(id, changes))
+  const changed = found(await store.tenants.update(id, changes))
+  snapshots.outdate(id)
+  return changed
 }
 
 type TenantChanges = Partial<Pick<Tenant, 'name' | 'defaultLocale' | 'timeZone'>> & Record<string, unknown>

@@ -11,13 +11,13 @@ import { noRecipient } from '../plan/recipients.ts'
 import type { WordsDeps } from '../plan/request-words.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
-import type { AccountDirectory } from '../tenant/account-directory.ts'
+import type { TenantSnapshots } from '../tenant/snapshots.ts'
 import { normalised } from './people.ts'
 
 export interface TestSendDeps extends ComposeTools, WordsDeps {
   store: WordsDeps['store'] & Pick<Store, 'notifications'>
   sealing: ComposeTools['sealing'] & WordsDeps['sealing']
-  accounts: AccountDirectory
+  snapshots: Pick<TenantSnapshots, 'choose'>
   ids: IdSource
   nudge: (topic: WakeTopic) => void
 }
@@ -30,7 +30,7 @@ export async function sendTest(
   deps: TestSendDeps,
   request: { tenant: Tenant; template: Template; to: Address; context: Record<string, unknown>; actor: string },
 ): Promise<string> {
-  const { store, accounts, ids, nudge } = deps
+  const { store, snapshots, ids, nudge } = deps
   const { template, context, actor } = request
   const { channel, eventType } = template
   const tenantId = request.tenant.id
@@ -38,7 +38,7 @@ export async function sendTest(
   const id = ids()
   const planContext = await readPlanContext(store, tenantId, eventType)
   const message = requestMessage(deps.sealing, { tenantId, context, locale: null }, planContext)
-  const account = await accounts.choose(tenantId, channel, address)
+  const account = await snapshots.choose(tenantId, channel, address)
   const notification = compose(deps, {
     id,
     key: `test:${id}`,

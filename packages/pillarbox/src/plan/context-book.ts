@@ -1,25 +1,18 @@
-import type { StoredAccount } from '../model/account.ts'
 import type { EventType } from '../model/catalogue.ts'
-import type { Clock } from '../model/ports.ts'
 import type { Template } from '../model/template.ts'
-import { regionOf, type Tenant } from '../model/tenant.ts'
+import { regionOf } from '../model/tenant.ts'
 import type { RenderOptions } from '../render/render.ts'
 import { renderOptions } from '../render/render-options.ts'
-import { createTimedCache } from '../runtime/timed-cache.ts'
 import type { Store } from '../store/store.ts'
+import { readSnapshot, type TenantSnapshot, type TenantSnapshots } from '../tenant/snapshots.ts'
 
 /** All that planning one event type of one tenant needs to know. */
-export interface PlanContext {
-  tenant: Tenant | null
+export interface PlanContext extends TenantSnapshot {
   eventType: EventType | null
   /** Active ones. */
   templates: Template[]
-  /** Active ones, the one to use first. */
-  accounts: StoredAccount[]
   /** Event types that an event of this one cancels for its entity. */
   cancels: string[]
-  /** The last resort of the locale chain; null before the first import. */
-  catalogueLocale: string | null
   /** Of telephone numbers without a country code. */
   region: string | null
   /** How words are rendered here, whatever their locale; null without a tenant. */
@@ -28,43 +21,54 @@ export interface PlanContext {
 
 export type ContextStore = Pick<Store, 'tenants' | 'catalogue' | 'templates' | 'accounts'>
 
-/**
- * What planning reads of tenants, catalogue, templates and accounts, kept for `maxAgeMs`: a change is felt everywhere
- * within that time.
- */
+/** What planning reads of event types and templates, kept for as long as the tenant's snapshot is. */
 export interface ContextBook {
   get(tenantId: string, eventType: string): Promise<PlanContext>
 }
 
-export function createContextBook(store: ContextStore, clock: Clock, maxAgeMs: number): ContextBook {
-  const contexts = createTimedCache({
-    clock,
-    maxAgeMs,
-    async read(key) {
-      const [tenantId, eventType] = JSON.parse(key) as [string, string]
-      return readPlanContext(store, tenantId, eventType)
+export function createContextBook(
+  store: Pick<ContextStore, 'catalogue' | 'templates'>,
+  snapshots: Pick<TenantSnapshots, 'get'>,
+): ContextBook {
+  const contexts = new WeakMap<TenantSnapshot, Map<string, Promise<PlanContext>>>()
+  return {
+    async get(tenantId, name) {
+      const snapshot = await snapshots.get(tenantId)
+      const byType = contexts.get(snapshot) ?? new Map<string, Promise<PlanContext>>()
+      contexts.set(snapshot, byType)
+      const kept = byType.get(name)
+      if (kept) return kept
+      const context = contextOf(store, snapshot, tenantId, name)
+      byType.set(name, context)
+      // A read that fails is not kept.
+      context.catch(() => byType.delete(name))
+      return context
     },
-  })
-  return { get: (tenantId, eventType) => contexts.get(JSON.stringify([tenantId, eventType])) }
+  }
 }
 
 /** What planning one event type of a tenant needs, as it is now. */
 export async function readPlanContext(store: ContextStore, tenantId: string, name: string): Promise<PlanContext> {
-  const [tenant, eventType, templates, accounts, cancels, catalogue] = await Promise.all([
-    store.tenants.find(tenantId),
+  return contextOf(store, await readSnapshot(store, tenantId), tenantId, name)
+}
+
+async function contextOf(
+  store: Pick<ContextStore, 'catalogue' | 'templates'>,
+  snapshot: TenantSnapshot,
+  tenantId: string,
+  name: string,
+): Promise<PlanContext> {
+  const { tenant } = snapshot
+  const [eventType, templates, cancels] = await Promise.all([
     store.catalogue.eventType(tenantId, name),
     store.templates.ofEventType(tenantId, name),
-    store.accounts.list(tenantId),
     store.catalogue.cancelledBy(tenantId, name),
-    store.catalogue.current(tenantId),
   ])
   return {
-    tenant,
+    ...snapshot,
     eventType,
     templates: templates.filter((template) => template.isActive),
-    accounts,
     cancels,
-    catalogueLocale: catalogue?.defaultLocale ?? null,
     region: regionOf(tenant),
     // Made once for all events: it looks through the payload's whole schema.
     rendering: tenant && renderOptions(tenant, eventType, tenant.defaultLocale),

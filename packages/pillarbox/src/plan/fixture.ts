@@ -16,6 +16,7 @@ import { createIdSource } from '../runtime/ids.ts'
 import { systemClock } from '../runtime/system.ts'
 import { createPayloadSeal, isSealedContent } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
+import { createTenantSnapshots } from '../tenant/snapshots.ts'
 import { createContextBook } from './context-book.ts'
 import { createEventBook } from './event-book.ts'
 import type { ChainDeps } from './next-in-chain.ts'
@@ -106,8 +107,7 @@ export async function openPlanning(t: TestContext, options: Options): Promise<Be
         },
       },
     },
-    clock,
-    1_000,
+    createTenantSnapshots(base, clock, 1_000),
   )
   const seal = createPayloadSeal(Buffer.alloc(32, 7))
   const common = { store, renderer: createRenderer(), sealing: seal, clock, random, ids, logger }

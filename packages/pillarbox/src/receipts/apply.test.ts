@@ -36,6 +36,7 @@ import { systemClock } from '../runtime/system.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
 import { createAccountBook } from '../tenant/account-book.ts'
+import { createTenantSnapshots } from '../tenant/snapshots.ts'
 import { createReceiptApplier, type ReceiptApplier, type ReceiptApplierDeps } from './apply.ts'
 import { createReceiptSources } from './sources.ts'
 
@@ -97,9 +98,10 @@ async function setup(t: TestContext, engine: Store['engine'] = 'sqlite'): Promis
   await store.workers.register({ id: worker, host: 'host', pid: 1, version: '1', channels: null })
   const hub = createHub(clock, store.wake)
   const sealing = createPayloadSeal(Buffer.alloc(32, 7))
+  const snapshots = createTenantSnapshots(store, clock, 1_000)
   const events = createEventBook({
     store,
-    contexts: createContextBook(store, clock, 1_000),
+    contexts: createContextBook(store, snapshots),
     sealing,
     resolve: null,
     clock,
@@ -111,6 +113,7 @@ async function setup(t: TestContext, engine: Store['engine'] = 'sqlite'): Promis
     accounts: createAccountBook({
       accounts: store.accounts,
       lanes: store.lanes,
+      snapshots,
       registry: () => null,
       openSecrets: () => ({}),
       clock,

@@ -6,6 +6,7 @@ import { recordingLogger, storedAccount } from '../../../../test/support/samples
 import type { StoredAccount } from '../model/account.ts'
 import type { Tenant } from '../model/tenant.ts'
 import type { OpenSecrets } from '../tenant/account-book.ts'
+import { createTenantSnapshots } from '../tenant/snapshots.ts'
 import { createReceivingAccounts } from './receiving-accounts.ts'
 import { createReceiptSources } from './sources.ts'
 
@@ -27,14 +28,20 @@ function setup(rows: StoredAccount[] = [meta, smtp, ses, otherSes], openSecrets:
     if (state.isDown) throw new Error('the store is away')
     return answer()
   }
-  const accounts = createReceivingAccounts({
-    store: {
-      accounts: {
-        list: (tenantId) => look(() => rows.filter((row) => row.tenantId === tenantId)),
-        listOfProviders: (providers) => look(() => rows.filter((row) => providers.includes(row.provider))),
-      },
-      tenants: { find: async (id) => (['acme', 'other', 'empty'].includes(id) ? ({ id } as Tenant) : null) },
+  const snapshots = createTenantSnapshots(
+    {
+      accounts: { list: (tenantId) => look(() => rows.filter((row) => row.tenantId === tenantId)) },
+      tenants: { find: async (id) => (['acme', 'other', 'empty', 'new'].includes(id) ? ({ id } as Tenant) : null) },
+      catalogue: { current: async () => null },
     },
+    clock,
+    MAX_AGE_MS,
+  )
+  const accounts = createReceivingAccounts({
+    accounts: {
+      listOfProviders: (providers) => look(() => rows.filter((row) => providers.includes(row.provider))),
+    },
+    snapshots,
     sources,
     openSecrets: (account) => {
       state.opened.push(account.id)
@@ -47,7 +54,7 @@ function setup(rows: StoredAccount[] = [meta, smtp, ses, otherSes], openSecrets:
   const source = (name: string) => sources.get(name) ?? assert.fail(`there is no source ${name}`)
   const idsOf = async (name: string, tenantId: string | null): Promise<string[]> =>
     (await accounts.get(source(name), tenantId)).accounts.map(({ id }) => id)
-  return { accounts, source, idsOf, clock, logger, state, rows }
+  return { accounts, snapshots, source, idsOf, clock, logger, state, rows }
 }
 
 describe('the accounts a callback may be about', () => {
@@ -147,12 +154,13 @@ describe('the accounts a callback may be about', () => {
   })
 
   it('are read anew at once after a change made here', async () => {
-    const { accounts, idsOf, rows } = setup()
+    const { accounts, snapshots, idsOf, rows } = setup()
     await Promise.all([idsOf('meta', 'acme'), idsOf('ses', null), idsOf('meta', 'new')])
     rows.splice(0, rows.length, { ...meta, id: 'meta-2' }, { ...ses, id: 'ses-3' }, { ...meta, tenantId: 'new' })
 
-    accounts.forget('acme')
-    accounts.forget('new')
+    snapshots.outdate('acme')
+    snapshots.outdate('new')
+    accounts.forget()
 
     assert.deepEqual(await idsOf('meta', 'acme'), ['meta-2'])
     assert.deepEqual(await idsOf('ses', null), ['ses-3'])

@@ -2,19 +2,20 @@ import { TENANT_ID } from '@pillarbox/client/contract'
 import { topicOf } from '../channels/aws.ts'
 import type { Account, StoredAccount } from '../model/account.ts'
 import type { Clock, Logger } from '../model/ports.ts'
+import { createTimedCache } from '../runtime/timed-cache.ts'
 import { createSecretOpener, type OpenSecrets, openAccount } from '../tenant/account-book.ts'
 import type { AccountStore } from '../tenant/account-store.ts'
-import type { TenantStore } from '../tenant/tenant-store.ts'
+import type { TenantSnapshot, TenantSnapshots } from '../tenant/snapshots.ts'
 import type { ReceiptSource } from './receipt-source.ts'
 
 /** The accounts that a callback may be about, from memory: anybody can call a webhook as often as he likes. */
 export interface ReceivingAccounts {
   /** Of that tenant, or of everybody where the source is shared; at most `maxAgeMs` old. */
   get(source: ReceiptSource, tenantId: string | null): Promise<Receivers>
-  /** What was last read, however old, without a look at the store; null where nothing is known. */
+  /** The same of a tenant as it was last read, however old, without a look at the store; null where nothing is known. */
   peek(source: ReceiptSource, tenantId: string | null): Receivers | null
-  /** After a change made here, so that the next callback already meets it. */
-  forget(tenantId: string): void
+  /** After an account was changed here, so that the next callback of a shared source already meets it. */
+  forget(): void
 }
 
 export interface Receivers {
@@ -24,67 +25,41 @@ export interface Receivers {
   accounts: readonly Account[]
 }
 
-interface ReceiversEntry {
-  found: Promise<Receivers>
-  /** Once it was read. */
-  read: Receivers | null
-  readAt: number
-}
-
-const MOST_ENTRIES = 10_000
-const MOST_STRANGERS = 1_000
 const NOBODY: Receivers = { isTenantKnown: false, accounts: [] }
 
 export function createReceivingAccounts(deps: {
-  store: { accounts: Pick<AccountStore, 'list' | 'listOfProviders'>; tenants: Pick<TenantStore, 'find'> }
+  accounts: Pick<AccountStore, 'listOfProviders'>
+  snapshots: Pick<TenantSnapshots, 'get' | 'last'>
   sources: ReadonlyMap<string, ReceiptSource>
   openSecrets: OpenSecrets
   clock: Clock
   logger: Logger
   maxAgeMs: number
 }): ReceivingAccounts {
-  const { store, clock, logger, maxAgeMs } = deps
-  const providersOfTenants = new Set(
-    [...deps.sources.values()].flatMap(({ isShared, providers }) => (isShared ? [] : providers)),
-  )
-  const known = new Map<string, ReceiversEntry>()
-  /** Tenants that are not there. Apart, so that whoever makes names up pushes no real one out. */
-  const strangers = new Map<string, ReceiversEntry>()
+  const { snapshots, clock, logger, maxAgeMs } = deps
   const secretsOf = createSecretOpener(deps.openSecrets, logger, 'no callback is believed')
+  const opened = new WeakMap<StoredAccount, Account>()
+  /** Everybody's accounts of the sources that name no tenant, by the providers. */
+  const shared = createTimedCache({
+    clock,
+    maxAgeMs,
+    read: (providers) => deps.accounts.listOfProviders(JSON.parse(providers) as string[]),
+  })
 
-  function entryOf(key: string): ReceiversEntry | undefined {
-    return known.get(key) ?? strangers.get(key)
+  function open(stored: StoredAccount, secretsFor: (stored: StoredAccount) => Record<string, string> | null): Account {
+    const account = opened.get(stored) ?? openAccount(stored, secretsFor(stored))
+    opened.set(stored, account)
+    return account
   }
 
-  /** Callbacks that come together share one read; a failed read is not remembered. */
-  function load(key: string, read: () => Promise<Receivers>): Promise<Receivers> {
-    const found = read()
-    const entry: ReceiversEntry = { found, read: known.get(key)?.read ?? null, readAt: clock.monotonic() }
-    strangers.delete(key)
-    put(known, key, entry, MOST_ENTRIES)
-    found.then(
-      (receivers) => {
-        entry.read = receivers
-        if (receivers.isTenantKnown || known.get(key) !== entry) return
-        known.delete(key)
-        put(strangers, key, entry, MOST_STRANGERS)
-      },
-      () => void (known.get(key) === entry && known.delete(key)),
-    )
-    return found
-  }
-
-  async function ofTenant(tenantId: string): Promise<Receivers> {
-    const stored = await store.accounts.list(tenantId)
-    const isTenantKnown = stored.length > 0 || (await store.tenants.find(tenantId)) !== null
-    const receiving = stored.filter(({ provider }) => providersOfTenants.has(provider))
-    return { isTenantKnown, accounts: receiving.map((account) => openAccount(account, secretsOf(account))) }
+  function ofTenant({ providers }: ReceiptSource, { tenant, accounts }: TenantSnapshot): Receivers {
+    const receiving = accounts.filter(({ provider }) => providers.includes(provider))
+    return { isTenantKnown: tenant !== null, accounts: receiving.map((stored) => open(stored, secretsOf)) }
   }
 
   /** What every tenant shares is proven by a token at most, and by none where an account names its topic. */
-  async function ofEverybody(providers: readonly string[]): Promise<Receivers> {
-    const stored = await store.accounts.listOfProviders(providers)
-    return { isTenantKnown: true, accounts: stored.map((account) => openAccount(account, tokenOf(account))) }
+  function ofEverybody(stored: readonly StoredAccount[]): Receivers {
+    return { isTenantKnown: true, accounts: stored.map((account) => open(account, tokenOf)) }
   }
 
   function tokenOf(account: StoredAccount): Record<string, string> {
@@ -95,44 +70,21 @@ export function createReceivingAccounts(deps: {
 
   return {
     async get(source, tenantId) {
-      const key = keyOf(source, tenantId)
-      if (key === null) return NOBODY
-      const entry = entryOf(key)
-      const isFresh = entry !== undefined && clock.monotonic() - entry.readAt < maxAgeMs
-      const found = isFresh
-        ? entry.found
-        : load(key, () => (source.isShared ? ofEverybody(source.providers) : ofTenant(tenantId ?? '')))
-      return ofSource(source, await found)
+      if (source.isShared) return ofEverybody(await shared.get(JSON.stringify(source.providers)))
+      return isTenantName(tenantId) ? ofTenant(source, await snapshots.get(tenantId)) : NOBODY
     },
     peek(source, tenantId) {
-      const key = keyOf(source, tenantId)
-      const read = key === null ? NOBODY : entryOf(key)?.read
-      return read ? ofSource(source, read) : null
+      if (source.isShared) return null
+      if (!isTenantName(tenantId)) return NOBODY
+      const last = snapshots.last(tenantId)
+      return last ? ofTenant(source, last) : null
     },
-    forget(tenantId) {
-      known.delete(`tenant ${tenantId}`)
-      strangers.delete(`tenant ${tenantId}`)
-      for (const key of known.keys()) if (key.startsWith('source ')) known.delete(key)
+    forget() {
+      for (const source of deps.sources.values()) shared.outdate(JSON.stringify(source.providers))
     },
   }
 }
 
-/** Null for what cannot be the name of a tenant. */
-function keyOf(source: ReceiptSource, tenantId: string | null): string | null {
-  if (source.isShared) return `source ${source.name}`
-  return tenantId !== null && TENANT_ID.pattern.test(tenantId) ? `tenant ${tenantId}` : null
-}
-
-function ofSource({ providers }: ReceiptSource, { isTenantKnown, accounts }: Receivers): Receivers {
-  return { isTenantKnown, accounts: accounts.filter(({ provider }) => providers.includes(provider)) }
-}
-
-/** As the youngest; the oldest make room. */
-function put(entries: Map<string, ReceiversEntry>, key: string, entry: ReceiversEntry, most: number): void {
-  entries.delete(key)
-  entries.set(key, entry)
-  for (const oldest of entries.keys()) {
-    if (entries.size <= most) break
-    entries.delete(oldest)
-  }
+function isTenantName(tenantId: string | null): tenantId is string {
+  return tenantId !== null && TENANT_ID.pattern.test(tenantId)
 }

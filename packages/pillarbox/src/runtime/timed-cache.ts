@@ -33,9 +33,11 @@ export interface TimedMapOptions {
 
 export interface TimedCacheOptions<V> extends TimedMapOptions {
   read(key: string): Promise<V>
+  /** Default: everything. What is not kept is read anew by whoever asks next. */
+  isKept?(value: V): boolean
 }
 
-export function createTimedCache<V>({ read, ...options }: TimedCacheOptions<V>): TimedCache<V> {
+export function createTimedCache<V>({ read, isKept, ...options }: TimedCacheOptions<V>): TimedCache<V> {
   const kept = createTimedMap<V>(options)
   const reading = new Map<string, Promise<V>>()
 
@@ -43,7 +45,7 @@ export function createTimedCache<V>({ read, ...options }: TimedCacheOptions<V>):
     const answer = read(key)
       .then((value) => {
         // A read that was outdated while it was under way answers its own callers and nobody after them.
-        if (reading.get(key) === answer) kept.set(key, value)
+        if (reading.get(key) === answer && (isKept?.(value) ?? true)) kept.set(key, value)
         return value
       })
       .finally(() => {

@@ -3,16 +3,16 @@ import type { LaneStore } from '../dispatch/lane-store.ts'
 import type { StoredAccount } from '../model/account.ts'
 import { type Account, DEFAULT_BREAKER, SLOWEST_PER_SECOND } from '../model/account.ts'
 import { knowsDevicesOf } from '../model/account-choice.ts'
-import type { Channel } from '../model/channel.ts'
 import type { Clock, Logger } from '../model/ports.ts'
 import { storedRetry } from '../model/retry.ts'
 import { createTimedCache } from '../runtime/timed-cache.ts'
-import type { AccountStore } from '../tenant/account-store.ts'
+import type { AccountStore } from './account-store.ts'
+import type { TenantSnapshots } from './snapshots.ts'
 
 /** Opens sealed secrets. Throws when the master key is not the one they were sealed with. */
 export type OpenSecrets = (account: StoredAccount) => Record<string, string>
 
-/** Accounts as dispatch needs them, at most `maxAgeMs` old: a change is felt everywhere within that time. */
+/** Accounts as dispatch needs them, as old as the snapshots of their tenants. */
 export interface AccountBook {
   /** The accounts that exist among `ids`. One whose secrets cannot be opened counts as paused, and harms no other. */
   get(ids: readonly string[]): Promise<ReadonlyMap<string, Account>>
@@ -30,77 +30,80 @@ export interface AccountBook {
   standIn(account: Account, wanted: 'ready' | 'any'): Promise<Account | null>
 }
 
-/** An account of a channel that may stand in for another. */
-interface StandInCandidate {
+/** An account with its secrets opened, as far as this process can. */
+interface OpenedAccount {
   account: Account
-  isReady: boolean
+  isLocked: boolean
 }
 
 export function createAccountBook(deps: {
-  accounts: Pick<AccountStore, 'find' | 'list'>
+  accounts: Pick<AccountStore, 'find'>
   lanes: Pick<LaneStore, 'list'>
+  snapshots: Pick<TenantSnapshots, 'get' | 'last' | 'outdate'>
   registry: ProviderRegistry
   openSecrets: OpenSecrets
   clock: Clock
   logger: Logger
   maxAgeMs: number
 }): AccountBook {
-  const { accounts, lanes, registry, clock, logger, maxAgeMs } = deps
+  const { accounts, snapshots, registry, clock, logger, maxAgeMs } = deps
   const secretsOf = createSecretOpener(deps.openSecrets, logger, 'its notifications wait')
   const warned = new Set<string>()
+  /** Whose each account is: as many as there are accounts. Rows name only the account. */
+  const tenants = new Map<string, string>()
+  const opened = new WeakMap<StoredAccount, OpenedAccount>()
+  const lanes = createTimedCache({ clock, maxAgeMs, read: (tenantId) => deps.lanes.list(tenantId) })
 
-  const known = createTimedCache({
-    clock,
-    maxAgeMs,
-    async read(id) {
-      const stored = await accounts.find(null, id)
-      const secrets = stored && secretsOf(stored)
-      const account = stored && openAccount(stored, secrets)
-      if (account?.retryWarning && !warned.has(id)) {
-        warned.add(id)
-        logger.warn({ accountId: id }, account.retryWarning)
-      }
-      return { account, isLocked: stored?.status === 'active' && secrets === null }
-    },
-  })
+  function open(stored: StoredAccount): OpenedAccount {
+    const known = opened.get(stored)
+    if (known) return known
+    const secrets = secretsOf(stored)
+    const account = openAccount(stored, secrets)
+    if (account.retryWarning && !warned.has(account.id)) {
+      warned.add(account.id)
+      logger.warn({ accountId: account.id }, account.retryWarning)
+    }
+    const fresh = { account, isLocked: stored.status === 'active' && secrets === null }
+    opened.set(stored, fresh)
+    return fresh
+  }
 
-  /** All accounts of a channel in their order. Many ask at once when one of them fails: they share one reading. */
-  const candidates = createTimedCache({
-    clock,
-    maxAgeMs,
-    async read(place): Promise<StandInCandidate[]> {
-      const [tenantId, channel] = JSON.parse(place) as [string, Channel]
-      const [stored, states] = await Promise.all([accounts.list(tenantId, channel), lanes.list(tenantId)])
-      const away = states.filter(({ breaker, heldForMs }) => breaker !== 'closed' || heldForMs > 0)
-      return stored.map((each) => ({
-        account: openAccount(each, secretsOf(each)),
-        isReady: away.every(({ accountId }) => accountId !== each.id),
-      }))
-    },
-  })
+  async function read(id: string): Promise<Account | null> {
+    const tenantId = tenants.get(id) ?? (await accounts.find(null, id))?.tenantId
+    if (tenantId === undefined) return null
+    tenants.set(id, tenantId)
+    const stored = (await snapshots.get(tenantId)).accounts.find((each) => each.id === id)
+    return stored ? open(stored).account : null
+  }
+
+  function last(id: string): OpenedAccount | null {
+    const stored = snapshots.last(tenants.get(id) ?? '')?.accounts.find((each) => each.id === id)
+    return stored ? open(stored) : null
+  }
 
   return {
     async get(ids) {
-      // What was read is used, not what is kept: meanwhile it may have been outdated, or had to go.
-      const answers = await Promise.all(ids.map((id) => known.get(id)))
       const found = new Map<string, Account>()
-      for (const { account } of answers) if (account) found.set(account.id, account)
+      for (const account of await Promise.all(ids.map(read))) if (account) found.set(account.id, account)
       return found
     },
-    peek: (id) => known.last(id)?.account ?? null,
-    outdate: (id) => known.outdate(id),
-    isLocked: (id) => known.last(id)?.isLocked ?? false,
+    peek: (id) => last(id)?.account ?? null,
+    outdate: (id) => snapshots.outdate(tenants.get(id) ?? ''),
+    isLocked: (id) => last(id)?.isLocked ?? false,
     async standIn({ id, tenantId, channel, provider }, wanted) {
-      if (known.last(id)?.isLocked) return null
-      const all = await candidates.get(JSON.stringify([tenantId, channel]))
-      const place = all.findIndex(({ account }) => account.id === id)
+      if (last(id)?.isLocked) return null
+      const [snapshot, states] = await Promise.all([snapshots.get(tenantId), lanes.get(tenantId)])
+      const inOrder = snapshot.accounts.filter((each) => each.channel === channel)
+      const place = inOrder.findIndex((each) => each.id === id)
       if (place < 0) return null
-      const behind = all
+      const behind = inOrder
         .slice(place + 1)
-        .filter(({ account }) => account.status === 'active' && knowsDevicesOf(account, provider))
-        .filter(({ account }) => registry(channel, account.provider) !== null)
-      const best = behind.find(({ isReady }) => isReady) ?? (wanted === 'any' ? behind[0] : undefined)
-      return best?.account ?? null
+        .map((each) => open(each).account)
+        .filter((each) => each.status === 'active' && knowsDevicesOf(each, provider))
+        .filter((each) => registry(channel, each.provider) !== null)
+      const away = states.filter(({ breaker, heldForMs }) => breaker !== 'closed' || heldForMs > 0)
+      const isReady = (each: Account): boolean => away.every(({ accountId }) => accountId !== each.id)
+      return behind.find(isReady) ?? (wanted === 'any' ? behind[0] : undefined) ?? null
     },
   }
 }
