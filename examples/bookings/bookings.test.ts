@@ -8,7 +8,7 @@ import { createPillarbox, resolveConfig } from 'pillarbox'
 import { until } from '../../test/support/until.ts'
 import { createTable, move, request } from './bookings.ts'
 
-const OPS_KEY = `pbx_${'k'.repeat(43)}`
+const OPS_KEY = 'pbx_ops-key-of-the-example-0123456789'
 
 /** A whole Pillarbox beside the application, on one SQLite file. */
 async function setup(t: TestContext) {

@@ -68,8 +68,8 @@ export interface Parts {
 export interface Started {
   /** Where the API listens; null without one. */
   url: string | null
-  /** The ops key, only where this start made it. */
-  newOpsKey: string | null
+  /** The ops key and its id, only where this start made it. */
+  newOpsKey: { id: string; key: string } | null
   /** The tenant to try things out with, if there is one. */
   demoTenantId: string | null
 }
@@ -177,13 +177,15 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
     await settleMasterKey(parts, ring)
     watching = keyWatch.run(leaving.signal)
     if (api) {
-      started.newOpsKey = await ensureOpsKey(parts)
+      await putConfiguredKey(parts)
       started.demoTenantId = config.demo ? await ensureDemo({ store, ids }) : null
     }
     const assembled = worker ? assembleEngine(parts) : null
     if (api && !stopping.signal.aborted) {
       app = await assembleApp(parts, assembled)
       started.url = await app.listen({ host: config.host, port: config.port })
+      // Only now is it sure that somebody will hear of it: a start that fails makes no key.
+      started.newOpsKey = await ensureOpsKey(parts)
     }
     // The loops start last: building the API keeps the thread for half a second of processor time, and as long would a
     // planning transaction that was begun before stay open, and the worker's heartbeat be late.
@@ -361,24 +363,25 @@ async function settleMasterKey({ store, logger }: Assembly, ring: Keyring): Prom
     )
 }
 
-/** The configured ops key, or a new one if the store has none: answered only when it was made here. */
-async function ensureOpsKey({ config, store, ids }: Assembly): Promise<string | null> {
-  if (config.opsKey !== null) {
-    const key = {
-      id: ids(),
-      tenantId: null,
-      name: 'configured',
-      role: 'ops',
-      site: null,
-      ratePerSecond: null,
-      expiresAt: null,
-    } as const
-    await store.keys.insert(key, hashKey(config.opsKey))
-    return null
-  }
+async function putConfiguredKey({ config, store, ids }: Assembly): Promise<void> {
+  if (config.opsKey === null) return
+  const key = {
+    id: ids(),
+    tenantId: null,
+    name: 'configured',
+    role: 'ops',
+    site: null,
+    ratePerSecond: null,
+    expiresAt: null,
+  } as const
+  await store.keys.insert(key, hashKey(config.opsKey))
+}
+
+/** Makes an ops key where the store has none; null: it has one. */
+async function ensureOpsKey({ store, ids }: Assembly): Promise<Started['newOpsKey']> {
   const existing = await store.keys.list(null)
   if (existing.some((key) => key.role === 'ops' && key.revokedAt === null)) return null
-  return (await issueKey({ store, ids }, { tenantId: null, name: 'first', role: 'ops' })).key
+  return await issueKey({ store, ids }, { tenantId: null, name: 'first', role: 'ops' })
 }
 
 /** Waits for a database that is not up yet; any other trouble is the caller's to hear. */

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { Logger } from '../model/ports.ts'
 import type { Parts, Started } from './engine.ts'
+import { keepOpsKey } from './ops-key.ts'
 
 export interface AnnounceDeps {
   config: Config
@@ -8,10 +9,12 @@ export interface AnnounceDeps {
   logger: Logger
   isTerminal: boolean
   write(text: string): void
-  now(): number
 }
 
-/** Tells that it runs: a banner where a person is looking, a line otherwise. A new ops key is shown this once. */
+/**
+ * Tells that it runs: a banner where a person is looking, with a new ops key this once; a line otherwise, and a new ops key
+ * in a file that the line names.
+ */
 export function announce(started: Started, deps: AnnounceDeps): void {
   const { config, parts, logger, write } = deps
   if (deps.isTerminal) {
@@ -21,14 +24,15 @@ export function announce(started: Started, deps: AnnounceDeps): void {
   const { url } = started
   logger.info({ url, api: parts.api, worker: parts.worker, dataDir: config.dataDir, engine: engineOf(config) }, 'ready')
   if (!started.newOpsKey) return
-  // Past the logger, which would take the key out.
-  const line = {
-    level: 'info',
-    time: new Date(deps.now()).toISOString(),
-    newOpsKey: started.newOpsKey,
-    msg: 'NEW OPS KEY: keep it, it is shown only this once',
+  try {
+    const file = keepOpsKey(config.dataDir, started.newOpsKey)
+    logger.info({ file }, 'a new ops key is in this file: move it to where you keep secrets')
+  } catch (error) {
+    logger.error(
+      { error },
+      'a new ops key could not be written to the data folder: make another with "pillarbox keys ops"',
+    )
   }
-  write(`${JSON.stringify(line)}\n`)
 }
 
 function banner({ url, newOpsKey, demoTenantId }: Started, { config, parts }: AnnounceDeps): string {
@@ -37,7 +41,7 @@ function banner({ url, newOpsKey, demoTenantId }: Started, { config, parts }: An
   rows.push(['data', whereData(config)])
   if (parts.worker)
     rows.push(['sends', config.channels === null ? 'on every channel' : `on ${config.channels.join(', ')}`])
-  if (newOpsKey) rows.push(['ops key', `${newOpsKey}   (new; keep it, it is shown only this once)`])
+  if (newOpsKey) rows.push(['ops key', `${newOpsKey.key}   (new; keep it, it is shown only this once)`])
   const lines = rows.map(([name, value]) => `  ${name.padEnd(9)}${value}`)
   const title = parts.api ? 'Pillarbox is running.' : 'A Pillarbox worker is running.'
   const tried =
@@ -45,7 +49,7 @@ function banner({ url, newOpsKey, demoTenantId }: Started, { config, parts }: An
   return `\n  ${title} Ctrl-C stops it.\n\n${[...lines, ...tried].join('\n')}\n\n`
 }
 
-function firstEvent(url: string, tenantId: string, newOpsKey: string | null): string {
+function firstEvent(url: string, tenantId: string, newOpsKey: Started['newOpsKey']): string {
   const event = {
     type: 'booking.confirmed',
     entity: { type: 'booking', id: '1' },
@@ -53,7 +57,7 @@ function firstEvent(url: string, tenantId: string, newOpsKey: string | null): st
   }
   return [
     `  curl -X POST '${url}/api/events?tenantId=${tenantId}' \\`,
-    `    -H "authorization: Bearer ${newOpsKey ?? '$PILLARBOX_OPS_KEY'}" \\`,
+    `    -H "authorization: Bearer ${newOpsKey?.key ?? '$PILLARBOX_OPS_KEY'}" \\`,
     `    -H 'content-type: application/json' \\`,
     `    -d '${JSON.stringify(event)}'`,
   ].join('\n')

@@ -97,6 +97,7 @@ Examples:
     help: `
 Examples:
   $ pillarbox keys sealing
+  $ pillarbox keys ops
   $ pillarbox keys rotate --dry-run`,
   },
   {
@@ -110,6 +111,20 @@ Examples:
   $ pillarbox keys sealing
   $ PILLARBOX_MASTER_KEY=… pillarbox keys sealing`,
     run: async (call) => (await import('./keys.ts')).printSealingKey(call),
+  },
+  {
+    name: 'keys ops',
+    description: 'Make another ops key, which may do everything.',
+    parts: ['any'],
+    help: `
+For when the first one is lost, or for somebody else. In a terminal the key is printed, once. Elsewhere it is written to a file
+in the data folder that only its owner may read, and the file's path is printed. The keys that are there stay valid: revoke
+them with DELETE /ops/keys/{id}.
+
+Examples:
+  $ pillarbox keys ops
+  $ DATABASE_URL=postgres://app@db/app pillarbox keys ops`,
+    run: async (call) => (await import('./ops-key.ts')).makeOpsKey(call),
   },
   {
     name: 'keys rotate',

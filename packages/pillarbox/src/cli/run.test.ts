@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { EventEmitter } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
@@ -12,6 +12,7 @@ import type { EngineModule, Started } from './engine.ts'
 import { run } from './run.ts'
 
 const KEY = 'pbx_a-new-ops-key-that-nobody-has-seen-yet-1234567890'
+const NEW_KEY = { id: 'key-1', key: KEY }
 
 interface Faked {
   started?: Started
@@ -106,7 +107,17 @@ it('shows every command, with examples, in its help', async (t) => {
     assert.match(output.stdout, new RegExp(word))
 })
 
-for (const command of ['start', 'api', 'worker', 'migrate', 'doctor', 'keys sealing', 'keys rotate', 'keys retire']) {
+for (const command of [
+  'start',
+  'api',
+  'worker',
+  'migrate',
+  'doctor',
+  'keys sealing',
+  'keys ops',
+  'keys rotate',
+  'keys retire',
+]) {
   it(`helps with ${command}: settings with their variable and default, and examples`, async (t) => {
     const { run, output } = setup(t)
 
@@ -183,18 +194,22 @@ it('says all that is wrong with the settings, and starts nothing', async (t) => 
   assert.doesNotMatch(output.stderr, /hunter2/)
 })
 
-it('writes only JSON lines where nobody is looking, and a new ops key once, clearly marked', async (t) => {
-  const { run, output } = setup(t, { started: { url: 'http://127.0.0.1:4400', newOpsKey: KEY, demoTenantId: 'demo' } })
+it('writes only JSON lines where nobody is looking, and a new ops key into a file that only its owner may read', async (t) => {
+  const { run, output } = setup(t, {
+    started: { url: 'http://127.0.0.1:4400', newOpsKey: NEW_KEY, demoTenantId: 'demo' },
+  })
 
   await run('start')
 
   const written = lines(output.stdout)
   assert.deepEqual(
     written.map((line) => line['msg']),
-    ['ready', 'NEW OPS KEY: keep it, it is shown only this once', 'stopping', 'stopped'],
+    ['ready', 'a new ops key is in this file: move it to where you keep secrets', 'stopping', 'stopped'],
   )
-  assert.equal(written[1]?.['newOpsKey'], KEY)
-  assert.equal(output.stdout.split(KEY).length, 2)
+  const file = String(written[1]?.['file'])
+  assert.equal(readFileSync(file, 'utf8'), `${KEY}\n`)
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  assert.ok(!output.stdout.includes(KEY) && !output.stderr.includes(KEY))
 })
 
 it('speaks of no key that was there before', async (t) => {
@@ -206,7 +221,7 @@ it('speaks of no key that was there before', async (t) => {
 })
 
 it('shows people a banner with address, data, new key and a first event to send', async (t) => {
-  const started = { url: 'http://127.0.0.1:4400', newOpsKey: KEY, demoTenantId: 'demo' }
+  const started = { url: 'http://127.0.0.1:4400', newOpsKey: NEW_KEY, demoTenantId: 'demo' }
   const { run, output, cwd } = setup(t, { started, isTerminal: true })
 
   await run('start')
@@ -394,8 +409,8 @@ it('makes no master key only to print its sealing key', async (t) => {
   assert.deepEqual(readdirSync(cwd), [])
 })
 
-for (const command of ['rotate', 'retire']) {
-  it(`makes neither a database nor a key only to ${command} keys, and says what is missing`, async (t) => {
+for (const command of ['rotate', 'retire', 'ops']) {
+  it(`makes neither a database nor a key for keys ${command}, and says what is missing`, async (t) => {
     const { run, output, cwd } = setup(t)
 
     assert.equal(await run('keys', command), 1)

@@ -36,7 +36,7 @@ export async function runServer(call: CommandCall, parts: Parts): Promise<number
     clock,
     exitNow,
     announce: (started) =>
-      announce(started, { config, parts, logger, isTerminal: stdout.isTerminal, write: stdout.write, now: clock.now }),
+      announce(started, { config, parts, logger, isTerminal: stdout.isTerminal, write: stdout.write }),
     explain: (error) => {
       const hint = hintFor(error, config)
       logger.error(hint === null ? { error } : { reason: errorText(error), hint }, 'could not start')

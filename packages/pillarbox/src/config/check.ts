@@ -65,6 +65,30 @@ export function text(placeholder: string, expected: string, pattern: RegExp): Se
   return textRead(placeholder, expected, (raw) => (pattern.test(raw) ? raw : undefined))
 }
 
+/** A text that nobody can guess, by its length and the characters it is made of; `how` makes one. */
+export function randomText(bits: number, how: string): SettingCheck<string> {
+  const expected = `at least ${bits} random bits as printable ASCII characters without spaces, at most 512, such as "${how}" prints`
+  return textRead('key', expected, (raw) =>
+    /^[\x21-\x7e]{1,512}$/.test(raw) && mostBits(raw) >= bits ? raw : undefined,
+  )
+}
+
+const ALPHABETS: readonly (readonly [RegExp, number])[] = [
+  [/\d/, 10],
+  [/[a-z]/, 26],
+  [/[A-Z]/, 26],
+  [/[^\dA-Za-z]/, 32],
+]
+
+/** How much chance such a text can have in it at most. One of few different characters was typed, not drawn. */
+function mostBits(raw: string): number {
+  if (new Set(raw).size < 8) return 0
+  const size = /^[\da-f]+$/i.test(raw)
+    ? 16
+    : ALPHABETS.reduce((sum, [has, count]) => sum + (has.test(raw) ? count : 0), 0)
+  return raw.length * Math.log2(size)
+}
+
 export function databaseUrl(): SettingCheck<string> {
   return textRead('url', 'postgres://…, postgresql://… or sqlite:PATH', (raw) => {
     if (/^sqlite:[^\0]+$/.test(raw)) return raw.startsWith('sqlite://') ? undefined : raw

@@ -82,7 +82,7 @@ it('takes every option from the environment and from a file', () => {
     dataDir: ['data', '/srv/app/data'],
     masterKey: [key.toString('base64'), key],
     formerMasterKeys: [`${former.toString('base64')}, ${former.toString('base64url')}`, [former, former]],
-    opsKey: ['pbx_a-long-enough-ops-key', 'pbx_a-long-enough-ops-key'],
+    opsKey: ['pbx_an-ops-key-that-is-long-enough', 'pbx_an-ops-key-that-is-long-enough'],
     allowPrivateEndpoints: ['1', true],
     snsCertHosts: ['127.0.0.1:8443, localhost', ['127.0.0.1:8443', 'localhost']],
     demo: ['0', false],
@@ -286,15 +286,37 @@ it('doubts what works but is probably not meant', () => {
   const found = warnings({
     env: {
       PILLARBOX_SHUTDOWN_GRACE: 'PT1S',
-      PILLARBOX_OPS_KEY: 'short-key',
       PILLARBOX_PROT: '1',
       PILLARBOX_SOMETHING_ELSE_ENTIRELY: '1',
     },
   })
 
-  assert.equal(found.length, 3)
+  assert.equal(found.length, 2)
   assert.match(found.join('\n'), /PILLARBOX_PROT is not known: did you mean PILLARBOX_PORT\?/)
-  assert.doesNotMatch(found.join('\n'), /short-key/)
+})
+
+it('takes an ops key that nobody can guess', () => {
+  const hex = '00112233445566778899aabbccddeeff'
+  for (const key of [hex, hex.toUpperCase(), 'pbx_0aZ-9xQkLm3nB7vC2sD1', 'q8Rv2nXc7TzL4kWp9mYs3B'])
+    assert.equal(settled({ env: { PILLARBOX_OPS_KEY: key } }).opsKey, key)
+})
+
+it('refuses an ops key of less than 128 bits, says how to make one, and does not repeat it', () => {
+  const hex = '00112233445566778899aabbccddee'
+  for (const key of [
+    'short-key',
+    hex,
+    '1234567890'.repeat(3),
+    'k'.repeat(64),
+    'abcabcabc'.repeat(10),
+    `x${' '.repeat(40)}`,
+  ]) {
+    const said = JSON.stringify(
+      resolveConfig({ flags: {}, env: { PILLARBOX_OPS_KEY: key }, file: null, cwd: '/srv/app' }),
+    )
+    assert.match(said, /PILLARBOX_OPS_KEY.*at least 128 random bits.*openssl rand -hex 32/)
+    assert.ok(!said.includes(key))
+  }
 })
 
 it('doubts a former master key that is the master key', () => {

@@ -86,13 +86,11 @@ function conflicts(config: Config, givenAs: Record<string, string>): ConfigProbl
 /** What works, but is probably not meant. */
 function doubts(config: Config, givenAs: Record<string, string>, env: ConfigInput['env']): string[] {
   const warnings: string[] = []
-  const { providerTimeoutMs, shutdownGraceMs, opsKey, masterKey, formerMasterKeys } = config
+  const { providerTimeoutMs, shutdownGraceMs, masterKey, formerMasterKeys } = config
   if (shutdownGraceMs < providerTimeoutMs)
     warnings.push(
       `${givenAs['shutdownGraceMs']} is shorter than the provider timeout: calls under way at a stop may be cut off with an unknown outcome`,
     )
-  if (opsKey !== null && opsKey.length < 24)
-    warnings.push(`${givenAs['opsKey']} is short enough to be guessed: use at least 24 random characters`)
   if (masterKey !== null && formerMasterKeys.some((key) => key.equals(masterKey)))
     warnings.push(
       `${givenAs['formerMasterKeys']} has the master key itself in it: for a rotation, ${givenAs['masterKey']} must be the new key`,

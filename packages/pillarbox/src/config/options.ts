@@ -9,6 +9,7 @@ import {
   oneOf,
   originList,
   proxyTrust,
+  randomText,
   type SettingCheck,
   switchable,
   text,
@@ -114,12 +115,12 @@ const TABLE = {
     check: keyList(32),
   }),
   opsKey: option<string | null>({
-    doc: 'The first ops key, which may do everything. Without it one is made on first start and printed once.',
+    doc: 'The first ops key, which may do everything. Without it one is made on first start: printed once in a terminal, elsewhere written to a file that the log names. “pillarbox keys ops” makes another.',
     part: 'api',
     isSecret: true,
     default: null,
-    defaultText: 'made on first start, printed once',
-    check: text('key', '8 to 512 printable ASCII characters without spaces', /^[\x21-\x7e]{8,512}$/),
+    defaultText: 'made on first start',
+    check: randomText(128, 'openssl rand -hex 32'),
   }),
   allowPrivateEndpoints: option({
     doc: 'Lets accounts and webhooks aim at loopback and private addresses. For development and tests: with it, whoever may edit an account can make this server call others in its network.',

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
@@ -24,6 +24,12 @@ export function ensurePrivateFolder(path: string): void {
 export function ensurePrivateFile(path: string): void {
   ensurePrivateFolder(dirname(path))
   closeSync(openSync(path, 'a', 0o600))
+}
+
+/** Writes a new file that only its owner may read. Throws where it is there already. */
+export function writePrivateFile(path: string, text: string): void {
+  ensurePrivateFolder(dirname(path))
+  writeFileSync(path, text, { mode: 0o600, flag: 'wx', flush: true })
 }
 
 function isFolder(path: string): boolean {
