@@ -5,7 +5,7 @@ import type { CallDeadline } from './deadline.ts'
 import type { Claim, Completion } from './dispatch-store.ts'
 import { findRecipients, findSender, isToItsAddress, openContent, type PrepareCallDeps } from './prepare-call.ts'
 import { askAboutEarlierCall, callProvider, type ProviderCall, requestOf } from './provider-call.ts'
-import { blameless, settle, settleUnsent } from './settle.ts'
+import { notTheProvidersDoing, settle, settleUnsent } from './settle.ts'
 
 export interface AttemptDeps extends PrepareCallDeps {
   /** May a provider call begin now (heartbeat)? Asked immediately before the first byte. */
@@ -42,7 +42,7 @@ export async function attempt(
     if (recipients && 'reason' in recipients) return await settleUnsent(deps, claim, account, recipients)
     // The store failed, not the provider.
     if (recipients && 'outcome' in recipients)
-      return await settle(blameless(deps), { claim, ...sender }, recipients.outcome, deps.clock.monotonic())
+      return await settle(notTheProvidersDoing(deps), { claim, ...sender }, recipients.outcome, deps.clock.monotonic())
 
     if (!deps.mayStart()) return null
     const targets = recipients?.targets ?? null

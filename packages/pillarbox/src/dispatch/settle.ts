@@ -109,7 +109,7 @@ export async function settleLost(deps: SettleDeps, claim: Claim, account: Accoun
   const error = 'the worker that made this call died before it could report'
   if (account && provider) {
     const call = { claim, account, provider }
-    return settle(blameless(deps), call, { kind: 'unknown', code, error }, deps.clock.monotonic())
+    return settle(notTheProvidersDoing(deps), call, { kind: 'unknown', code, error }, deps.clock.monotonic())
   }
   const reason = 'provider_missing'
   const stopped = withoutCall(claim, account, { to: 'parked', reason, error: 'the account or its provider is gone' })
@@ -224,7 +224,7 @@ function scrubbed(deps: SettleDeps, { account, secrets }: ProviderCall, outcome:
 }
 
 /** For what was not the provider's doing: breaker and hold hear nothing, and the notification stays with its account. */
-export function blameless<T extends SettleDeps>(deps: T): T {
+export function notTheProvidersDoing<T extends SettleDeps>(deps: T): T {
   return { ...deps, saw: () => undefined, isBreakerOpen: () => false, standIn: async () => null }
 }
 

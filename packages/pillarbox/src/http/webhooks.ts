@@ -37,7 +37,7 @@ export function webhookRoutes(app: App, context: Context): void {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
     scope.decorateRequest('callback', null)
-    const desk = createDesk(context)
+    const callbackIntake = createCallbackIntake(context)
     for (const source of receiptSources.values())
       for (const method of ['POST', ...(source.handshake ? [source.handshake] : [])] as const)
         scope.route({
@@ -58,12 +58,12 @@ export function webhookRoutes(app: App, context: Context): void {
           },
           // A vendor may add to its callbacks what it likes.
           validatorCompiler: () => () => true,
-          onRequest: (request, reply) => desk.admit(source, request, reply),
+          onRequest: (request, reply) => callbackIntake.admit(source, request, reply),
           onError: async (request, _reply, error) => {
             if ((error as { code?: string }).code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-              desk.note(source, request, 'too_large')
+              callbackIntake.note(source, request, 'too_large')
           },
-          handler: (request, reply) => desk.take(source, request, reply),
+          handler: (request, reply) => callbackIntake.take(source, request, reply),
         })
   })
 }
@@ -75,7 +75,7 @@ export function webhookPath({ name, isShared }: ReceiptSource, tenantId: string)
   return isShared ? `/api/webhooks/${name}` : `/api/webhooks/${name}/${tenantId}`
 }
 
-function createDesk({ store, clock, logger, nudge, config, receivers, refusals }: Context) {
+function createCallbackIntake({ store, clock, logger, nudge, config, receivers, refusals }: Context) {
   const failures = createRateLimiter(clock)
   const genuine = createRateLimiter(clock)
   let largeInFlight = 0

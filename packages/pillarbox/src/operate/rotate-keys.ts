@@ -25,7 +25,7 @@ export interface RotationDeps {
 export interface RotationTiming {
   /** A process silent for so long is gone. */
   silentMs: number
-  /** Whoever has spoken this long after being asked has seen what there is to see. */
+  /** A process that announces itself this long after the key was named has read that name. */
   patienceMs: number
   /** What was sealed before a process turned has been written so long after. */
   settleMs: number

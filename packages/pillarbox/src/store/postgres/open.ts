@@ -56,7 +56,7 @@ const IN_ORDER = 'enable_bitmapscan = off'
  * Planning does not wait for the disk (docs/decisions/0008). What it wrote is there before any call is made, because the
  * claim waits and the log is written in order; what a crash takes away before that is planned again from its event.
  */
-const UNHURRIED = 'synchronous_commit = off'
+const WITHOUT_DISK = 'synchronous_commit = off'
 
 /**
  * A store on PostgreSQL. Connects when it is first asked something, and lives through restarts of the server: calls made
@@ -77,8 +77,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   })
   const admin = openSessions(poolSize, session('admin'))
   const intake = openSession(session('intake', BY_KEY))
-  const planning = openSession({ ...session('plan', [...BY_KEY, IN_ORDER, UNHURRIED]), pipeline: true })
-  const people = openSession(session('people', [...BY_KEY, IN_ORDER, UNHURRIED]))
+  const planning = openSession({ ...session('plan', [...BY_KEY, IN_ORDER, WITHOUT_DISK]), pipeline: true })
+  const people = openSession(session('people', [...BY_KEY, IN_ORDER, WITHOUT_DISK]))
   const claims = openSession(session('claim', BY_KEY))
   const completions = openSessions(2, session('complete', BY_KEY))
   const control = openSession(session('control'))

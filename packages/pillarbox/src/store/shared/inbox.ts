@@ -222,7 +222,7 @@ function* markMessages(
     WORD[mark],
     marked.map((id) => ({ id, tenantId, at })),
   )
-  yield* owe(owed, WORD[mark])
+  yield* markReceiptOwed(owed, WORD[mark])
   return marked
 }
 
@@ -279,7 +279,7 @@ function* tellNotifications(
   return told.filter((_, i) => answers[i] === 'waiting').map(({ id }) => id)
 }
 
-function* owe(ids: readonly string[], word: Word): Script<void> {
+function* markReceiptOwed(ids: readonly string[], word: Word): Script<void> {
   if (ids.length === 0) return
   yield* rows('update pillarbox.inbox_messages as m set owed = :word from :g where m.id = g.id', {
     word,
@@ -288,7 +288,7 @@ function* owe(ids: readonly string[], word: Word): Script<void> {
 }
 
 /** Unless something else is owed by now. */
-function* acquit(ids: readonly string[], word: Word): Script<void> {
+function* markReceiptTold(ids: readonly string[], word: Word): Script<void> {
   if (ids.length === 0) return
   yield* rows('update pillarbox.inbox_messages as m set owed = null from :g where m.id = g.id and m.owed = :word', {
     word,
@@ -329,7 +329,7 @@ function* settleOwed(
       }))
     const waiting = new Set(yield* tellNotifications(dialect, word, owed))
     const told = owed.map(({ id }) => id).filter((id) => !waiting.has(id))
-    yield* acquit(told, word)
+    yield* markReceiptTold(told, word)
     settled += told.length
   }
   return { settled, next: found.length < limit ? null : String(found.at(-1)?.['id']) }
