@@ -51,6 +51,19 @@ describe('the app', () => {
     assert.equal((await f.inject({ method: 'OPTIONS', url: '/api/notifications' })).statusCode, 405)
   })
 
+  for (const method of ['QUERY', 'PROPFIND', 'TRACE', 'BREW'])
+    it(`answers the method ${method} with 405 where the path exists, before any of the body`, async (t) => {
+      const f = await setup(t)
+      const ask = (path: string) =>
+        raw(f, `${method} ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\nconnection: close\r\n\r\n`)
+
+      const known = await ask('/api/notifications')
+      assert.match(known, /^HTTP\/1.1 405 /)
+      assert.match(known, /\r\nallow: GET, POST\r\n/)
+      assert.match(known, new RegExp(`This path does not take ${method}\\.`))
+      assert.match(await ask('/api/nothing'), /^HTTP\/1.1 404 /)
+    })
+
   it('turns requests away while too many are in flight, but still answers for its health', async (t) => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const f = await setup(t, { config: { maxInFlight: 2 }, wrapStore: slowOutbox(held) })
@@ -145,9 +158,7 @@ describe('the app', () => {
 
 /** Sends bytes and answers what came back until the server closed the line. */
 async function raw(f: Fixture, bytes: string): Promise<string> {
-  await f.app.listen({ port: 0, host: '127.0.0.1' })
-  const address = f.app.server.address()
-  const socket = connect(typeof address === 'object' && address ? address.port : 0, '127.0.0.1')
+  const socket = connect(await portOf(f), '127.0.0.1')
   let answer = ''
   socket.setEncoding('utf8').on('data', (text) => {
     answer += String(text)
@@ -156,6 +167,12 @@ async function raw(f: Fixture, bytes: string): Promise<string> {
   socket.write(bytes)
   await once(socket, 'close')
   return answer
+}
+
+async function portOf(f: Fixture): Promise<number> {
+  if (!f.app.server.listening) await f.app.listen({ port: 0, host: '127.0.0.1' })
+  const address = f.app.server.address()
+  return typeof address === 'object' && address ? address.port : 0
 }
 
 function slowOutbox(until: Promise<void>): (store: Store) => Store {

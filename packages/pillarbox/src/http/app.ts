@@ -1,11 +1,10 @@
-import type { Socket } from 'node:net'
 import helmet from '@fastify/helmet'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { textProblem } from '@pillarbox/client/contract'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { createEventIntake } from '../intake/events.ts'
 import { createNotificationIntake } from '../intake/notifications.ts'
-import { type ErrorCode, PillarboxError } from '../model/errors.ts'
+import { PillarboxError } from '../model/errors.ts'
 import { createReceivingAccounts } from '../receipts/receiving-accounts.ts'
 import { createRefusals } from '../receipts/refusals.ts'
 import { openAccountSecrets } from '../security/account-secrets.ts'
@@ -33,13 +32,14 @@ import { messageTemplateRoutes } from './message-templates.ts'
 import { notificationRoutes } from './notifications.ts'
 import { collectOpenApi, isPluginRoute, serveOpenApi } from './openapi.ts'
 import { outboxRoutes } from './outbox.ts'
-import { createErrorHandler, rawProblem, sendProblem } from './problems.ts'
+import { createErrorHandler } from './problems.ts'
 import { recipientListRoutes } from './recipient-lists.ts'
 import { resendRoutes } from './resend.ts'
 import { sandboxRoutes } from './sandbox.ts'
 import { sealingKeyRoutes } from './sealing-key.ts'
 import { suppressionRoutes } from './suppressions.ts'
 import { tenantRoutes } from './tenants.ts'
+import { answerBrokenRequest, answerUnknownPaths } from './unknown-paths.ts'
 import { validatorCompiler } from './validation.ts'
 import { webhookRoutes } from './webhooks.ts'
 import { isYamlType, takeYaml } from './yaml-body.ts'
@@ -88,7 +88,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     },
     requestIdHeader: false,
     genReqId: (raw) => saneRequestId(raw.headers['x-request-id']) ?? ids(),
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, ids()),
+    clientErrorHandler: (error, socket) => answerBrokenRequest(app, error, socket, ids()),
     frameworkErrors: (error, request, reply) => answerError(error, request as FastifyRequest, reply as never),
   })
   const answerError = createErrorHandler(logger)
@@ -253,42 +253,4 @@ function refuseFields(body: unknown): void {
   throw new PillarboxError('invalid_body', 'This path takes no body.', {
     errors: [{ path: '', message: 'must be empty' }],
   })
-}
-
-/** 405 where the path exists for another method, 404 otherwise. */
-function answerUnknownPaths(app: FastifyInstance): void {
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?', 1)[0] ?? ''
-    const methods = app.routeTable.filter((route) => matches(route.url, path)).map((route) => route.method)
-    if (methods.length === 0)
-      return sendProblem(reply, new PillarboxError('not_found', 'There is nothing at this path.'), request.id)
-    reply.header('allow', [...new Set(methods)].sort().join(', '))
-    return sendProblem(
-      reply,
-      new PillarboxError('method_not_allowed', `This path does not take ${request.method}.`),
-      request.id,
-    )
-  })
-}
-
-function matches(pattern: string, path: string): boolean {
-  const parts = pattern.split('/')
-  const given = path.split('/')
-  return (
-    parts.length === given.length &&
-    parts.every((part, i) => (part.startsWith(':') ? given[i] !== '' : part === given[i]))
-  )
-}
-
-const BROKEN: Record<string, [ErrorCode, string]> = {
-  HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are larger than 16 KiB.'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request was not sent in time.'],
-}
-
-/** What is not HTTP, or comes too slowly, has no request yet: answered on the socket, then cut. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed) return
-  const [code, detail] = BROKEN[error.code ?? ''] ?? ['bad_request', 'This is not a valid HTTP request.']
-  if (socket.writable) socket.write(rawProblem(code, detail, requestId))
-  socket.destroy(error)
 }

@@ -29,7 +29,10 @@ describe('problems', () => {
       assert.equal(problem.status, ERRORS[code].status)
       assert.equal(problem.requestId, 'r1')
       assert.ok(problem.title.length > 0 && problem.detail.length > 0)
-      assert.match(rawProblem(code, 'x', 'r1'), new RegExp(`^HTTP/1.1 ${problem.status} [\\x20-\\x7e]+\\r\\n`))
+      assert.match(
+        rawProblem(new PillarboxError(code, 'x'), {}, 'r1'),
+        new RegExp(`^HTTP/1.1 ${problem.status} [\\x20-\\x7e]+\\r\\n`),
+      )
     })
 
   it('show nothing of a fault of ours, and leave it in the log without secrets', async (t) => {

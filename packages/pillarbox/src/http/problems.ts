@@ -75,10 +75,12 @@ export function problemOf(error: PillarboxError, requestId: string): Problem {
 }
 
 /** Answers malformed HTTP, for which there is no request yet, straight onto the socket. */
-export function rawProblem(code: ErrorCode, detail: string, requestId: string): string {
-  const body = JSON.stringify(problemOf(new PillarboxError(code, detail), requestId))
+export function rawProblem(error: PillarboxError, headers: Record<string, string>, requestId: string): string {
+  const body = JSON.stringify(problemOf(error, requestId))
+  const { status, title } = ERRORS[error.code]
   return [
-    `HTTP/1.1 ${ERRORS[code].status} ${ERRORS[code].title.replace(/[^\x20-\x7e]/g, '')}`,
+    `HTTP/1.1 ${status} ${title.replace(/[^\x20-\x7e]/g, '')}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     'content-type: application/problem+json',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${requestId}`,
