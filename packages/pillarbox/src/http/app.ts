@@ -96,7 +96,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setValidatorCompiler(validatorCompiler as never)
 
   keepRouteTable(app)
-  limitInFlight(app, config)
+  limitInFlight(app, clock, config)
   readListsInTurns(app, clock, config.listTurns)
   await app.register(helmet, {
     global: true,

@@ -80,6 +80,12 @@ export const DEFAULT_HTTP_CONFIG = {
   maxInFlight: 1_000,
   /** Of those, over one connection: a client that does not wait for answers gets 503 beyond it. */
   maxInFlightPerConnection: 32,
+  /** Requests to paths that need no key, answered at the same time, beside those with a key; more are turned away with 503. */
+  maxPublicInFlight: 400,
+  /** Of those, from one address; more are turned away with 429. */
+  maxPublicInFlightPerSource: 100,
+  /** How long a client may take to send the body to a path that needs no key. */
+  publicBodyTimeoutMs: 5_000,
   /** How many lists are read at a time, and how many wait for it. */
   listTurns: { most: 4, mostPerKey: 2, mostWaitingPerKey: 32, mostWaiting: 256 },
   /** How long a client may take to send a request. */

@@ -196,7 +196,23 @@ export interface FixtureOptions {
 
 export async function openFixture(options: FixtureOptions = {}): Promise<Fixture> {
   let now = Date.UTC(2026, 0, 15, 12)
-  const clock: Clock = { now: () => now, monotonic: () => now, sleep: () => Promise.resolve() }
+  const sleepers = new Set<{ until: number; wake: () => void }>()
+  const clock: Clock = {
+    now: () => now,
+    monotonic: () => now,
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        if (ms <= 0 || signal?.aborted) return resolve()
+        const sleeper = { until: now + ms, wake }
+        function wake(): void {
+          sleepers.delete(sleeper)
+          signal?.removeEventListener('abort', wake)
+          resolve()
+        }
+        sleepers.add(sleeper)
+        signal?.addEventListener('abort', wake, { once: true })
+      }),
+  }
   const log: string[] = []
   const write = (fields: unknown, message: string): void => void log.push(`${message} ${JSON.stringify(fields)}`)
   const logger = { debug: write, info: write, warn: write, error: write }
@@ -268,6 +284,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     now: () => now,
     advance: (ms) => {
       now += ms
+      for (const { until, wake } of sleepers) if (until <= now) wake()
     },
     key,
     async tenant(id) {
