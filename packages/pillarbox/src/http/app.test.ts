@@ -30,7 +30,7 @@ describe('the app', () => {
     const f = await setup(t)
     for (const url of ['/health', '/nothing', '/api/keys', '/openapi.json']) {
       const { headers } = await f.call(null, 'GET', url)
-      assert.equal(headers['cache-control'], 'no-store', url)
+      assert.equal(headers['cache-control'], url === '/openapi.json' ? 'no-cache' : 'no-store', url)
       assert.equal(headers['x-content-type-options'], 'nosniff', url)
       assert.equal(headers['referrer-policy'], 'no-referrer', url)
       assert.equal(headers['x-frame-options'], 'DENY', url)

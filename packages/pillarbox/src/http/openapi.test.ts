@@ -190,6 +190,21 @@ describe('the OpenAPI document', () => {
     assert.ok(ajv.validate(problem ?? false, (await f.call(null, 'GET', '/api/keys')).json()))
   })
 
+  it('is sent only to whoever does not have it yet', async () => {
+    const { headers, body } = await f.call(null, 'GET', '/openapi.json')
+    const ask = (known: string) =>
+      f.inject({ method: 'GET', url: '/openapi.json', headers: { 'if-none-match': known } })
+
+    assert.match(String(headers.etag), /^"[\w-]{43}"$/)
+    assert.equal(headers['cache-control'], 'no-cache')
+    for (const known of [String(headers.etag), `W/${headers.etag}`, `"other", ${headers.etag}`]) {
+      const again = await ask(known)
+      assert.deepEqual([again.statusCode, again.body, again.headers.etag], [304, '', headers.etag], known)
+    }
+    const other = await ask('"other"')
+    assert.deepEqual([other.statusCode, other.body], [200, body])
+  })
+
   it('has a page that runs no inline script and loads nothing from elsewhere', async () => {
     const page = await f.call(null, 'GET', '/docs/')
 
@@ -202,7 +217,8 @@ describe('the OpenAPI document', () => {
     assert.ok(!/<script(?![^>]*\bsrc=)[^>]*>/.test(page.body))
     for (const [, asset] of page.body.matchAll(/(?:src|href)="\.?([^"]+)"/g))
       assert.equal((await f.call(null, 'GET', `/docs${asset}`)).statusCode, 200, asset)
-    assert.equal((await f.call(null, 'GET', '/docs/json')).json().openapi, '3.1.0')
+    const { statusCode, headers } = await f.call(null, 'GET', '/docs/json')
+    assert.deepEqual([statusCode, headers.location], [302, '../openapi.json'])
     assert.equal((await f.call(null, 'GET', '/docs')).statusCode, 200)
   })
 

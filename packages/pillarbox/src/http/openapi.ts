@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
@@ -51,14 +52,31 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
   })
 }
 
-/** The page at `/docs` and the document at `/openapi.json`. Both are open: they say nothing about any tenant. */
+/**
+ * The page at `/docs` and the document at `/openapi.json`. Both are open: they say nothing about any tenant. Anybody may
+ * ask for the document, so it is written once, and whoever has it already gets nothing.
+ */
 export async function serveOpenApi(app: FastifyInstance): Promise<void> {
+  let made: { bytes: Buffer; etag: string } | null = null
+  function document(): { bytes: Buffer; etag: string } {
+    if (made) return made
+    const bytes = Buffer.from(JSON.stringify(app.swagger()))
+    made = { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` }
+    return made
+  }
   app.route({
     method: 'GET',
     url: '/openapi.json',
     config: { access: 'public' },
     schema: { hide: true },
-    handler: async (_request, reply) => reply.type('application/json').send(JSON.stringify(app.swagger())),
+    handler: async (request, reply) => {
+      const { bytes, etag } = document()
+      reply.header('etag', etag).header('cache-control', 'no-cache')
+      const isKnown = request.headers['if-none-match']
+        ?.split(/\s*,\s*/)
+        .some((known) => known.replace(/^W\//, '') === etag)
+      return isKnown ? reply.status(304).send() : reply.type('application/json').send(bytes)
+    },
   })
   await app.register(swaggerUi, {
     routePrefix: DOCS,
@@ -74,6 +92,11 @@ export async function serveOpenApi(app: FastifyInstance): Promise<void> {
       'script-src': "'self'",
       // The page's own scripts set style attributes.
       'style-src': "'self' 'unsafe-inline'",
+    },
+    uiHooks: {
+      // The page's own copy would be written anew for everybody who asks.
+      onRequest: async (request, reply) =>
+        request.routeOptions.url === `${DOCS}/json` ? reply.redirect('../openapi.json') : undefined,
     },
     uiConfig: { deepLinking: true, persistAuthorization: false, validatorUrl: null },
   })
