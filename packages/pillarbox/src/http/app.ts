@@ -34,6 +34,7 @@ import { collectOpenApi, isPluginRoute, serveOpenApi } from './openapi.ts'
 import { outboxRoutes } from './outbox.ts'
 import { createErrorHandler } from './problems.ts'
 import { recipientListRoutes } from './recipient-lists.ts'
+import { logRequests } from './request-log.ts'
 import { resendRoutes } from './resend.ts'
 import { sandboxRoutes } from './sandbox.ts'
 import { sealingKeyRoutes } from './sealing-key.ts'
@@ -112,20 +113,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     reply.header('x-request-id', request.id)
     reply.header('cache-control', 'no-store')
   })
-  app.addHook('onResponse', async (request, reply) => {
-    // The route, not the URL: that may hold an address. No body, no header, no key.
-    const fields = {
-      requestId: request.id,
-      method: request.method,
-      route: request.routeOptions.url ?? null,
-      status: reply.statusCode,
-      durationMs: Math.round(reply.elapsedTime * 10) / 10,
-      tenantId: request.caller?.key.tenantId ?? request.user?.tenantId ?? null,
-      keyId: request.caller?.key.id ?? null,
-    }
-    if (reply.statusCode >= 500) logger.warn(fields, 'request')
-    else logger.info(fields, 'request')
-  })
+  logRequests(app, deps)
   await allowOrigins(app, config.inboxOrigins)
   const userTokens = createUserTokens(seal)
   const authentication = installAuthentication(app, { store, userTokens, clock, config })
