@@ -545,7 +545,7 @@ function importRules(rule: Rule): void {
     const seeds = [
       seed('t', 'Hi'),
       seed('t', 'Hi there', { scope: { type: 'listing', id: '10' } }),
-      seed('t', '<p>Hi</p>', { channel: 'email', subject: 'S' }),
+      seed('t', '<p>Hi</p>', { channel: 'email', subject: 'S', format: 'text' }),
       seed('t', 'Hi', {
         channel: 'whatsapp',
         providerTemplate: { name: 'hi', language: 'en', components: [{ a: 1 }] },
@@ -572,8 +572,8 @@ function importRules(rule: Rule): void {
       assert.equal(createdAt, updatedAt)
       assert.match(templateId, /^[0-9a-f-]{36}$/)
       const { changedAt, changedBy, ...first } = only(await store.templates.versions(id, templateId))
-      const { subject, body, providerTemplate } = given
-      assert.deepEqual(first, { version: 1, subject, body, providerTemplate, isActive: true })
+      const { subject, body, format, providerTemplate } = given
+      assert.deepEqual(first, { version: 1, subject, body, format, providerTemplate, isActive: true })
       assert.deepEqual([changedAt, changedBy], [createdAt, 'key:importer'])
     }
     assert.deepEqual(await store.templates.ofEventType(id, 'other'), [])
@@ -589,6 +589,7 @@ function importRules(rule: Rule): void {
         seed('t', 'old', { channel: 'email' }),
         seed('t', 'x', { channel: 'push', subject: 'a' }),
         seed('t', 'w', { channel: 'whatsapp', providerTemplate: { name: 'a' } }),
+        seed('t', '<p>', { channel: 'in_app' }),
         seed('t', 'not named again', { locale: 'fr' }),
       ]
       await replace(bench, id, catalogue([type('t')], first))
@@ -600,6 +601,7 @@ function importRules(rule: Rule): void {
         seed('t', 'new', { channel: 'email' }),
         seed('t', 'x', { channel: 'push', subject: 'b' }),
         seed('t', 'w', { channel: 'whatsapp', providerTemplate: { name: 'b' } }),
+        seed('t', '<p>', { channel: 'in_app', format: 'text' }),
         seed('t', 'hallo', { locale: 'de' }),
       ]
       const { kept } = await replace(bench, id, catalogue([type('t')], second))
@@ -608,13 +610,14 @@ function importRules(rule: Rule): void {
       const after = await store.templates.ofEventType(id, 't')
       const find = (templates: Template[], channel: string, locale = 'en') =>
         only(templates.filter((template) => template.channel === channel && template.locale === locale))
-      assert.equal(after.length, 6)
+      assert.equal(after.length, 7)
       assert.deepEqual(find(after, 'sms'), find(before, 'sms'))
       assert.deepEqual(find(after, 'sms', 'fr'), find(before, 'sms', 'fr'))
       for (const [channel, change] of [
         ['email', { body: 'new' }],
         ['push', { subject: 'b' }],
         ['whatsapp', { providerTemplate: { name: 'b' } }],
+        ['in_app', { format: 'text' }],
       ] as const) {
         const { updatedAt, ...rest } = find(after, channel)
         const { updatedAt: updatedBefore, ...old } = find(before, channel)
@@ -622,16 +625,18 @@ function importRules(rule: Rule): void {
         assert.ok(updatedAt > updatedBefore)
         const versions = await store.templates.versions(id, rest.id)
         assert.deepEqual(
-          versions.map(({ version, subject, body, providerTemplate }) => ({
+          versions.map(({ version, subject, body, format, providerTemplate }) => ({
             version,
             subject,
             body,
+            format,
             providerTemplate,
           })),
-          [rest, old].map(({ version, subject, body, providerTemplate }) => ({
+          [rest, old].map(({ version, subject, body, format, providerTemplate }) => ({
             version,
             subject,
             body,
+            format,
             providerTemplate,
           })),
         )
@@ -767,7 +772,7 @@ function type(name: string, changes: Partial<EventType> = {}): EventType {
 }
 
 function seed(eventType: string, body: string, changes: Partial<TemplateSeed> = {}): TemplateSeed {
-  const words = { subject: null, body, providerTemplate: null }
+  const words = { subject: null, body, format: null, providerTemplate: null }
   return { eventType, channel: 'sms', locale: 'en', scope: null, ...words, ...changes }
 }
 

@@ -12,6 +12,7 @@ export function templateRules(rule: Rule): void {
       scope: { type: 'listing', id: '10' },
       subject: 'Hallo',
       body: 'Hallo {{guestName}}',
+      format: 'html',
       providerTemplate: {
         name: 'hallo',
         language: 'de',
@@ -87,20 +88,26 @@ export function templateRules(rule: Rule): void {
     const { store, advance } = bench
     const first = await inserted(bench, { subject: 'one', providerTemplate: { name: 'a' } })
     await advance(5)
-    const second = await updated(bench, first, { body: 'two', subject: null, providerTemplate: null }, 'key:bob')
+    const second = await updated(
+      bench,
+      first,
+      { body: 'two', subject: null, format: 'text', providerTemplate: null },
+      'key:bob',
+    )
     await advance(5)
     const third = await updated(bench, second, { isActive: false }, 'key:eve')
 
-    const words = { body: 'two', subject: null, providerTemplate: null }
+    const words = { body: 'two', subject: null, format: 'text', providerTemplate: null }
     const change = { isActive: false, version: 3, updatedAt: third.updatedAt, updatedBy: 'key:eve' }
     assert.deepEqual(third, { ...first, ...words, ...change })
     assert.ok(third.updatedAt > second.updatedAt && second.updatedAt > first.updatedAt)
     assert.deepEqual(
       await store.templates.versions(first.tenantId, first.id),
-      [third, second, first].map(({ version, subject, body, providerTemplate, isActive, ...made }) => ({
+      [third, second, first].map(({ version, subject, body, format, providerTemplate, isActive, ...made }) => ({
         version,
         subject,
         body,
+        format,
         providerTemplate,
         isActive,
         changedAt: made.updatedAt,
@@ -270,6 +277,7 @@ async function template(bench: Bench, changes: Partial<NewTemplate>): Promise<Ne
     scope: changes.scope ?? null,
     subject: changes.subject ?? null,
     body: changes.body ?? 'Hello',
+    format: changes.format ?? null,
     providerTemplate: changes.providerTemplate ?? null,
     isActive: changes.isActive ?? true,
   }

@@ -73,7 +73,7 @@ export async function assertUpgraded(store: Store): Promise<void> {
 
   const catalogue = { name: 'atlas', defaultLocale: 'en', entities: {}, eventTypes: [], sources: { hasura: {} } }
   const place = { eventType: 'booking.confirmed', channel: 'sms', locale: 'en', scope: null } as const
-  const seed = { ...place, subject: null, body: 'new', providerTemplate: null }
+  const seed = { ...place, subject: null, body: 'new', format: null, providerTemplate: null }
   const source = { document: '', actor: 'system', newId: () => assert.fail('nothing is new') }
   assert.deepEqual(await store.catalogue.replace('atlas', { ...catalogue, templates: [seed] }, source), {
     version: 4,

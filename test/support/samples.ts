@@ -156,6 +156,7 @@ export function sampleTemplate(changes: Partial<Template> = {}): Template {
     scope: null,
     subject: null,
     body: 'Hello {{name}}',
+    format: null,
     providerTemplate: null,
     version: 1,
     isActive: true,

@@ -53,6 +53,8 @@ export interface NewNotification {
   to: Address
   subject?: string | null
   body?: string | null
+  /** What body is. Absent: HTML where it is a mail and has an element of HTML. */
+  format?: 'text' | 'html' | null
   data?: Record<string, unknown> | null
   /** In place of subject and body: this template of the channel. */
   templateId?: string | null
@@ -346,6 +348,8 @@ export interface NewTemplate {
   subject?: string | null
   /** Liquid. */
   body: string
+  /** What a body is. Absent or null: HTML where it has an element of HTML, else text. */
+  format?: 'text' | 'html' | null
   /** WhatsApp: name, language, components. SMS: dltTemplateId, dltEntityId, flowId. Text in it is Liquid. */
   providerTemplate?: Record<string, unknown> | null
   isActive?: boolean
@@ -362,6 +366,8 @@ export interface Template {
   scopeId: string | null
   subject: string | null
   body: string
+  /** What a body is. Absent or null: HTML where it has an element of HTML, else text. */
+  format: 'text' | 'html' | null
   providerTemplate: Record<string, unknown> | null
   version: number
   isActive: boolean
@@ -377,6 +383,8 @@ export interface TemplateVersion {
   version: number
   subject: string | null
   body: string
+  /** What a body is. Absent or null: HTML where it has an element of HTML, else text. */
+  format: 'text' | 'html' | null
   providerTemplate: Record<string, unknown> | null
   isActive: boolean
   changedAt: string
@@ -390,6 +398,8 @@ export interface TemplateDraft {
   subject?: string | null
   /** Liquid. */
   body: string
+  /** What a body is. Absent or null: HTML where it has an element of HTML, else text. */
+  format?: 'text' | 'html' | null
   /** WhatsApp: name, language, components. SMS: dltTemplateId, dltEntityId, flowId. Text in it is Liquid. */
   providerTemplate?: Record<string, unknown> | null
   /** What a payload would be. */

@@ -146,8 +146,13 @@ function templateChange(
   return { kind, text, eventType, channel, locale, ...(scope && { scope }), ...(fields && { fields }) }
 }
 
-function wordsOf({ subject, body, providerTemplate }: TemplateSeed): Record<string, unknown> {
-  return { ...(subject !== null && { subject }), body, ...(providerTemplate && { providerTemplate }) }
+function wordsOf({ subject, body, format, providerTemplate }: TemplateSeed): Record<string, unknown> {
+  return {
+    ...(subject !== null && { subject }),
+    body,
+    ...(format && { format }),
+    ...(providerTemplate && { providerTemplate }),
+  }
 }
 
 function keyOf({ eventType, channel, locale, scope }: TemplateSeed): string {

@@ -74,7 +74,7 @@ describe('a good catalogue', () => {
       retry: null,
       onUndeliverable: null,
     }
-    const seed = { eventType: 'booking.confirmed', scope: null, providerTemplate: null }
+    const seed = { eventType: 'booking.confirmed', scope: null, format: null, providerTemplate: null }
     const templates: TemplateSeed[] = [
       { ...seed, channel: 'whatsapp', locale: 'de', subject: null, body: 'Hallo {{guestName}}' },
       { ...seed, channel: 'email', locale: 'en-IN', subject: 'Booking {{bookingId}}', body: '<p>Hi</p>' },

@@ -1,6 +1,6 @@
 import { type Static, type TProperties, type TSchema, type TUnsafe, Type } from 'typebox'
 import { EVENT_TYPE_NAME, ONCE_PER } from '../model/catalogue.ts'
-import { ChannelName, JsonObject, Nullable } from '../model/schema-pieces.ts'
+import { BodyFormatName, ChannelName, JsonObject, Nullable } from '../model/schema-pieces.ts'
 import { PATTERNS } from './text-forms.ts'
 
 /**
@@ -110,6 +110,7 @@ const TemplateForm = Fields('an object with channel and body', {
   scope: MayBeEmpty(ScopeForm),
   subject: Type.Optional(Type.String({ maxLength: 998 })),
   body: Type.String({ maxLength: MAX_TEXT, description: 'Liquid.' }),
+  format: MayBeEmpty(BodyFormatName),
   providerTemplate: MayBeEmpty(AnyObject('an object, such as { name: booking_confirmed, language: en }')),
 })
 

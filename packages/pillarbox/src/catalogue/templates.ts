@@ -36,6 +36,7 @@ export function checkTemplates(
       scope: json.scope ? { type: String(json.scope.type), id: String(json.scope.id) } : null,
       subject: json.subject ?? null,
       body: json.body,
+      format: json.format ?? null,
       providerTemplate: json.providerTemplate ?? null,
     }
     const place = JSON.stringify([seed.channel, seed.locale.toLowerCase(), seed.scope?.type, seed.scope?.id])

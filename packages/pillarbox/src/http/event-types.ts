@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { CHANGE_KINDS } from '../catalogue/diff.ts'
 import { definitionOf } from '../catalogue/format.ts'
 import { CatalogueSchema, EVENT_TYPE_FIELDS } from '../catalogue/schema.ts'
-import { ChannelName, JsonObject, Nullable } from '../intake/body-fields.ts'
+import { BodyFormatName, ChannelName, JsonObject, Nullable } from '../intake/body-fields.ts'
 import { EVENT_TYPE_NAME, type EventType } from '../model/catalogue.ts'
 import { found } from '../model/errors.ts'
 import { importCatalogue, readCatalogue, readCatalogueDocument, templatesOf } from '../operate/catalogue.ts'
@@ -24,6 +24,7 @@ const TemplateJson = Type.Object({
   scope: Nullable(ScopeJson),
   subject: TextOrNull,
   body: Type.String(),
+  format: Nullable(BodyFormatName),
   providerTemplate: Nullable(JsonObject),
   version: Type.Integer(),
   isActive: Type.Boolean(),

@@ -52,6 +52,8 @@ export interface Answer {
 
 /** Whatever an answer may hold, so that tests can name it; that it is there is what they assert. */
 export interface AnswerJson {
+  format: string | null
+  isHtml: boolean
   acceptedAt: unknown
   accountId: unknown
   action: unknown

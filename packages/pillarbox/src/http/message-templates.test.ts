@@ -65,6 +65,7 @@ for (const { engine, open } of ENGINES)
         tenantId: tenant.id,
         scopeType: 'listing',
         scopeId: '10',
+        format: null,
         providerTemplate: null,
         version: 1,
         isActive: true,
@@ -205,6 +206,36 @@ for (const { engine, open } of ENGINES)
       }
       assert.match(body.json().errors[0]?.message ?? '', /line:? ?2/)
       assert.equal((await call('GET', `/${id}`)).json().version, 1)
+    })
+
+    it('are text or HTML as they say, in preview as well, and only text where a channel carries nothing else', async () => {
+      const { call } = await setup()
+      const html = { ...EMAIL, format: 'html' }
+      const { id, format } = (await call('POST', '', html)).json()
+      const context = { guestName: '<b>' }
+
+      const stored = (await call('POST', `/${id}/preview`, { context })).json()
+      const text = (await call('PATCH', `/${id}`, { format: 'text' })).json()
+      const draft = (
+        await call('POST', '/preview', { channel: 'email', body: '<p>{{x}}', format: 'text', context })
+      ).json()
+      const refused = [
+        await call('POST', '', { ...SMS, format: 'html' }),
+        await call('PATCH', `/${id}`, { channel: 'sms', format: 'html' }),
+        await call('POST', '', { ...EMAIL, locale: 'fr', format: 'markdown' }),
+      ]
+
+      assert.deepEqual([format, stored.body, stored.isHtml], ['html', 'Hallo &lt;b&gt;', true])
+      assert.deepEqual([text.format, text.version, draft.isHtml], ['text', 2, false])
+      const { items } = (await call('GET', `/${id}/versions`)).json()
+      assert.deepEqual(
+        items.map((version) => version.format),
+        ['text', 'html'],
+      )
+      for (const answer of refused) {
+        assert.deepEqual([answer.statusCode, answer.json().code], [422, 'invalid_body'], answer.body)
+        assert.equal(answer.json().errors[0]?.path, '/format')
+      }
     })
 
     it('are refused for an event type that the catalogue does not have', async () => {

@@ -1,6 +1,14 @@
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { ChannelName, EntityType, JsonObject, Line, LocaleTag, Nullable } from '../intake/body-fields.ts'
+import {
+  BodyFormatName,
+  ChannelName,
+  EntityType,
+  JsonObject,
+  Line,
+  LocaleTag,
+  Nullable,
+} from '../intake/body-fields.ts'
 import { EVENT_TYPE_NAME } from '../model/catalogue.ts'
 import { found, invalidBody } from '../model/errors.ts'
 import type { Template } from '../model/template.ts'
@@ -38,6 +46,7 @@ const EventTypeName = Type.String({ pattern: EVENT_TYPE_NAME.source, description
 const words = {
   subject: Type.Optional(Nullable(Line(0, 998, 'Liquid.'))),
   body: Type.String({ minLength: 1, maxLength: 100_000, description: 'Liquid.' }),
+  format: Type.Optional(Nullable(BodyFormatName)),
   providerTemplate: Type.Optional(
     Nullable(
       Type.Unsafe<Record<string, unknown>>({
@@ -83,6 +92,7 @@ const TemplateJson = Type.Object({
   scopeId: TextOrNull,
   subject: TextOrNull,
   body: Type.String(),
+  format: Nullable(BodyFormatName),
   providerTemplate: Nullable(JsonObject),
   version: Type.Integer(),
   isActive: Type.Boolean(),
@@ -97,6 +107,7 @@ const VersionJson = Type.Object({
   version: Type.Integer(),
   subject: TextOrNull,
   body: Type.String(),
+  format: Nullable(BodyFormatName),
   providerTemplate: Nullable(JsonObject),
   isActive: Type.Boolean(),
   changedAt: Time,
@@ -252,10 +263,10 @@ export function messageTemplateRoutes(app: App, context: Context): void {
     }),
     async (request) => {
       const tenant = await tenantOf(request)
-      const { subject = null, body, providerTemplate = null, eventType, locale, ...rest } = request.body
+      const { subject = null, body, format = null, providerTemplate = null, eventType, locale, ...rest } = request.body
       return previewTemplate(renderer, {
         ...rest,
-        words: { subject, body, providerTemplate },
+        words: { subject, body, format, providerTemplate },
         locale: locale ?? tenant.defaultLocale,
         tenant,
         eventType: eventType === undefined ? null : await eventTypeOf(store, tenant.id, eventType),
@@ -331,7 +342,7 @@ export function messageTemplateRoutes(app: App, context: Context): void {
 
 /** Everything that is not given takes its default. */
 function whole(body: TemplateBody, tenant: Tenant): TemplateFields {
-  const { eventType, channel, locale, subject = null, providerTemplate = null, isActive = true } = body
+  const { eventType, channel, locale, subject = null, format = null, providerTemplate = null, isActive = true } = body
   return {
     eventType,
     channel,
@@ -339,6 +350,7 @@ function whole(body: TemplateBody, tenant: Tenant): TemplateFields {
     scope: scopeIn(body),
     subject,
     body: body.body,
+    format,
     providerTemplate,
     isActive,
   }

@@ -130,6 +130,26 @@ describe('a notification in a template’s words', () => {
     assert.ok(!f.log.join().includes('canary'))
   })
 
+  it('of the caller’s own is HTML where it says so, else where it is a mail and looks like it', async (t) => {
+    const { f, send, all } = await setup(t)
+    await f.store.accounts.insert(storedAccount({ id: f.deps.ids(), channel: 'in_app', provider: 'sandbox' }))
+    const inApp = { channel: 'in_app', to: { userId: 'ada' } }
+    for (const body of [
+      { ...MAIL, body: '<p>a</p>' },
+      { ...MAIL, body: 'a < b, c > d' },
+      { ...MAIL, body: '<p>a</p>', format: 'text' },
+      { ...MAIL, body: 'a &amp; b', format: 'html' },
+      { ...inApp, body: '<p>a</p>' },
+      { ...inApp, body: '<p>a</p>', format: 'html' },
+    ])
+      assert.equal((await send(body)).statusCode, 202)
+
+    assert.deepEqual(
+      (await all()).toReversed().map(({ content }) => (content as { isHtml?: boolean }).isHtml === true),
+      [true, false, false, true, false, true],
+    )
+  })
+
   it('skips a channel without a template for the next one of the chain', async (t) => {
     const { send, all } = await setup(t)
 
@@ -148,6 +168,8 @@ describe('a notification in a template’s words', () => {
     ['neither words nor a template', {}, '/body', /templateId or eventType/],
     ['words beside a template', { body: 'x', eventType: 'booking.confirmed' }, '/eventType', /beside body/],
     ['a subject beside a template', { subject: 'x', eventType: 'booking.confirmed' }, '/subject', /template’s/],
+    ['a format beside a template', { format: 'html', eventType: 'booking.confirmed' }, '/format', /template’s/],
+    ['HTML by SMS', { channel: 'sms', to: { phone: '+12025550100' }, body: 'x', format: 'html' }, '/format', /no HTML/],
     ['a context without a template', { body: 'x', context: {} }, '/context', /needs templateId or eventType/],
     ['an unknown event type', { eventType: 'nothing' }, '/eventType', /not an event type/],
     ['an unknown template', { templateId: 'nothing' }, '/templateId', /not a template/],

@@ -9,7 +9,7 @@ import {
 } from '@pillarbox/client/contract'
 import { Type } from 'typebox'
 
-export { ChannelName, JsonObject, Nullable } from '../model/schema-pieces.ts'
+export { BodyFormatName, ChannelName, JsonObject, Nullable } from '../model/schema-pieces.ts'
 
 /** The pieces that bodies are made of. A schema validates, types and documents alike. */
 

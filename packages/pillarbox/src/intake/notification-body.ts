@@ -3,6 +3,7 @@ import { EVENT_TYPE_NAME } from '../model/catalogue.ts'
 import { CHANNELS, type Channel } from '../model/channel.ts'
 import type { FieldError } from '../model/errors.ts'
 import {
+  BodyFormatName,
   ChannelName,
   EntityRef,
   Instant,
@@ -46,6 +47,12 @@ export const NotificationBody = Type.Object(
     ),
     subject: Type.Optional(Nullable(Line(0, 998))),
     body: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 1_000_000 }))),
+    format: Type.Optional(
+      Nullable({
+        ...BodyFormatName,
+        description: 'What body is. Absent: HTML where it is a mail and has an element of HTML.',
+      }),
+    ),
     data: Type.Optional(Nullable(JsonObject)),
     templateId: Type.Optional(Nullable(Line(1, 36, 'In place of subject and body: this template of the channel.'))),
     eventType: Type.Optional(

@@ -79,6 +79,10 @@ export interface EventType {
 /** WhatsApp: name, language, components. SMS: DLT ids, a flow id. Text in it is Liquid and rendered like the body. */
 export type ProviderTemplate = Record<string, unknown>
 
+/** Whether a body is plain text, or HTML into which everything is filled escaped. */
+export const BODY_FORMATS = ['text', 'html'] as const
+export type BodyFormat = (typeof BODY_FORMATS)[number]
+
 export interface TemplateSeed {
   eventType: string
   channel: Channel
@@ -86,6 +90,7 @@ export interface TemplateSeed {
   scope: { type: string; id: string } | null
   subject: string | null
   body: string
+  format: BodyFormat | null
   providerTemplate: ProviderTemplate | null
 }
 

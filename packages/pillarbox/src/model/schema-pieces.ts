@@ -1,9 +1,14 @@
 import { type Static, type TSchema, type TUnsafe, Type } from 'typebox'
+import { BODY_FORMATS } from './catalogue.ts'
 import { CHANNELS } from './channel.ts'
 
 /** What the schemas of several stages are made of. */
 
 export const ChannelName = Type.Enum([...CHANNELS])
+
+export const BodyFormatName = Type.Enum([...BODY_FORMATS], {
+  description: 'What a body is. Absent or null: HTML where it has an element of HTML, else text.',
+})
 
 export const JsonObject = Type.Record(Type.String(), Type.Unknown())
 

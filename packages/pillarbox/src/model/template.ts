@@ -1,4 +1,4 @@
-import type { ProviderTemplate } from './catalogue.ts'
+import type { BodyFormat, ProviderTemplate } from './catalogue.ts'
 import type { Channel } from './channel.ts'
 import type { Entity } from './event.ts'
 
@@ -13,6 +13,8 @@ export interface Template {
   scope: Entity | null
   subject: string | null
   body: string
+  /** Null: HTML where it looks like it. */
+  format: BodyFormat | null
   /** Liquid in its component parameters, rendered like the body. */
   providerTemplate: ProviderTemplate | null
   version: number
@@ -28,6 +30,7 @@ export interface TemplateVersion {
   version: number
   subject: string | null
   body: string
+  format: BodyFormat | null
   providerTemplate: ProviderTemplate | null
   isActive: boolean
   changedAt: number
@@ -44,6 +47,7 @@ export type NewTemplate = Pick<
   | 'scope'
   | 'subject'
   | 'body'
+  | 'format'
   | 'providerTemplate'
   | 'isActive'
 >

@@ -113,6 +113,7 @@ describe('a catalogue that is given', () => {
     const templates = [
       { channel: 'sms', body: 'Hi\n{{name, your {{x}}' },
       { channel: 'push', body: '{% if x == %}y{% endif %}' },
+      { channel: 'whatsapp', body: 'Hi', format: 'html' },
     ]
     assert.throws(
       () => readCatalogue({ eventTypes: { a: { recipients: [], templates } } }),
@@ -127,6 +128,7 @@ describe('a catalogue that is given', () => {
             path: '/eventTypes/a/templates/1/body',
             message: 'cannot be rendered: "==" has no value to go with it (line 1, column 9)',
           },
+          { path: '/eventTypes/a/templates/2/format', message: 'must be text: whatsapp carries no HTML' },
         ])
         return true
       },

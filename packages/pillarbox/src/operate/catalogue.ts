@@ -8,6 +8,7 @@ import { type FieldError, PillarboxError } from '../model/errors.ts'
 import { everyRow } from '../model/page.ts'
 import type { IdSource } from '../model/ports.ts'
 import type { Template } from '../model/template.ts'
+import { formatProblem } from '../render/body-format.ts'
 import { createRenderer } from '../render/render.ts'
 import { knownPaths } from '../render/render-options.ts'
 import type { Store } from '../store/store.ts'
@@ -39,6 +40,8 @@ export const CATALOGUE_CHECKS: CatalogueChecks = {
       const problem = renderer.problem({ ...nothing, [field]: template[field] })
       return problem === null ? [] : [{ path: `/${field}`, message: `cannot be rendered: ${problem}` }]
     })
+    const formatFault = formatProblem(template.channel, template.format)
+    if (formatFault !== null) problems.push({ path: '/format', message: formatFault })
     // What cannot be read has no placeholders; the rest of the template may.
     const isRead = (field: keyof typeof nothing): boolean => !problems.some(({ path }) => path === `/${field}`)
     const readable = {

@@ -45,6 +45,7 @@ const SMS = {
   scope: null,
   subject: null,
   body: 'Hi',
+  format: null,
   providerTemplate: null,
 } as const
 

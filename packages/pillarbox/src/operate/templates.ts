@@ -1,10 +1,11 @@
 import type { EventType } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
-import { changedMeanwhile, type FieldError, found, PillarboxError } from '../model/errors.ts'
+import { changedMeanwhile, type FieldError, found, invalidBody, PillarboxError } from '../model/errors.ts'
 import type { Warning } from '../model/notification.ts'
 import type { IdSource } from '../model/ports.ts'
 import type { NewTemplate, Template } from '../model/template.ts'
 import type { Tenant } from '../model/tenant.ts'
+import { formatProblem } from '../render/body-format.ts'
 import type { Preview, Renderer, TemplateWords } from '../render/render.ts'
 import { knownPaths, renderOptions } from '../render/render-options.ts'
 import type { Store } from '../store/store.ts'
@@ -29,7 +30,7 @@ export async function makeTemplate(
   { tenantId, actor }: Operator,
   fields: TemplateFields,
 ): Promise<SavedTemplate> {
-  refuseUnreadable(renderer, fields)
+  refuseUnusable(renderer, fields)
   const eventType = await eventTypeOf(store, tenantId, fields.eventType)
   const template = await store.templates.insert({ id: ids(), tenantId, ...fields }, actor)
   if (!template) throw placeTaken()
@@ -43,7 +44,7 @@ export async function changeTemplate(
   current: Template,
   { version, ...changes }: Partial<TemplateFields> & { version?: number | undefined },
 ): Promise<SavedTemplate> {
-  refuseUnreadable(renderer, { ...current, ...changes })
+  refuseUnusable(renderer, { ...current, ...changes })
   // One whose event type has left the catalogue can still be corrected, or switched off.
   const eventType =
     changes.eventType === undefined
@@ -70,6 +71,12 @@ export async function eventTypeOf(
   throw new PillarboxError('unknown_event_type', `The catalogue has no event type "${name}".`, {
     errors: [{ path: '/eventType', message: 'is not an event type of the catalogue' }],
   })
+}
+
+function refuseUnusable(renderer: Renderer, template: TemplateFields): void {
+  refuseUnreadable(renderer, template)
+  const message = formatProblem(template.channel, template.format)
+  if (message !== null) throw invalidBody([{ path: '/format', message }])
 }
 
 /** Throws `invalid_template` with each part that cannot be read. */

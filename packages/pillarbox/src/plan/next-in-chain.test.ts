@@ -138,6 +138,7 @@ describe('who takes over', () => {
         scope: { type: 'listing', id: '10' },
         subject: 'L',
         body: 'listing ten',
+        format: null,
         providerTemplate: null,
         isActive: true,
       },

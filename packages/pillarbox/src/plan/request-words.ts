@@ -1,11 +1,11 @@
-import type { EventType } from '../model/catalogue.ts'
+import type { BodyFormat, EventType } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { Content } from '../model/notification.ts'
 import type { WordsSource } from '../plan/compose.ts'
 import { type ContextStore, readPlanContext } from '../plan/context-book.ts'
 import { requestMessage, templateFor, type UnrenderedMessage } from '../plan/message.ts'
-import { looksLikeHtml } from '../render/render.ts'
+import { formatProblem, isHtmlBody, looksLikeHtml } from '../render/body-format.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 
 /** A request's words: its own, those of a template, or those that planning would choose for an event type. */
@@ -13,6 +13,8 @@ export interface WordsBody {
   channel: Channel
   subject?: string | null
   body?: string | null
+  /** Of `body`; absent or null: HTML where it is a mail and looks like it. */
+  format?: BodyFormat | null
   data?: Record<string, unknown> | null
   templateId?: string | null
   eventType?: string | null
@@ -42,8 +44,12 @@ export function wordsProblems(body: WordsBody): FieldError[] {
   if (given.length === 0) return [{ path: '/body', message: 'is required, or templateId or eventType in its place' }]
   const [source, ...others] = given
   const problems = others.map((field) => ({ path: `/${field}`, message: `cannot stand beside ${source}` }))
-  if (source !== 'body' && isGiven(body.subject))
-    problems.push({ path: '/subject', message: `is the template’s: it cannot stand beside ${source}` })
+  if (source !== 'body')
+    for (const field of ['subject', 'format'] as const)
+      if (isGiven(body[field]))
+        problems.push({ path: `/${field}`, message: `is the template’s: it cannot stand beside ${source}` })
+  const formatFault = formatProblem(body.channel, body.format ?? null)
+  if (formatFault !== null) problems.push({ path: '/format', message: formatFault })
   if (source === 'body')
     for (const field of ['context', 'locale'] as const)
       if (isGiven(body[field])) problems.push({ path: `/${field}`, message: 'needs templateId or eventType' })
@@ -105,9 +111,11 @@ export function createWordsFinder({ store, sealing }: WordsDeps, tenantId: strin
 }
 
 /** The caller's own words are the whole message: there is nothing in them that somebody else has put there. */
-function ownWords({ subject, body, data }: WordsBody, channel: Channel): WordsSource {
+function ownWords({ subject, body, format, data }: WordsBody, channel: Channel): WordsSource {
   const content: Content = { subject: subject ?? null, body: body ?? '', data: data ?? {} }
-  if (channel === 'email' && looksLikeHtml(content.body)) content.isHtml = true
+  // Only of a mail it is guessed: a page that shows an inbox would run what a caller passes on from its users.
+  if (format ? isHtmlBody(channel, content.body, format) : channel === 'email' && looksLikeHtml(content.body))
+    content.isHtml = true
   return { kind: 'content', content, from: null }
 }
 

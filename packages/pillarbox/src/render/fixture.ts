@@ -6,6 +6,7 @@ export interface Given extends Partial<RenderOptions> {
   subject?: string
   channel?: Channel
   context?: Record<string, unknown>
+  format?: NonNullable<TemplateWords['format']>
   providerTemplate?: NonNullable<TemplateWords['providerTemplate']>
   renderer?: Renderer
 }
@@ -20,8 +21,13 @@ export const OPTIONS: RenderOptions = {
 
 /** Renders a body for a test. The parser is the costly part of a renderer, so that they share one. */
 export function tryRender(body: string, given: Given = {}): Rendered | { error: string } {
-  const { subject, channel = 'sms', context = {}, providerTemplate, renderer = shared, ...options } = given
-  const template = { subject: subject ?? null, body, providerTemplate: providerTemplate ?? null }
+  const { subject, channel = 'sms', context = {}, format, providerTemplate, renderer = shared, ...options } = given
+  const template = {
+    subject: subject ?? null,
+    body,
+    format: format ?? null,
+    providerTemplate: providerTemplate ?? null,
+  }
   return renderer.render(template, channel, context, { ...OPTIONS, ...options })
 }
 

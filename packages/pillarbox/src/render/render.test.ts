@@ -274,6 +274,33 @@ describe('HTML', () => {
     assert.equal(render('{{name}}', { ...hostile, channel: 'email' }).isHtml, false)
   })
 
+  it('is what the template says, whatever it looks like', () => {
+    const { name } = hostile.context
+
+    assert.equal(bodyOf('Dear {{name}}', { ...hostile, channel: 'email', format: 'html' }), `Dear ${escaped}`)
+    const text = render('<p>Dear {{name}}</p>', { ...hostile, channel: 'email', format: 'text' })
+    assert.deepEqual([text.body, text.isHtml], [`<p>Dear ${name}</p>`, false])
+    assert.equal(render('Dear {{name}}', { ...hostile, channel: 'sms', format: 'html' }).isHtml, false)
+  })
+
+  for (const [body, isHtml] of [
+    ['a < b and c > d', false],
+    ['I <3 you>', false],
+    ['Ada <ada@example.com>', false],
+    ['Dear <your name>', false],
+    ['if (a<b) return x>y', false],
+    ['<br', false],
+    ['line<br>line', true],
+    ['line<BR/>line', true],
+    ['<a href="https://example.com/?a={{a}}">x', true],
+    ['a < b</p>', true],
+    ['<!DOCTYPE html>', true],
+    ['<h1\nclass="x">', true],
+  ] as const)
+    it(`is${isHtml ? '' : ' not'} guessed of ${JSON.stringify(body)}`, () => {
+      assert.equal(render(body, { channel: 'email' }).isHtml, isHtml)
+    })
+
   it('is escaped whichever way a value gets there', () => {
     const ways = [
       '{% echo name %}',
@@ -328,6 +355,7 @@ describe('HTML', () => {
     assert.equal(bodyOf('{{x}}<A HREF="a">', email), '&amp;<A HREF="a">')
     assert.equal(bodyOf('a > b {{x}}<c', email), 'a > b &<c')
     assertLinear((size) => bodyOf('<a'.repeat(size / 2), email), 90_000, 'looking for tags')
+    assertLinear((size) => bodyOf('<a '.repeat(size / 3), email), 90_000, 'looking for the ends of tags')
   })
 
   it('leaves the scheme of a link to whoever writes the template', () => {

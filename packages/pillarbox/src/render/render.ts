@@ -1,6 +1,7 @@
-import type { ProviderTemplate } from '../model/catalogue.ts'
+import type { BodyFormat, ProviderTemplate } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
 import type { DateFields } from '../model/schema-paths.ts'
+import { isHtmlBody } from './body-format.ts'
 import { createCompiler, type Kind } from './compile.ts'
 import { explain } from './explain.ts'
 import { coverSecrets, fieldsOf, SECRET_COVER } from './fields.ts'
@@ -41,6 +42,8 @@ export interface Renderer {
 export interface TemplateWords {
   subject: string | null
   body: string
+  /** Absent or null: HTML where it looks like it. */
+  format?: BodyFormat | null
   providerTemplate?: ProviderTemplate | null
 }
 
@@ -101,7 +104,7 @@ export function createRenderer(): Renderer {
   const { compile, render } = createCompiler()
 
   function fill(
-    { subject, body, providerTemplate }: TemplateWords,
+    { subject, body, format, providerTemplate }: TemplateWords,
     channel: Channel,
     context: Record<string, unknown>,
     options: RenderOptions,
@@ -123,7 +126,7 @@ export function createRenderer(): Renderer {
     const rendering: RenderState = { payload, settings: options, work, written: 0, missing }
     const text = (template: string, kind: Kind): string => storable(render(compile(template, kind), rendering))
 
-    const isHtml = takesHtml(channel) && looksLikeHtml(body)
+    const isHtml = isHtmlBody(channel, body, format ?? null)
     const line = subject === null ? null : singleLine(text(subject, 'plain'))
     const words = text(body, isHtml ? 'html' : 'plain')
     const provided =
@@ -223,17 +226,6 @@ function createMissingKeys(
 
 function textsOf({ subject, body, providerTemplate }: TemplateWords): string[] {
   return [...(subject === null ? [] : [subject]), body, ...liquidTextsOf(providerTemplate)]
-}
-
-/** Whether a template of the channel may be HTML; what is filled into one is escaped. */
-function takesHtml(channel: Channel): boolean {
-  return channel === 'email' || channel === 'in_app'
-}
-
-/** Whether a body is meant as HTML: it has a tag that ends. Two searches, because one pattern for both takes quadratic time on tags that do not end. */
-export function looksLikeHtml(body: string): boolean {
-  const start = body.search(/<[a-z]/i)
-  return start >= 0 && body.lastIndexOf('>') > start
 }
 
 /** Without what no database takes: the null character, and half a character that a filter cut through. */

@@ -48,7 +48,7 @@ describe('the audit', () => {
   it('has every change of a template, with who made it', async (t) => {
     const { store, newId, audit } = await setup(t)
     const place = { eventType: 't', channel: 'sms', locale: 'en', scope: null } as const
-    const words = { subject: null, body: 'Hi', providerTemplate: null, isActive: true }
+    const words = { subject: null, body: 'Hi', format: null, providerTemplate: null, isActive: true }
     const [used, unused] = [newId(), newId()]
     await store.templates.insert({ id: used, tenantId: TENANT, ...place, ...words }, 'key:ada')
     await store.templates.insert({ id: unused, tenantId: TENANT, ...place, locale: 'de', ...words }, 'key:ada')

@@ -108,7 +108,8 @@ function* importTemplates(
   return kept
 }
 
-const WORDS = ['subject', 'body', 'providerTemplate'] as const satisfies (keyof TemplateSeed & keyof Template)[]
+const WORDS = ['subject', 'body', 'format', 'providerTemplate'] as const satisfies (keyof TemplateSeed &
+  keyof Template)[]
 
 function placeOf({
   eventType,
@@ -144,6 +145,7 @@ const IMPORTED_COLUMNS = {
   scope_id: 'text',
   subject: 'text',
   body: 'text',
+  format: 'text',
   provider_template: 'json',
 } as const
 
@@ -159,6 +161,7 @@ function givenTemplates(imported: readonly ImportedTemplate[]): object {
       scope_id: seed.scope?.id ?? null,
       subject: seed.subject,
       body: seed.body,
+      format: seed.format,
       provider_template: seed.providerTemplate,
     })),
   )
@@ -167,8 +170,8 @@ function givenTemplates(imported: readonly ImportedTemplate[]): object {
 function* updateTemplates(dialect: Dialect, changed: readonly ImportedTemplate[], actor: string): Script<void> {
   if (changed.length === 0) return
   yield* rows(
-    `update pillarbox.templates as t set subject = g.subject, body = g.body, provider_template = g.provider_template,
-        version = t.version + 1, updated_at = ${dialect.now}, updated_by = :actor
+    `update pillarbox.templates as t set subject = g.subject, body = g.body, format = g.format,
+        provider_template = g.provider_template, version = t.version + 1, updated_at = ${dialect.now}, updated_by = :actor
       from :g where t.id = g.id`,
     { actor, g: givenTemplates(changed) },
   )
@@ -183,9 +186,9 @@ function* insertTemplates(
   if (added.length === 0) return
   yield* rows(
     `insert into pillarbox.templates (id, tenant_id, event_type, channel, locale, scope_type, scope_id, subject,
-        body, provider_template, version, is_active, is_edited, created_at, updated_at, updated_by)
+        body, format, provider_template, version, is_active, is_edited, created_at, updated_at, updated_by)
       select g.id, :tenantId, g.event_type, g.channel, g.locale, g.scope_type, g.scope_id, g.subject, g.body,
-        g.provider_template, 1, true, false, ${dialect.now}, ${dialect.now}, :actor from :g`,
+        g.format, g.provider_template, 1, true, false, ${dialect.now}, ${dialect.now}, :actor from :g`,
     { tenantId, actor, g: givenTemplates(added) },
   )
 }

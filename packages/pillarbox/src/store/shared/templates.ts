@@ -16,6 +16,7 @@ export const TEMPLATES = nounOf<Template>('templates', {
   scope: 'entity',
   subject: 'text',
   body: 'text',
+  format: 'text',
   providerTemplate: 'json',
   version: 'number',
   isActive: 'boolean',
@@ -60,8 +61,8 @@ function valuesOf({ scope, ...template }: NewTemplate, actor: string): object {
 function* insertTemplate(dialect: Dialect, template: NewTemplate, actor: string): Script<Template | null> {
   const written = yield* row(
     `insert into pillarbox.templates (id, tenant_id, event_type, channel, locale, scope_type, scope_id, subject, body,
-        provider_template, version, is_active, is_edited, created_at, updated_at, updated_by)
-      values (:id, :tenantId, :eventType, :channel, :locale, :scopeType, :scopeId, :subject, :body, :providerTemplate, 1,
+        format, provider_template, version, is_active, is_edited, created_at, updated_at, updated_by)
+      values (:id, :tenantId, :eventType, :channel, :locale, :scopeType, :scopeId, :subject, :body, :format, :providerTemplate, 1,
         :isActive, true, ${dialect.now}, ${dialect.now}, :actor)
       on conflict do nothing returning ${TEMPLATES.columns}`,
     valuesOf(template, actor),
@@ -128,6 +129,7 @@ const WRITABLE = [
   'scope',
   'subject',
   'body',
+  'format',
   'providerTemplate',
   'isActive',
 ] as const satisfies (keyof NewTemplate)[]
@@ -135,7 +137,7 @@ const WRITABLE = [
 function* saveVersion(dialect: Dialect, wanted: Template, action: string, actor: string): Script<Template> {
   const found = yield* row(
     `update pillarbox.templates set event_type = :eventType, channel = :channel, locale = :locale,
-        scope_type = :scopeType, scope_id = :scopeId, subject = :subject, body = :body,
+        scope_type = :scopeType, scope_id = :scopeId, subject = :subject, body = :body, format = :format,
         provider_template = :providerTemplate, is_active = :isActive, is_edited = true, version = version + 1,
         updated_at = ${dialect.now}, updated_by = :actor
       where id = :id returning ${TEMPLATES.columns}`,
@@ -169,8 +171,8 @@ function* removeTemplate(
 export function* keepVersions(ids: readonly string[]): Script<void> {
   yield* rows(
     `insert into pillarbox.template_versions
-        (template_id, version, subject, body, provider_template, is_active, changed_by, changed_at)
-      select id, version, subject, body, provider_template, is_active, updated_by, updated_at
+        (template_id, version, subject, body, format, provider_template, is_active, changed_by, changed_at)
+      select id, version, subject, body, format, provider_template, is_active, updated_by, updated_at
       from pillarbox.templates where id in (select g.id from :g)`,
     { g: givenIds(ids) },
   )
@@ -184,6 +186,7 @@ const VERSIONS = nounOf<TemplateVersion>('template_versions', {
   version: 'number',
   subject: 'text',
   body: 'text',
+  format: 'text',
   providerTemplate: 'json',
   isActive: 'boolean',
   changedAt: 'instant',
