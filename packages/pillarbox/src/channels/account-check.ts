@@ -10,6 +10,20 @@ export const COMMON_SETTINGS: Readonly<Record<string, Field>> = {
       'What becomes of a notification whose address the vendor finds undeliverable: `park` (default) keeps it for an operator, `fail` ends it. An event type’s own `onUndeliverable` goes before.',
     problem: oneOf('fail', 'park'),
   },
+  onUnmapped: {
+    words:
+      'What becomes of a notification that the vendor refuses with an error nobody has mapped: `retry` tries it again as often as the retry policy allows, `park` gives it up at once. Default: `retry`, for `smtp` `park`.',
+    problem: oneOf('retry', 'park'),
+  },
+}
+
+/** What an account does about a refusal that nobody has mapped; its provider's way where it does not say. */
+export function onUnmappedOf(
+  provider: Pick<Provider, 'onUnmapped'> | null,
+  settings: Record<string, unknown>,
+): 'retry' | 'park' {
+  const own = settings['onUnmapped']
+  return own === 'retry' || own === 'park' ? own : (provider?.onUnmapped ?? 'retry')
 }
 
 type FieldTable = Readonly<Record<string, Field>>

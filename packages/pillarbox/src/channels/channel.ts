@@ -23,6 +23,8 @@ export interface Provider {
   checkSettings?(settings: Record<string, unknown>, secretNames: readonly string[]): FieldError[]
   /** What may be done when the outcome of a call is unknown. */
   readonly capability: (account: Account) => Capability
+  /** What is done about a refusal that is in none of its tables, where the account does not say. Default: `retry`. */
+  readonly onUnmapped?: 'retry' | 'park'
   /** One call. Must settle soon after `signal` aborts; whatever it then answers is believed. */
   send(request: SendRequest): Promise<Outcome>
   /** A real question to the vendor whether the credentials are good, with its words where they are not. */

@@ -42,6 +42,7 @@ Every channel has the provider \`sandbox\` too: [the guide](../guides/sandbox.md
 | \`retry\` | \`{maxAttempts, base, factor, cap, jitter}\`, \`{maxAttempts, fixed}\` or \`{delays}\`; an event type's own goes before. |
 | \`onUnknown\` | What to do when nobody knows whether the vendor took a message and it cannot be asked: \`resend\` (default), flagged \`possibleDuplicate\`, or \`hold\`. |
 | \`onUndeliverable\` | \`park\` (default) or \`fail\`; the same as the setting below. |
+| \`onUnmapped\` | \`retry\` or \`park\`; the same as the setting below. |
 | \`breaker\` | \`{failures, resetAfter}\`: after so many failures in a row the account rests, then tries with one. |
 | \`priority\` | Of a channel's active accounts the lowest goes first; the others stand in for it. |
 

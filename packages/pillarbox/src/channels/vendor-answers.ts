@@ -17,6 +17,8 @@ export type Rule =
   | { does: 'dead' }
   /** The account, its credentials or its sender is broken. */
   | { does: 'halt' }
+  /** A refusal that is in no table: the account's `onUnmapped` says whether it is tried again or given up. */
+  | { does: 'unmapped' }
   | { does: 'unknown' }
 
 /** Anything but that the vendor took the message. */
@@ -38,20 +40,22 @@ export function outcomeOf(rule: Rule, code: string, error: string, retryAfterMs?
       return { kind: 'permanent', code, error, reason: 'invalid_recipient', isDead: true }
     case 'halt':
       return { kind: 'unauthorized', code, error }
+    case 'unmapped':
+      return { kind: 'transient', code, error, ...wait, isUnmapped: true }
     case 'unknown':
       return { kind: 'unknown', code, error }
   }
 }
 
 /**
- * What a status means by itself, where the vendor has not said anything of its own. 503 is a refusal; any other 5xx may come
- * from a gateway behind which the message was taken, so nobody knows.
+ * What a status means by itself, where the vendor has not said anything of its own. 500 and 503 are refusals; any other 5xx
+ * may come from a gateway behind which the message was taken, so nobody knows.
  */
 export function ruleOfStatus(status: number): Rule {
   if (status === 401 || status === 403) return { does: 'halt' }
   if (status === 429) return { does: 'throttle' }
-  if (status === 503) return { does: 'retry' }
-  return status >= 500 ? { does: 'unknown' } : { does: 'fail', reason: 'permanent_refusal' }
+  if (status === 408 || status === 500 || status === 503) return { does: 'retry' }
+  return { does: status >= 500 ? 'unknown' : 'unmapped' }
 }
 
 /** A call that got no answer: nothing was sent and it may be tried again, or nobody knows. */

@@ -19,6 +19,8 @@ const OUTCOMES = {
   unknown: { kind: 'unknown', code: 'timeout', error: 'no answer' },
 } as const satisfies Record<string, Outcome>
 
+const UNMAPPED: Outcome = { kind: 'transient', code: '139999', error: 'never heard of it', isUnmapped: true }
+
 const CAPABILITIES: readonly Capability[] = ['key', 'lookup', 'none']
 const ON_UNKNOWN = ['resend', 'hold'] as const
 const ATTEMPTS = { left: 0, exhausted: 2 } as const
@@ -62,6 +64,7 @@ const USUAL: Omit<CallQuestion, 'outcome'> = {
   retry: THREE_TRIES,
   onUnknown: 'resend',
   onUndeliverable: 'park',
+  onUnmapped: 'retry',
   capability: 'none',
   spent: 0,
   possibleDuplicate: false,
@@ -203,12 +206,14 @@ describe('whatever is asked', () => {
     ...Object.values(OUTCOMES).map((one) => fc.constant<Outcome>(one)),
     fc.constantFrom(...reasons).map((reason): Outcome => ({ ...OUTCOMES.permanent, reason })),
     fc.nat().map((retryAfterMs): Outcome => ({ ...OUTCOMES.transient, retryAfterMs })),
+    fc.constant<Outcome>(UNMAPPED),
   )
   const question: fc.Arbitrary<CallQuestion> = fc.record({
     outcome,
     retry: policy,
     onUnknown: fc.constantFrom(...ON_UNKNOWN),
     onUndeliverable: fc.constantFrom('fail', 'park'),
+    onUnmapped: fc.constantFrom('retry', 'park'),
     capability: fc.constantFrom(...CAPABILITIES),
     spent: fc.nat({ max: 25 }),
     possibleDuplicate: fc.boolean(),
@@ -317,6 +322,26 @@ describe('an address that is no good', () => {
   it('is the only thing that policy is about', () => {
     assert.equal(ask(OUTCOMES.rejected, 'fail').to, 'parked')
     assert.equal(ask(OUTCOMES.permanent, 'park').to, 'parked')
+  })
+})
+
+describe('a refusal that nobody has mapped', () => {
+  it('is tried again as often as any other, where the account says so', () => {
+    for (const spent of Object.values(ATTEMPTS))
+      assert.deepEqual(
+        decide({ ...USUAL, outcome: UNMAPPED, spent }),
+        decide({ ...USUAL, outcome: OUTCOMES.transient, spent }),
+      )
+  })
+
+  it('is given up like any refusal for good, where the account says so', () => {
+    for (const possibleDuplicate of [false, true]) {
+      const question = { ...USUAL, onUnmapped: 'park' as const, possibleDuplicate }
+      const refusal = { ...OUTCOMES.permanent, reason: 'permanent_refusal' as const }
+
+      assert.deepEqual(decide({ ...question, outcome: UNMAPPED }), decide({ ...question, outcome: refusal }))
+      assert.equal(decide({ ...question, outcome: OUTCOMES.transient }).to, 'retrying', 'a mapped one is not')
+    }
   })
 })
 

@@ -34,6 +34,7 @@ export interface CallQuestion {
   retry: RetryPolicy
   onUnknown: Account['onUnknown']
   onUndeliverable: 'fail' | 'park'
+  onUnmapped: 'retry' | 'park'
   capability: Capability
   spent: number
   possibleDuplicate: boolean
@@ -85,21 +86,28 @@ export function decide(question: CallQuestion): CallVerdict {
       return { to: 'retrying', delayMs: 0, mayFallBack: isSafe, standIn, spent, possibleDuplicate }
     }
     case 'permanent':
-      return {
-        to: outcome.reason === 'invalid_recipient' && question.onUndeliverable === 'fail' ? 'failed' : 'parked',
-        reason: outcome.reason,
-        // A flagged row may have arrived already: another channel would tell the recipient twice.
-        mayFallBack: !possibleDuplicate,
-        standIn: 'none',
-        spent: spent + 1,
-        possibleDuplicate,
-      }
+      return givenUp(question, outcome.reason)
     case 'transient':
-      return again(question, possibleDuplicate, outcome)
+      return outcome.isUnmapped && question.onUnmapped === 'park'
+        ? givenUp(question, 'permanent_refusal')
+        : again(question, possibleDuplicate, outcome)
     case 'unknown':
       if (question.capability === 'none' && question.onUnknown === 'hold')
         return { to: 'uncertain', reason: 'outcome_unknown', standIn: 'none', spent: spent + 1, possibleDuplicate }
       return again(question, true, {})
+  }
+}
+
+/** Refused for good. */
+function givenUp({ onUndeliverable, spent, possibleDuplicate }: CallQuestion, reason: Reason): CallVerdict {
+  return {
+    to: reason === 'invalid_recipient' && onUndeliverable === 'fail' ? 'failed' : 'parked',
+    reason,
+    // A flagged row may have arrived already: another channel would tell the recipient twice.
+    mayFallBack: !possibleDuplicate,
+    standIn: 'none',
+    spent: spent + 1,
+    possibleDuplicate,
   }
 }
 

@@ -115,8 +115,8 @@ export function createLaneGuard(deps: {
       }
       case 'transient':
       case 'unknown':
-        // A quota or a policy, told by a provider that is up.
-        if (outcome.kind === 'transient' && outcome.isDeferred) return answered(account, state)
+        // A quota, a policy or a refusal, told by a provider that is up.
+        if (outcome.kind === 'transient' && (outcome.isDeferred || outcome.isUnmapped)) return answered(account, state)
         state.failures++
         if (state.failures < account.breaker.failures && !state.open) return
         state.open = true

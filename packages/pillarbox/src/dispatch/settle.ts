@@ -1,3 +1,4 @@
+import { onUnmappedOf } from '../channels/account-check.ts'
 import type { ProviderRegistry } from '../channels/channel.ts'
 import type { Account } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
@@ -192,6 +193,7 @@ function verdictOn(deps: SettleDeps, { outcome, claim, account, provider, holdMs
     retry,
     onUnknown,
     onUndeliverable,
+    onUnmapped: onUnmappedOf(provider, account.settings),
     capability: capabilityOf(provider, account),
     spent: claim.spent,
     possibleDuplicate: claim.possibleDuplicate,

@@ -454,3 +454,16 @@ describe('what an account does with an undeliverable address', () => {
     assert.deepEqual([other.statusCode, other.json().errors[0]?.path], [422, '/onUndeliverable'])
   })
 })
+
+describe('what an account does with a refusal that nobody has mapped', () => {
+  it('is to try again, for SMTP to give up, unless the account says otherwise', async () => {
+    const defaults = await Promise.all(['meta', 'ses', 'smtp'].map((name) => post(name, sampleOf(name))))
+    const said = (await post('smtp', sampleOf('smtp'), { onUnmapped: 'retry' })).json()
+
+    assert.deepEqual(
+      defaults.map((answer) => answer.json().onUnmapped),
+      ['retry', 'retry', 'park'],
+    )
+    assert.deepEqual([said.onUnmapped, (said.settings as { onUnmapped?: string }).onUnmapped], ['retry', 'retry'])
+  })
+})

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { onUnmappedOf } from '../channels/account-check.ts'
 import type { LaneView } from '../dispatch/lane-store.ts'
 import { ChannelName, JsonObject, Line, Nullable } from '../intake/body-fields.ts'
 import { ACCOUNT_STATUSES, SLOWEST_PER_SECOND, type StoredAccount } from '../model/account.ts'
@@ -80,6 +81,12 @@ const changeable = {
       description: 'What becomes of a notification whose address the vendor finds undeliverable. Kept in the settings.',
     }),
   ),
+  onUnmapped: Type.Optional(
+    Type.Enum(['retry', 'park'], {
+      description:
+        'What becomes of a notification that the vendor refuses in a way nobody has mapped. Kept in the settings.',
+    }),
+  ),
   breaker: Type.Optional(Nullable(BreakerJson)),
   priority: Type.Optional(Type.Integer({ minimum: -1_000, maximum: 1_000, description: 'Lower goes first.' })),
 }
@@ -120,6 +127,7 @@ const AccountJson = Type.Object({
   retry: Type.Unknown(),
   onUnknown: Type.String(),
   onUndeliverable: Type.Enum(['fail', 'park']),
+  onUnmapped: Type.Enum(['retry', 'park']),
   breaker: Type.Object({ failures: Type.Integer(), resetAfter: Type.String() }),
   priority: Type.Integer(),
   status: Type.Enum([...ACCOUNT_STATUSES]),
@@ -145,7 +153,7 @@ const operation = operationsOf('Accounts')
 
 /** `/api/channel-accounts`: a tenant's credentials, pace and retry policy per provider. */
 export function channelAccountRoutes(app: App, context: Context): void {
-  const { store, seal, snapshots, clock, config, receivers, receiptSources } = context
+  const { store, registry, seal, snapshots, clock, config, receivers, receiptSources } = context
   const checks = createAccountChecks(context)
   const deps: AccountDeps = {
     ...context,
@@ -283,6 +291,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
       pace: shownPace(account.pace),
       retry: account.retry ?? DEFAULT_RETRY_JSON,
       onUndeliverable: account.settings['onUndeliverable'] === 'fail' ? 'fail' : 'park',
+      onUnmapped: onUnmappedOf(registry(account.channel, account.provider), account.settings),
       breaker: { failures, resetAfter: formatDuration(resetAfterMs) },
       lane: {
         breaker,

@@ -339,6 +339,7 @@ describe('channel accounts', () => {
       tenantId: 'acme',
       secrets: ['password', 'serviceAccount'],
       onUndeliverable: 'park',
+      onUnmapped: 'retry',
       status: 'active',
       statusReason: null,
       lane: { breaker: 'closed', heldUntil: null, holdReason: null },

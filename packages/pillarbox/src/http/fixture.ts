@@ -131,6 +131,7 @@ export interface AnswerJson {
   notificationId: unknown
   notifications: string[]
   onUndeliverable: unknown
+  onUnmapped: unknown
   onUnknown: unknown
   openBreakers: unknown
   openapi: unknown

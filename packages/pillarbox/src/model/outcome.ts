@@ -9,9 +9,17 @@ export type Outcome =
   | { kind: 'accepted'; providerMessageId: string }
   /**
    * Known not to have been accepted, and may succeed later. `isDeferred`: not for hours, by a quota or a policy; the next
-   * channel of a chain need not wait for that.
+   * channel of a chain need not wait for that. `isUnmapped`: the provider does not know what it means, and the account says
+   * whether that is tried again.
    */
-  | { kind: 'transient'; code: string; error: string; retryAfterMs?: number; isDeferred?: boolean }
+  | {
+      kind: 'transient'
+      code: string
+      error: string
+      retryAfterMs?: number
+      isDeferred?: boolean
+      isUnmapped?: boolean
+    }
   /**
    * Too fast; known not accepted. Slows the account and burns no attempt. `scope` recipient: only this one is called too
    * often, and only its notification waits.

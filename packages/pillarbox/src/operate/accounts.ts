@@ -38,6 +38,7 @@ export interface AccountFields {
   retry?: unknown
   onUnknown?: 'resend' | 'hold'
   onUndeliverable?: 'fail' | 'park'
+  onUnmapped?: 'retry' | 'park'
   breaker?: { failures?: number; resetAfter?: string } | null
   priority?: number
 }
@@ -224,7 +225,7 @@ function replacement(given: NamedAccountFields, isTiered: boolean) {
 
 function changesOf(given: AccountFields, current: StoredAccount, isTiered: boolean) {
   const { name, pace, retry, onUnknown, breaker, priority } = given
-  const hasSettings = given.settings !== undefined || given.onUndeliverable !== undefined
+  const hasSettings = given.settings !== undefined || POLICIES.some((policy) => given[policy] !== undefined)
   const settings = hasSettings ? settingsOf(given, current.settings) : undefined
   return {
     ...(name !== undefined && { name }),
@@ -239,20 +240,26 @@ function changesOf(given: AccountFields, current: StoredAccount, isTiered: boole
   }
 }
 
+/** What an account does about some refusals: fields of their own to whoever saves one, kept among the settings. */
+const POLICIES = ['onUndeliverable', 'onUnmapped'] as const
+
 /**
- * The settings to keep, with `onUndeliverable` among them wherever it was given. It is the account's own policy, so other
- * settings that replace the current ones leave it as it is.
+ * The settings to keep, with the policies among them wherever they were given. They are the account's own, so other
+ * settings that replace the current ones leave them as they are.
  */
 function settingsOf(
-  { settings, onUndeliverable }: AccountFields,
+  { settings, ...fields }: AccountFields,
   current: Record<string, unknown> = {},
 ): Record<string, unknown> {
-  const given = settings ?? current
-  if (onUndeliverable !== undefined && settings?.['onUndeliverable'] !== undefined)
-    if (settings['onUndeliverable'] !== onUndeliverable)
-      throw invalidBody([{ path: '/onUndeliverable', message: 'is not what settings.onUndeliverable says' }])
-  const kept = onUndeliverable ?? given['onUndeliverable'] ?? current['onUndeliverable']
-  return kept === undefined ? given : { ...given, onUndeliverable: kept }
+  const kept = { ...(settings ?? current) }
+  for (const policy of POLICIES) {
+    const given = fields[policy]
+    if (given !== undefined && settings?.[policy] !== undefined && settings[policy] !== given)
+      throw invalidBody([{ path: `/${policy}`, message: `is not what settings.${policy} says` }])
+    const value = given ?? kept[policy] ?? current[policy]
+    if (value !== undefined) kept[policy] = value
+  }
+  return kept
 }
 
 /** Kept as it was given; one that makes no sense is refused. */

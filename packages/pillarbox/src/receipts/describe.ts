@@ -78,6 +78,7 @@ function follows(rule: Rule): string {
     case 'retry':
     case 'throttle':
     case 'defer':
+    case 'unmapped':
     case 'unknown':
       return 'the next channel takes over; it may be tried again'
   }

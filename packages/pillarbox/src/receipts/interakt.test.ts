@@ -4,9 +4,7 @@ import { type InteraktStatus, interaktCallback } from '@pillarbox/vendors'
 import fc from 'fast-check'
 import { callbackOf, keptOf, withBitTurned } from '../../../../test/support/callbacks.ts'
 import { account } from '../../../../test/support/providers.ts'
-import { assertHeard } from '../../../../test/support/vendor-facts.ts'
-import { outcomeOf } from '../channels/vendor-answers.ts'
-import { META_ERRORS } from '../channels/whatsapp/meta-errors.ts'
+import { assertHeard, META_FACTS } from '../../../../test/support/vendor-facts.ts'
 import { INTERAKT_TYPES, interaktReceipts } from './interakt.ts'
 
 const TYPES = {
@@ -117,12 +115,11 @@ describe('Interakt’s statuses', () => {
       assert.equal(events[0]?.at, AT)
     })
 
-  for (const [code, { words, ...rule }] of Object.entries(META_ERRORS))
-    it(`message_api_failed with ${code} comes to what Meta’s error does (${rule.does})`, () => {
-      const [event] = parse({ ...READ, type: 'message_api_failed', errorCode: Number(code), reason: 'private' }).events
+  for (const [code, fact] of Object.entries(META_FACTS))
+    it(`message_api_failed with ${code} comes to what Meta’s error does (${fact})`, () => {
+      const failed = { ...READ, type: 'message_api_failed' as const, errorCode: Number(code), reason: 'private' }
 
-      assert.ok(event?.kind === 'failed')
-      assert.deepEqual(event.failure, outcomeOf(rule, code, `Interakt reported ${code}: ${words}`))
+      assertHeard(parse(failed).events, `failed: ${fact}`, 'Interakt', code)
     })
 
   it('message_api_failed without a code leads to the next channel', () => {

@@ -4,9 +4,7 @@ import { type MetaStatus, metaCallback, metaChallenge } from '@pillarbox/vendors
 import fc from 'fast-check'
 import { callbackOf, keptOf, withBitTurned } from '../../../../test/support/callbacks.ts'
 import { account } from '../../../../test/support/providers.ts'
-import { assertHeard } from '../../../../test/support/vendor-facts.ts'
-import { outcomeOf } from '../channels/vendor-answers.ts'
-import { META_ERRORS } from '../channels/whatsapp/meta-errors.ts'
+import { assertHeard, META_FACTS } from '../../../../test/support/vendor-facts.ts'
 import { META_STATUSES, metaReceipts } from './meta.ts'
 
 const STATUSES = {
@@ -170,27 +168,21 @@ describe('Meta’s statuses', () => {
       assert.equal(unreadable, 0)
     })
 
-  for (const [code, { words, ...rule }] of Object.entries(META_ERRORS))
-    it(`failed with ${code} comes to what the same answer to a call does (${rule.does})`, () => {
-      const [event] = parse({
-        ...DELIVERED,
-        status: 'failed',
-        errorCode: Number(code),
-        errorTitle: 'private words',
-      }).events
+  for (const [code, fact] of Object.entries(META_FACTS))
+    it(`failed with ${code} comes to what the same answer to a call does (${fact})`, () => {
+      const failed = { ...DELIVERED, status: 'failed' as const, errorCode: Number(code), errorTitle: 'private words' }
 
-      assert.ok(event?.kind === 'failed')
-      assert.deepEqual(event.failure, outcomeOf(rule, code, `Meta reported ${code}: ${words}`))
+      assertHeard(parse(failed).events, `failed: ${fact}`, 'Meta', code)
     })
 
-  it('failed with a code that nobody knows is refused for good, and with none leads to the next channel', () => {
+  it('failed with a code that nobody knows may be tried again, and with none leads to the next channel', () => {
     const failed: MetaStatus = { ...DELIVERED, status: 'failed' }
     const { events } = parse({ ...failed, errorCode: 139_999 }, { ...failed, errorCode: 294 }, failed)
 
     assert.deepEqual(
       events.map((event) => event.kind === 'failed' && [event.failure.kind, event.failure.code]),
       [
-        ['permanent', '139999'],
+        ['transient', '139999'],
         ['unauthorized', '294'],
         ['permanent', 'unknown'],
       ],

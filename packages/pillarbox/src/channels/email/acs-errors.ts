@@ -45,5 +45,5 @@ const ACS_TEXTS: readonly TextLine[] = [
 export function acsRule(code: string, status: number, words: string): Rule {
   const rule = lineFor(ACS_CODES, code) ?? ACS_TEXTS.find(({ says }) => says.test(words)) ?? ACS_STATUSES[status]
   if (rule) return rule
-  return status >= 500 ? { does: 'retry' } : { does: 'fail', reason: 'permanent_refusal' }
+  return { does: status >= 500 ? 'retry' : 'unmapped' }
 }

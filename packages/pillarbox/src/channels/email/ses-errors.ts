@@ -21,7 +21,7 @@ export const SES_ERRORS: AwsErrors = {
     // Another channel may still reach the recipient, whatever SES had against the mail.
     MessageRejected: fail('The message is not accepted.', 'content_rejected'),
     NotFoundException: fail('The configuration set, the template or the tenant does not exist.'),
-    SendingPausedException: halt('Sending is paused for the account or the configuration set.'),
+    SendingPausedException: retry('Sending is paused for the account or the configuration set.'),
     TooManyRequestsException: throttle('Too many requests.'),
   },
   texts: [
@@ -42,8 +42,13 @@ export const SES_ERRORS: AwsErrors = {
     },
     {
       codes: ['MessageRejected', 'BadRequestException'],
-      says: /sending (?:is |has been )?(?:suspended|paused|disabled)/i,
+      says: /sending (?:is |has been )?(?:suspended|disabled)/i,
       ...halt('The account may not send at present.'),
+    },
+    {
+      codes: ['MessageRejected', 'BadRequestException'],
+      says: /sending (?:is |has been )?paused/i,
+      ...retry('Sending is paused for the account or the configuration set.'),
     },
     {
       // Not remembered as dead: SES does not say whose address it means, and it may be the sender's.

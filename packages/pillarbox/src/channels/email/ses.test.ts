@@ -21,7 +21,7 @@ const FACTS: Readonly<Record<string, string>> = {
   MailFromDomainNotVerifiedException: 'unauthorized',
   MessageRejected: 'permanent content_rejected',
   NotFoundException: 'permanent permanent_refusal',
-  SendingPausedException: 'unauthorized',
+  SendingPausedException: 'transient',
   TooManyRequestsException: 'throttled',
 }
 
@@ -46,6 +46,7 @@ const TEXTS: readonly [codes: readonly string[], words: string, fact: string][] 
     'Sending suspended for this account. For more information, please check the inbox of the email address',
     'unauthorized',
   ],
+  [['MessageRejected', 'BadRequestException'], 'Sending is paused for the configuration set', 'transient'],
   [
     ['BadRequestException', 'MessageRejected'],
     'Local address contains control or whitespace',
@@ -199,7 +200,7 @@ describe('ses', () => {
     assert.deepEqual(
       outcomes.map((outcome) => [outcome.kind, 'code' in outcome && outcome.code]),
       [
-        ['permanent', 'NewException'],
+        ['transient', 'NewException'],
         ['unauthorized', 'NewException'],
         // A gateway's word: SES may have taken it behind it.
         ['unknown', '502'],

@@ -113,7 +113,6 @@ export function smtpRule(reply: number, enhanced: string | null, words = ''): Ru
     SMTP_ENHANCED[enhanced ?? ''] ??
     SMTP_ENHANCED[`${major}.${subject}.x`] ??
     SMTP_REPLIES[reply] ??
-    SMTP_ENHANCED[`${major}.x.x`] ??
-    (reply >= 400 && reply < 500 ? { does: 'retry' } : { does: 'fail', reason: 'permanent_refusal' })
+    SMTP_ENHANCED[`${major}.x.x`] ?? { does: reply >= 400 && reply < 500 ? 'retry' : 'unmapped' }
   )
 }

@@ -414,7 +414,7 @@ describe('smtp', () => {
 
   it('judges a reply it has never heard of by its first digit', () => {
     assert.deepEqual(smtpRule(499, null), { does: 'retry' })
-    assert.deepEqual(smtpRule(599, null), { does: 'fail', reason: 'permanent_refusal' })
+    assert.deepEqual(smtpRule(599, null), { does: 'unmapped' })
   })
 
   it('leaves in doubt what broke off after the message, and not what broke off before', async (t) => {

@@ -57,6 +57,7 @@ export function smtpProvider(deps: SmtpDeps): Provider {
     words:
       'Email by any SMTP server, over connections that are kept and shared. HTML goes out with a text part, a list as one mail in BCC; where the server refuses some of its members, the others get it.',
     capability: () => 'none',
+    onUnmapped: 'park',
     fields: {
       settings: {
         host: { words: 'The server’s name.', isRequired: true, problem: hostName, dials: true },
@@ -116,7 +117,7 @@ function judge(error: SmtpError, hasLeft: boolean): Outcome {
   const said = inWords(error, 'the mail server')
   if (reply !== null) return outcomeOf(smtpRule(reply, enhanced, words), enhanced ?? String(reply), said)
   if (hasLeft) return { kind: 'unknown', code: trouble, error: `the connection broke before the answer: ${words}` }
-  return outcomeOf(SMTP_TROUBLES[trouble] ?? { does: 'retry' }, trouble, said)
+  return outcomeOf(SMTP_TROUBLES[trouble] ?? { does: 'unmapped' }, trouble, said)
 }
 
 /** What went wrong, so that nobody looks for it at the server where it was our own decision. */

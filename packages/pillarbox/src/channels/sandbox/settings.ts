@@ -65,8 +65,9 @@ const SETTING_CHECKS: Checks = {
   limit: () => null,
   faults: (value) =>
     Array.isArray(value) && value.length <= MAX_FAULTS ? null : `must be a list of at most ${MAX_FAULTS} faults`,
-  // Not the vendor's affair: dispatch reads it. But what is saved must make sense.
+  // Not the vendor's affair: dispatch reads them. But what is saved must make sense.
   onUndeliverable: oneOf('fail', 'park'),
+  onUnmapped: oneOf('retry', 'park'),
 }
 
 /** Of the fields that say when a fault applies, and of those that a kind of fault may have. */

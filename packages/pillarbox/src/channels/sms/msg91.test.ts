@@ -101,7 +101,7 @@ describe('msg91', () => {
 
     const outcome = await provider.send(request)
 
-    assert.deepEqual(told(outcome), ['permanent permanent_refusal', 'constructor', 'MSG91 says: words'])
+    assert.deepEqual(told(outcome), ['transient, unmapped', 'constructor', 'MSG91 says: words'])
   })
 
   it('reads statuses where there is no code', async (t) => {

@@ -13,7 +13,7 @@ export const SNS_ERRORS: AwsErrors = {
     InvalidParameter: fail('A parameter is not valid.'),
     InvalidSecurity: halt('The credential is wrong, or the request is not over HTTPS.'),
     KMSAccessDenied: halt('The encryption key may not be used.'),
-    KMSDisabled: halt('The encryption key is disabled.'),
+    KMSDisabled: retry('The encryption key is disabled.'),
     KMSInvalidState: halt('The encryption key is in no state to be used.'),
     KMSNotFound: halt('The encryption key does not exist.'),
     KMSOptInRequired: halt('The AWS account is not signed up for KMS.'),

@@ -16,7 +16,7 @@ const FACTS: Readonly<Record<string, string>> = {
   InvalidParameter: 'permanent permanent_refusal',
   InvalidSecurity: 'unauthorized',
   KMSAccessDenied: 'unauthorized',
-  KMSDisabled: 'unauthorized',
+  KMSDisabled: 'transient',
   KMSInvalidState: 'unauthorized',
   KMSNotFound: 'unauthorized',
   KMSOptInRequired: 'unauthorized',
@@ -142,7 +142,7 @@ describe('sns', () => {
     assert.deepEqual(
       outcomes.map((outcome) => [outcome.kind, 'code' in outcome && outcome.code]),
       [
-        ['permanent', 'New'],
+        ['transient', 'New'],
         ['transient', '503'],
         ['unauthorized', '403'],
         ['throttled', 'Throttled'],

@@ -25,6 +25,6 @@ export const WEBHOOK_STATUSES: ErrorTable = {
 export function webhookRule(status: number): Rule {
   return (
     WEBHOOK_STATUSES[status] ??
-    (status >= 300 && status < 400 ? { does: 'fail', reason: 'invalid_recipient' } : { does: 'retry' })
+    (status >= 300 && status < 400 ? { does: 'fail', reason: 'invalid_recipient' } : { does: 'unmapped' })
   )
 }

@@ -20,6 +20,7 @@ export const META_ERRORS: ErrorTable = {
   33: halt('The business phone number was deleted or is invalid.'),
   100: fail('A parameter is invalid.'),
   190: halt('The access token has expired or was revoked.'),
+  429: throttle('Too many requests.'),
   368: halt('The account is restricted for violating a policy.'),
   613: throttle('Calls to this API exceeded a limit.'),
   80007: throttle('The business account made too many calls.'),
@@ -79,8 +80,11 @@ export const META_ERRORS: ErrorTable = {
   137000: fail('The recipient’s identity has changed.'),
 }
 
-/** The rule for a code; one that is not in the table fails, unless it is one of Graph's many permission codes. */
-export function metaRule(code: number): Rule {
+/**
+ * The rule for a code: one of Graph's many permission codes, a line of the table, or one that nobody has mapped. With a
+ * code of its own Meta has said that it failed, so that a 5xx leaves nothing in doubt.
+ */
+export function metaRule(code: number, status = 400): Rule {
   if (code >= 200 && code <= 299) return { does: 'halt' }
-  return META_ERRORS[code] ?? { does: 'fail', reason: 'permanent_refusal' }
+  return META_ERRORS[code] ?? (status === 429 ? { does: 'throttle' } : { does: status >= 500 ? 'retry' : 'unmapped' })
 }

@@ -2,80 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { metaError, startMetaServer } from '@pillarbox/vendors'
 import { account, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
-import { told } from '../../../../../test/support/vendor-facts.ts'
+import { META_FACTS, told } from '../../../../../test/support/vendor-facts.ts'
 import { metaProvider } from './meta.ts'
 import { META_ERRORS } from './meta-errors.ts'
-
-const FACTS = {
-  0: 'unauthorized',
-  1: 'transient',
-  2: 'transient',
-  3: 'unauthorized',
-  4: 'throttled',
-  10: 'unauthorized',
-  17: 'throttled',
-  32: 'throttled',
-  33: 'unauthorized',
-  100: 'permanent permanent_refusal',
-  190: 'unauthorized',
-  368: 'unauthorized',
-  613: 'throttled',
-  80007: 'throttled',
-  130429: 'throttled',
-  130472: 'permanent unreachable',
-  130497: 'permanent unreachable',
-  131000: 'transient',
-  131005: 'unauthorized',
-  131008: 'permanent permanent_refusal',
-  131009: 'permanent permanent_refusal',
-  131016: 'transient',
-  131021: 'permanent permanent_refusal',
-  131026: 'permanent unreachable',
-  131030: 'permanent permanent_refusal',
-  131031: 'unauthorized',
-  131037: 'unauthorized',
-  131042: 'unauthorized',
-  131044: 'unauthorized',
-  131045: 'unauthorized',
-  131047: 'permanent unreachable',
-  131048: 'deferred 21600 s',
-  131049: 'deferred 86400 s',
-  131050: 'permanent suppressed',
-  131051: 'permanent permanent_refusal',
-  131052: 'permanent content_rejected',
-  131053: 'permanent content_rejected',
-  131055: 'permanent permanent_refusal',
-  131056: 'throttled recipient',
-  131057: 'transient 120 s',
-  131062: 'permanent unreachable',
-  131063: 'permanent template_rejected',
-  131064: 'deferred 86400 s',
-  132000: 'permanent template_rejected',
-  132001: 'permanent template_rejected',
-  132005: 'permanent template_rejected',
-  132007: 'permanent template_rejected',
-  132008: 'permanent template_rejected',
-  132012: 'permanent template_rejected',
-  132015: 'permanent template_rejected',
-  132016: 'permanent template_rejected',
-  132068: 'permanent template_rejected',
-  132069: 'throttled',
-  133000: 'unauthorized',
-  133004: 'transient',
-  133005: 'unauthorized',
-  133006: 'unauthorized',
-  133008: 'unauthorized',
-  133009: 'unauthorized',
-  133010: 'unauthorized',
-  133015: 'unauthorized',
-  133016: 'unauthorized',
-  134011: 'unauthorized',
-  134100: 'transient 600 s',
-  134101: 'transient 600 s',
-  134102: 'transient 600 s',
-  135000: 'permanent permanent_refusal',
-  137000: 'permanent permanent_refusal',
-}
 
 async function setup(t: TestContext) {
   const server = await startMetaServer({ accessToken: 'token' })
@@ -155,10 +84,10 @@ describe('meta', () => {
   })
 
   it('has a fact for every line of its table', () => {
-    assert.deepEqual(Object.keys(FACTS).sort(), Object.keys(META_ERRORS).sort())
+    assert.deepEqual(Object.keys(META_FACTS).sort(), Object.keys(META_ERRORS).sort())
   })
 
-  for (const [code, fact] of Object.entries(FACTS))
+  for (const [code, fact] of Object.entries(META_FACTS))
     it(`takes error ${code} for ${fact}`, async (t) => {
       const { server, provider, request } = await setup(t)
       server.answerWith(metaError(Number(code), 'words', 'details'))
@@ -166,16 +95,27 @@ describe('meta', () => {
       assert.deepEqual(told(await provider.send(request)), [fact, code, `Meta says: (#${code}) words: details`])
     })
 
-  it('takes a permission code for a broken account and an unknown code for a refusal', async (t) => {
+  it('takes a permission code for a broken account, and leaves an unknown code to the account', async (t) => {
     const { server, provider, request } = await setup(t)
     server.answerWith(metaError(294), metaError(139_999))
 
     const outcomes = [await provider.send(request), await provider.send(request)]
 
     assert.deepEqual(
-      outcomes.map(({ kind }) => kind),
-      ['unauthorized', 'permanent'],
+      outcomes.map((outcome) => told(outcome)[0]),
+      ['unauthorized', 'transient, unmapped'],
     )
+  })
+
+  it('tries an unknown code again that comes as a failure of Meta’s, and waits where it comes as too many', async (t) => {
+    const { server, provider, request } = await setup(t)
+    const { body } = metaError(139_999)
+    server.answerWith({ status: 500, body }, { status: 502, body }, { status: 429, body })
+
+    const outcomes = []
+    for (let i = 0; i < 3; i++) outcomes.push(told(await provider.send(request))[0])
+
+    assert.deepEqual(outcomes, ['transient', 'transient', 'throttled'])
   })
 
   it('does not take a 200 without an id for success', async (t) => {
@@ -203,7 +143,7 @@ describe('meta', () => {
       [
         ['transient', undefined],
         ['throttled', 7_000],
-        ['permanent', undefined],
+        ['transient', undefined],
         ['unknown', undefined],
       ],
     )

@@ -149,7 +149,8 @@ function judge(answer: OutboundAnswer, now: number): Outcome {
   if (Number.isInteger(code) && at(json, 'error', 'code') !== '') {
     const details = textAt(json, 'error', 'error_data', 'details') ?? textAt(json, 'error', 'error_data')
     const words = [textAt(json, 'error', 'message'), details].filter((part) => part !== null).join(': ')
-    return outcomeOf(metaRule(code), String(code), `Meta says: ${words || 'nothing more'}`, retryAfterOf(answer, now))
+    const rule = metaRule(code, answer.status)
+    return outcomeOf(rule, String(code), `Meta says: ${words || 'nothing more'}`, retryAfterOf(answer, now))
   }
   const error = `Meta answered ${answer.status} without a message id or an error code`
   if (answer.status >= 400)
