@@ -66,7 +66,7 @@ async function besieged(f: Fixture, path: string): Promise<SlowClient[]> {
 }
 
 function callback(f: Fixture, from: string) {
-  const { headers, body = '' } = metaCallback(APP_SECRET, [{ id: 'wamid.1', status: 'delivered', at: f.now() }])
+  const { headers, body } = metaCallback(APP_SECRET, [{ id: 'wamid.1', status: 'delivered', at: f.now() }])
   const url = '/api/webhooks/meta/called'
   return f.inject({ method: 'POST', url, headers: { ...headers, 'x-forwarded-for': from }, payload: body })
 }

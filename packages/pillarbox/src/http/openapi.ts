@@ -95,8 +95,10 @@ export async function serveOpenApi(app: FastifyInstance): Promise<void> {
     },
     uiHooks: {
       // The page's own copy would be written anew for everybody who asks.
-      onRequest: async (request, reply) =>
-        request.routeOptions.url === `${DOCS}/json` ? reply.redirect('../openapi.json') : undefined,
+      onRequest: (request, reply, done) => {
+        if (request.routeOptions.url === `${DOCS}/json`) reply.redirect('../openapi.json')
+        else done()
+      },
     },
     uiConfig: { deepLinking: true, persistAuthorization: false, validatorUrl: null },
   })
