@@ -15,11 +15,13 @@ export function eventRules(rule: Rule): void {
       occurredAt: 1_700_000_000_123,
       dueAt: 1_900_000_000_456,
       correlationId: 'corr-1',
+      topic: 'trips.late',
       locale: 'de-DE',
       recipients: [{ profileId: 'p-1', name: 'Ada', phone: '+49151', email: 'ada@example.test', locale: 'de' }],
       channels: ['sms', 'email'],
       conversation: { type: 'trip', id: 'T/7' },
       schemaVersion: 3,
+      publishedBy: 'key:booking system',
     })
     const before = await store.now()
 

@@ -136,6 +136,8 @@ export async function createBench({ store, advance, another, tables }: OpenStore
       channels: null,
       conversation: null,
       schemaVersion: 1,
+      topic: null,
+      publishedBy: null,
       ...changes,
     }),
     notification: (lane, changes = {}) => ({

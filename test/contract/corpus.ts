@@ -47,6 +47,7 @@ const LONGEST_ID = 'é'.repeat(MAX_ID_LENGTH - 1)
 const LINE = (most: number): string => `must be one line of 1 to ${most} characters without control characters`
 const ENTITY = 'must be 1 to 63 letters, digits, "_" and "-", a letter first'
 const LOCALE = 'must be a locale such as de-DE'
+const TOPIC = 'must be 1 to 200 letters, digits, ".", "_" and "-", a letter or digit first'
 const TIME = 'must be a time of the years 1970 to 9998 with its zone, such as 2026-03-15T09:00:00Z'
 const RECIPIENT_FIELDS = 'profileId, userId, name, phone, email, locale'
 
@@ -129,6 +130,11 @@ const names: EventCase[] = [
     }),
   ),
   refused('a field that no event has', { due_at: null }, '/due_at', 'is not one of', { kind: 'not sql' }),
+  ...['booking.events', 'A', '0_-.', 't'.repeat(200)].map((topic) => taken(`the topic ${topic}`, { topic })),
+  ...['', '.events', 'a b', 'a/b', 'a\n', 'é', 't'.repeat(201)].map((topic) =>
+    refused(`the topic ${JSON.stringify(topic)}`, { topic }, '/topic', TOPIC),
+  ),
+  refused('a topic that is a number', { topic: 1 }, '/topic', TOPIC, { kind: 'not sql' }),
   ...['zh-Hant-TW', 'de', 'gsw-CH', `en${'-variant1'.repeat(3)}-abcde`].map((locale) =>
     taken(`the locale ${locale}`, { locale }),
   ),
@@ -288,6 +294,7 @@ const recipients: EventCase[] = [
     dueAt: null,
     occurredAt: null,
     correlationId: null,
+    topic: null,
     locale: null,
     recipients: null,
     channels: null,

@@ -15,6 +15,7 @@ import {
   MAX_SCHEMA_VERSION,
   RECIPIENT_LENGTHS,
   TENANT_ID,
+  TOPIC,
 } from '@pillarbox/client/contract'
 
 const page = readFileSync(new URL('../../docs/reference/events.md', import.meta.url), 'utf8')
@@ -29,6 +30,7 @@ const RULES: Record<string, string> = {
   occurredAt: INSTANT_WORDS,
   dueAt: INSTANT_WORDS,
   correlationId: lineWords(MAX_ID_LENGTH),
+  topic: TOPIC.words,
   locale: LOCALE.words,
   recipients: `a list of 1 to ${MAX_RECIPIENTS} recipients`,
   ...Object.fromEntries(

@@ -357,6 +357,8 @@ function eventOf(tenantId: string, id: string, type: string, entityId: string): 
     channels: null,
     conversation: null,
     schemaVersion: 1,
+    topic: null,
+    publishedBy: null,
   }
 }
 

@@ -136,6 +136,8 @@ export function sampleEvent(changes: Partial<StoredEvent> = {}): StoredEvent {
     channels: null,
     conversation: null,
     schemaVersion: 1,
+    topic: null,
+    publishedBy: null,
     status: 'pending',
     attemptCount: 0,
     nextAttemptAt: START,

@@ -101,6 +101,8 @@ function eventOf(variant: PlanVariant, i: number): NewEvent {
     channels: null,
     conversation: null,
     schemaVersion: 1,
+    topic: null,
+    publishedBy: null,
   }
 }
 

@@ -99,6 +99,8 @@ function eventOf(each: Payload): NewEvent {
     channels: null,
     conversation: null,
     schemaVersion: 1,
+    topic: null,
+    publishedBy: null,
   }
 }
 

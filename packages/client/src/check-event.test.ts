@@ -57,6 +57,7 @@ describe('validEvent', () => {
       occurredAt: null,
       dueAt: null,
       correlationId: null,
+      topic: null,
       locale: null,
       recipients: null,
       channels: null,

@@ -16,6 +16,7 @@ import {
   RECIPIENT_LENGTHS,
   TENANT_ID,
   type TextForm,
+  TOPIC,
 } from './event-rules.ts'
 import {
   describe,
@@ -63,6 +64,7 @@ export interface CheckedEvent {
   occurredAt: number | null
   dueAt: number | null
   correlationId: string | null
+  topic: string | null
   locale: string | null
   recipients: CheckedRecipient[] | null
   channels: Channel[] | null
@@ -135,6 +137,7 @@ const EVENT_FIELDS: ReadonlySet<string> = new Set([
   'occurredAt',
   'dueAt',
   'correlationId',
+  'topic',
   'locale',
   'recipients',
   'channels',
@@ -164,8 +167,8 @@ function readEvent(
     return null
   }
   refuseOtherFields(event, tenantId === undefined ? EVENT_FIELDS_WITH_TENANT : EVENT_FIELDS, path, report)
-  const { id, payload, occurredAt, dueAt, correlationId, locale, recipients, channels, conversation, schemaVersion } =
-    event
+  const { id, payload, occurredAt, dueAt, correlationId, topic, locale } = event
+  const { recipients, channels, conversation, schemaVersion } = event
   return {
     tenantId: tenantId ?? readForm(event['tenantId'], TENANT_ID, path, 'tenantId', report),
     id: readLine(isGiven(id) ? id : newId(), MAX_ID_LENGTH, path, 'id', report),
@@ -177,6 +180,7 @@ function readEvent(
     correlationId: isGiven(correlationId)
       ? readLine(correlationId, MAX_ID_LENGTH, path, 'correlationId', report)
       : null,
+    topic: isGiven(topic) ? readForm(topic, TOPIC, path, 'topic', report) : null,
     locale: isGiven(locale) ? readForm(locale, LOCALE, path, 'locale', report) : null,
     recipients: isGiven(recipients) ? readRecipients(recipients, `${path}/recipients`, report) : null,
     channels: isGiven(channels) ? readChannels(channels, `${path}/channels`, report) : null,

@@ -24,6 +24,17 @@ export const EVENT_TYPE: TextForm = {
   words: '1 to 100 letters, digits, ".", "_" and "-", a letter or digit first',
 }
 
+/** Under which subject the event goes to those who subscribe to what happens. */
+export const TOPIC: TextForm = {
+  pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/,
+  words: '1 to 200 letters, digits, ".", "_" and "-", a letter or digit first',
+}
+
+/** The topic of an event that names none: `booking.events` for `booking.confirmed`. */
+export function defaultTopic(type: string): string {
+  return `${type.split('.', 1)[0]}.events`
+}
+
 export const ENTITY_TYPE: TextForm = {
   pattern: /^[A-Za-z][A-Za-z0-9_-]{0,62}$/,
   words: '1 to 63 letters, digits, "_" and "-", a letter first',

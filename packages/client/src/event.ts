@@ -38,6 +38,8 @@ interface EventFields {
   /** Not before this time. Default: the catalogue's timing decides. */
   dueAt?: Instant | null | undefined
   correlationId?: string | null | undefined
+  /** Under which subject subscribers find it. Default: the type up to its first dot, and `.events`: `booking.events`. */
+  topic?: string | null | undefined
   /** The version of the payload's form, for those who read it later. Default: 1. */
   schemaVersion?: number | null | undefined
   /** Overrides the recipient's, the tenant's and the catalogue's, e.g. `de-DE`. */

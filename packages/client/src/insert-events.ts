@@ -13,7 +13,7 @@ export interface Statement {
 interface Column {
   name: string
   type: 'text' | 'json' | 'timestamptz' | 'integer'
-  group: 'shared' | 'own' | 'correlation' | 'times' | 'overrides'
+  group: 'shared' | 'own' | 'correlation' | 'times' | 'overrides' | 'topic'
   of: (event: CheckedEvent) => Parameter
 }
 
@@ -32,6 +32,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'channels', type: 'json', group: 'overrides', of: (event) => jsonText(event.channels) },
   { name: 'conversation', type: 'json', group: 'overrides', of: (event) => jsonText(event.conversation) },
   { name: 'schema_version', type: 'integer', group: 'overrides', of: (event) => event.schemaVersion },
+  { name: 'topic', type: 'text', group: 'topic', of: (event) => event.topic },
 ]
 
 function jsonText(value: object | null): string | null {
@@ -55,14 +56,17 @@ interface Shape {
 const CORRELATION_BIT = 1
 const TIMES_BIT = 2
 const OVERRIDES_BIT = 4
+/** Apart from the other overrides: a database that is not migrated yet has no such column, and needs none until it is used. */
+const TOPIC_BIT = 8
 
-const SHAPES: readonly Shape[] = Array.from({ length: 8 }, (_, bits) => {
+const SHAPES: readonly Shape[] = Array.from({ length: 16 }, (_, bits) => {
   const isIn = {
     shared: false,
     own: true,
     correlation: (bits & CORRELATION_BIT) > 0,
     times: (bits & TIMES_BIT) > 0,
     overrides: (bits & OVERRIDES_BIT) > 0,
+    topic: (bits & TOPIC_BIT) > 0,
   }
   const shared = COLUMNS.filter(({ group }) => group === 'shared')
   const rest = COLUMNS.filter(({ group }) => isIn[group])
@@ -99,16 +103,22 @@ function namesOf(columns: readonly Column[]): string {
   return columns.map(({ name }) => name).join(', ')
 }
 
-const SQLITE_TIMES = 'created_at, next_attempt_at'
-const SQLITE_ONE = `insert into pillarbox_events (${namesOf(COLUMNS)}, ${SQLITE_TIMES}) values (${COLUMNS.map(() => '?').join(', ')}, ?, ?) on conflict (tenant_id, id) do nothing`
-
-// "where true" keeps SQLite's parser from taking "on conflict" for a join condition.
-const SQLITE_MANY = `insert into pillarbox_events (${namesOf(COLUMNS)}, ${SQLITE_TIMES}) select ${COLUMNS.map((_, index) => `json_extract(value, '$[${index}]')`).join(', ')}, ?, ? from json_each(?) where true on conflict (tenant_id, id) do nothing`
+/** SQLite has a statement for events without a topic, and one for all. */
+const SQLITE = [COLUMNS.filter(({ group }) => group !== 'topic'), COLUMNS].map((columns) => {
+  const into = `insert into pillarbox_events (${namesOf(columns)}, created_at, next_attempt_at)`
+  const elements = columns.map((_, index) => `json_extract(value, '$[${index}]')`)
+  return {
+    columns,
+    one: `${into} values (${columns.map(() => '?').join(', ')}, ?, ?) on conflict (tenant_id, id) do nothing`,
+    // "where true" keeps SQLite's parser from taking "on conflict" for a join condition.
+    many: `${into} select ${elements.join(', ')}, ?, ? from json_each(?) where true on conflict (tenant_id, id) do nothing`,
+  }
+})
 
 /** One event; a known (tenant, id) writes nothing. `now` is the host's time, which only SQLite is told. */
 export function insertEvent(engine: Transaction['engine'], event: CheckedEvent, now: number): Statement {
-  if (engine === 'sqlite') return { sql: SQLITE_ONE, parameters: [...sqliteValues(event), now, now] }
-  const { columns, one } = shapeOf([event])
+  const { columns, one } = engine === 'sqlite' ? sqliteOf([event]) : shapeOf([event])
+  if (engine === 'sqlite') return { sql: one, parameters: [...columns.map(({ of }) => of(event)), now, now] }
   return { sql: one, parameters: columns.map((column) => postgresText(column, event)) }
 }
 
@@ -123,11 +133,13 @@ export function insertEvents(engine: Transaction['engine'], rows: readonly Check
   const sorted = rows.every((row, index) => index === 0 || compareKeys(rows[index - 1] as CheckedEvent, row) <= 0)
     ? rows
     : rows.toSorted(compareKeys)
-  return chunks(sorted).map((chunk) =>
-    engine === 'postgres'
-      ? postgresStatement(chunk)
-      : { sql: SQLITE_MANY, parameters: [now, now, JSON.stringify(chunk.map(sqliteValues))] },
-  )
+  return chunks(sorted).map((chunk) => (engine === 'postgres' ? postgresStatement(chunk) : sqliteStatement(chunk, now)))
+}
+
+function sqliteStatement(rows: readonly CheckedEvent[], now: number): Statement {
+  const { columns, many } = sqliteOf(rows)
+  const values = rows.map((row) => columns.map(({ of }) => of(row)))
+  return { sql: many, parameters: [now, now, JSON.stringify(values)] }
 }
 
 function postgresStatement(rows: readonly CheckedEvent[]): Statement {
@@ -159,12 +171,13 @@ function shapeOf(rows: readonly CheckedEvent[]): Shape {
     ) {
       bits |= OVERRIDES_BIT
     }
+    if (row.topic !== null) bits |= TOPIC_BIT
   }
   return SHAPES[bits] as Shape
 }
 
-function sqliteValues(row: CheckedEvent): Parameter[] {
-  return COLUMNS.map((column) => column.of(row))
+function sqliteOf(rows: readonly CheckedEvent[]): (typeof SQLITE)[number] {
+  return SQLITE[rows.some(({ topic }) => topic !== null) ? 1 : 0] as (typeof SQLITE)[number]
 }
 
 /** As text throughout, which is what the statements cast from. */

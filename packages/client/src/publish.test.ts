@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
-import { publish, publishMany, publishSync } from './publish.ts'
+import { spine } from '../../pillarbox/src/store/sqlite/migrations/0001-spine.ts'
+import { fromNodeSqlite } from './adapters/node-sqlite.ts'
+import { publish, publishMany, publishManySync, publishSync } from './publish.ts'
 import type { SyncTransaction, Transaction } from './transaction.ts'
 
 const event = { tenantId: 'demo', type: 'a.b', entity: { type: 'a', id: '1' }, payload: {} }
@@ -23,4 +26,18 @@ describe('publish', () => {
       await assert.rejects(publishMany(tx as Transaction, [event]), missing)
       assert.throws(() => publishSync(tx as SyncTransaction, event), missing)
     })
+})
+
+describe('publishSync', () => {
+  it('writes into a database that the server has not migrated yet, as long as nothing new is used', (t) => {
+    const db = new DatabaseSync(':memory:')
+    t.after(() => db.close())
+    db.exec(`${spine}; begin`)
+
+    publishSync(fromNodeSqlite(db), { ...event, id: '1' })
+    publishManySync(fromNodeSqlite(db), [{ ...event, id: '2', locale: 'de' }])
+
+    assert.deepEqual({ ...db.prepare('select count(*) as events from pillarbox_events').get() }, { events: 2 })
+    assert.throws(() => publishSync(fromNodeSqlite(db), { ...event, topic: 'a' }), /no column named topic/)
+  })
 })

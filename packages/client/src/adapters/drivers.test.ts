@@ -16,7 +16,7 @@ import postgres from 'postgres'
 import { DataSource } from 'typeorm'
 import { type FreshDatabase, freshDatabase } from '../../../../test/support/postgres/database.ts'
 import { MIGRATIONS } from '../../../pillarbox/src/store/postgres/migrations/index.ts'
-import { spine as sqliteSpine } from '../../../pillarbox/src/store/sqlite/migrations/0001-spine.ts'
+import { MIGRATIONS as SQLITE_MIGRATIONS } from '../../../pillarbox/src/store/sqlite/migrate.ts'
 import {
   fromBetterSqlite3,
   fromDrizzle,
@@ -402,6 +402,9 @@ before(async () => {
 })
 after(() => postgresDatabase.drop())
 
+const TEXT_COLUMNS =
+  'tenant_id, id, type, entity_type, entity_id, correlation_id, topic, locale, schema_version, status, attempt_count, last_error'
+
 /** One database, emptied for each test: tests of a file run one after the other, and making one takes far longer. */
 async function openPostgres(): Promise<Database> {
   const { url } = postgresDatabase
@@ -410,7 +413,7 @@ async function openPostgres(): Promise<Database> {
     withPg(url, async (client) => (await client.query<EventRow>(text)).rows)
   // JSON as its text, times in ms: as they stand in SQLite.
   const columns = [
-    'tenant_id, id, type, entity_type, entity_id, correlation_id, locale, schema_version, status, attempt_count, last_error',
+    TEXT_COLUMNS,
     ...JSON_COLUMNS.map((name) => `${name}::text`),
     ...TIME_COLUMNS.map((name) => `(extract(epoch from ${name}) * 1000)::float8 as ${name}`),
   ]
@@ -433,7 +436,9 @@ async function openSqlite(): Promise<Database> {
       db.close()
     }
   }
-  inFile((db) => db.exec(`pragma journal_mode = wal; ${sqliteSpine}; ${OWN_TABLE}`))
+  inFile((db) =>
+    db.exec(`pragma journal_mode = wal; ${SQLITE_MIGRATIONS.map(({ sql }) => sql).join('')}; ${OWN_TABLE}`),
+  )
   const read = (text: string): EventRow[] =>
     inFile((db) =>
       db
@@ -441,9 +446,10 @@ async function openSqlite(): Promise<Database> {
         .all()
         .map((row) => ({ ...row }) as EventRow),
     )
+  const columns = [TEXT_COLUMNS, ...JSON_COLUMNS, ...TIME_COLUMNS]
   return {
     location,
-    events: async () => read('select * from pillarbox_events order by tenant_id, id'),
+    events: async () => read(`select ${columns.join(', ')} from pillarbox_events order by tenant_id, id`),
     ownRows: async () => read('select name from own_rows order by name').map(({ name }) => String(name)),
     remove: () => rm(folder, { recursive: true }),
   }
@@ -540,6 +546,7 @@ for (const driver of DRIVERS) {
             occurredAt: new Date(Date.UTC(2026, 2, 15, 9, 0, 0, 123)),
             dueAt: '2026-03-16T09:00:00+05:30',
             correlationId: 'c-1',
+            topic: 'bookings',
             locale: 'de-DE',
             recipients: [{ name: 'Zoë "Z"', phone: '+919876543210' }],
             channels: ['whatsapp', 'sms'],
@@ -561,6 +568,7 @@ for (const driver of DRIVERS) {
         occurred_at: Date.UTC(2026, 2, 15, 9, 0, 0, 123),
         due_at: Date.UTC(2026, 2, 16, 3, 30),
         correlation_id: 'c-1',
+        topic: 'bookings',
         locale: 'de-DE',
         recipients: '[{"name":"Zoë \\"Z\\"","phone":"+919876543210"}]',
         channels: '["whatsapp","sms"]',

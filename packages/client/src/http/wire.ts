@@ -272,6 +272,7 @@ export interface NotificationDetail extends NotificationView {
     nextAttemptAt: string | null
     lastError: string | null
     correlationId: string | null
+    topic: string
     locale: string | null
     schemaVersion: number
     occurredAt: string | null

@@ -35,12 +35,13 @@ export function eventRoutes(app: App, { store, events, config }: Context): void 
     },
     async handler(request, reply) {
       const tenantId = await tenantOf(request, store)
-      const { body } = request
+      const { body, actor } = request
+      const from = { tenantId, actor }
       if (Array.isArray(body)) {
-        const answers = await events.publish(tenantId, body)
+        const answers = await events.publish(from, body)
         return reply.status(200).send({ results: answers.map(itemAnswer) })
       }
-      const [answer] = await events.publish(tenantId, [body])
+      const [answer] = await events.publish(from, [body])
       if (!answer) throw new PillarboxError('internal', 'the intake gave no answer')
       if ('problem' in answer) throw answer.problem
       return reply.status(answer.duplicate ? 200 : 202).send(answer)

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { LaneView } from '../dispatch/lane-store.ts'
 import { ChannelName, EntityRef, JsonObject, Nullable } from '../intake/body-fields.ts'
 import type { StoredAccount } from '../model/account.ts'
-import { EVENT_STATUSES, type EventRecipient, SCHEDULE_STATUSES, type StoredEvent } from '../model/event.ts'
+import { EVENT_STATUSES, type EventRecipient, SCHEDULE_STATUSES, type StoredEvent, topicOf } from '../model/event.ts'
 import {
   type AttemptView,
   type AuditView,
@@ -119,6 +119,7 @@ export const EventJson = Type.Object({
   nextAttemptAt: TimeOrNull,
   lastError: TextOrNull,
   correlationId: TextOrNull,
+  topic: Type.String(),
   locale: TextOrNull,
   schemaVersion: Type.Integer(),
   occurredAt: TimeOrNull,
@@ -282,7 +283,7 @@ export function eventJson(event: StoredEvent): Static<typeof EventJson> {
     ...rest
   } = event
   const nextAttemptAt = event.status === 'pending' ? isoOrNull(event.nextAttemptAt) : null
-  return { ...withTimes(rest, 'occurredAt', 'dueAt', 'createdAt', 'publishedAt'), nextAttemptAt }
+  return { ...withTimes(rest, 'occurredAt', 'dueAt', 'createdAt', 'publishedAt'), nextAttemptAt, topic: topicOf(event) }
 }
 
 /** The event with payload and recipients; whoever may not see addresses sees them masked, and nobody sees secrets. */

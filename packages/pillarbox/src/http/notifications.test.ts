@@ -603,6 +603,8 @@ describe('reading notifications', () => {
       channels: null,
       conversation: null,
       schemaVersion: 1,
+      topic: null,
+      publishedBy: null,
     }
     await f.store.events.insert([event])
     const [id, scheduleId] = [f.deps.ids(), f.deps.ids()]

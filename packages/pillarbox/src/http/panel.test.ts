@@ -235,6 +235,8 @@ for (const { engine, open } of ENGINES) {
           channels: null,
           conversation: null,
           schemaVersion: 1,
+          topic: null,
+          publishedBy: null,
         },
       ])
       const dueAt = (await f.store.now()) + dueInMs

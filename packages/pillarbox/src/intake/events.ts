@@ -5,6 +5,7 @@ import {
   MAX_RECIPIENTS,
   MAX_SCHEMA_VERSION,
   RECIPIENT_LENGTHS,
+  TOPIC,
 } from '@pillarbox/client/contract'
 import { Type } from 'typebox'
 import { checkPayload } from '../catalogue/check-payload.ts'
@@ -41,6 +42,9 @@ export const EventBody = Type.Object(
     dueAt: Type.Optional(Nullable(Instant('Not before this time; absent: the catalogue’s timing decides.'))),
     correlationId: Type.Optional(Nullable(Line(1, MAX_ID_LENGTH))),
     schemaVersion: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: MAX_SCHEMA_VERSION }))),
+    topic: Type.Optional(
+      Nullable(FormOf(TOPIC, 'Under which subject subscribers find it; absent: booking.events for booking.confirmed.')),
+    ),
     locale: Type.Optional(Nullable(LocaleTag)),
     recipients: Type.Optional(
       Nullable(
@@ -72,9 +76,15 @@ export interface EventIntake {
    * An event that breaks a rule, whose type the catalogue does not know, or whose entity or payload the catalogue refuses
    * is answered with a problem and spoils no other. Secret fields are sealed before anything is written.
    */
-  publish(tenantId: string, bodies: readonly unknown[]): Promise<EventAnswer[]>
+  publish(from: EventSource, bodies: readonly unknown[]): Promise<EventAnswer[]>
   /** After the tenant's catalogue was replaced here. */
   forget(tenantId: string): void
+}
+
+/** Whose events they are, and with which API key they came (`key:<name>`). */
+export interface EventSource {
+  tenantId: string
+  actor: string
 }
 
 export type EventAnswer = { id: string; duplicate: boolean } | { problem: PillarboxError }
@@ -105,10 +115,14 @@ export function createEventIntake(deps: {
   }
 
   /** The event as it is to be written: checked in clear, then sealed. */
-  async function accept(tenantId: string, body: unknown): Promise<{ event: NewEvent } | { problem: PillarboxError }> {
+  async function accept(
+    { tenantId, actor }: EventSource,
+    body: unknown,
+  ): Promise<{ event: NewEvent } | { problem: PillarboxError }> {
     const checked = checkEvent(body, { newId: ids, tenantId })
     if ('problems' in checked) return { problem: invalidEvent(checked.problems) }
-    const { payloadText: _, ...event } = checked.event
+    const { payloadText: _, ...given } = checked.event
+    const event = { ...given, publishedBy: actor }
     const type = await typeOf(tenantId, event.type)
     if (type === null) return { problem: unknownType(event.type) }
     if (event.entity.type !== type.entity) return { problem: wrongEntity(type) }
@@ -120,11 +134,11 @@ export function createEventIntake(deps: {
   }
 
   return {
-    async publish(tenantId, bodies) {
+    async publish(from, bodies) {
       const answers: EventAnswer[] = []
       const accepted: { event: NewEvent; index: number }[] = []
       for (const [index, body] of bodies.entries()) {
-        const taken = await accept(tenantId, body)
+        const taken = await accept(from, body)
         if ('problem' in taken) answers[index] = taken
         else accepted.push({ event: taken.event, index })
       }

@@ -1,3 +1,4 @@
+import { defaultTopic } from '@pillarbox/client/contract'
 import type { Channel } from './channel.ts'
 
 /**
@@ -70,11 +71,20 @@ export interface NewEvent {
   /** Not before this time, in ms since 1970; `null`: the catalogue's timing decides. */
   dueAt: number | null
   correlationId: string | null
+  /** Null: the one that `topicOf` makes of its type. */
+  topic: string | null
   locale: string | null
   recipients: EventRecipient[] | null
   channels: Channel[] | null
   conversation: Entity | null
   schemaVersion: number
+  /** The API key it came with, as audit rows name it; null for one that a host wrote into its own database. */
+  publishedBy: string | null
+}
+
+/** Under which subject it goes to those who subscribe to what happens. */
+export function topicOf({ topic, type }: Pick<NewEvent, 'topic' | 'type'>): string {
+  return topic ?? defaultTopic(type)
 }
 
 export interface StoredEvent extends NewEvent {

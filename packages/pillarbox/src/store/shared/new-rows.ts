@@ -24,11 +24,13 @@ export const NEW_EVENT: NewColumns<NewEvent> = {
   occurred_at: { type: 'instant', of: (event) => event.occurredAt },
   due_at: { type: 'instant', of: (event) => event.dueAt },
   correlation_id: { type: 'text', of: (event) => event.correlationId },
+  topic: { type: 'text', of: (event) => event.topic },
   locale: { type: 'text', of: (event) => event.locale },
   recipients: { type: 'json', of: (event) => jsonText(event.recipients) },
   channels: { type: 'json', of: (event) => jsonText(event.channels) },
   conversation: { type: 'json', of: (event) => jsonText(event.conversation) },
   schema_version: { type: 'int', of: (event) => event.schemaVersion },
+  published_by: { type: 'text', of: (event) => event.publishedBy },
 }
 
 export const NEW_NOTIFICATION: NewColumns<NewNotification> = {

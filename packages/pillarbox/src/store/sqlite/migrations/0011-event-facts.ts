@@ -1,6 +1,16 @@
-/** Topics, domain events and occurrences of events, and who published them. */
+/**
+ * As in PostgreSQL: topics of events, who published them, the indexes by which they are
+ * looked for; and whether a template’s body is text or HTML.
+ */
 export const eventFacts = `
 -- Whether a body is plain text or HTML; null: HTML where it looks like it.
 alter table pillarbox_templates add column format text check (format in ('text', 'html'));
 alter table pillarbox_template_versions add column format text check (format in ('text', 'html'));
+
+alter table pillarbox_events add column topic text;
+alter table pillarbox_events add column published_by text;
+
+create index pillarbox_events_newest on pillarbox_events (tenant_id, created_at, id);
+create index pillarbox_events_entity on pillarbox_events (tenant_id, entity_type, entity_id, created_at, id);
+create index pillarbox_events_failed on pillarbox_events (tenant_id, created_at, id) where status = 'failed';
 `
