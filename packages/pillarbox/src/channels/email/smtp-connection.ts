@@ -155,8 +155,9 @@ export async function smtpStep(
   if (signal.aborted) return givenUp()
   const { promise, resolve } = Promise.withResolvers<SmtpError | null>()
   const onError = (error: Error): void => resolve(signal.aborted ? givenUp() : errorOf(error))
-  const onEnd = (): void =>
-    onError(Object.assign(new Error('the server closed the connection'), { code: 'ECONNECTION' }))
+  const ended = Object.assign(new Error('the server closed the connection'), { code: 'ECONNECTION' })
+  // After a 421 the driver closes first, and tells what the server said only then: that goes before.
+  const onEnd = (): void => queueMicrotask(() => onError(ended))
   const onAbort = (): void => connection.close()
   connection.once('error', onError).once('end', onEnd)
   signal.addEventListener('abort', onAbort, { once: true })

@@ -12,16 +12,15 @@ import {
 import type { Rule } from '../vendor-answers.ts'
 
 const SECOND_MS = 1_000
-const FIVE_MINUTES_MS = 300_000
 const HOUR_MS = 3_600_000
 
 /** What a server's reply code means where its enhanced status says nothing more exact. */
 export const SMTP_REPLIES: ErrorTable = {
   421: retry('The service is closing the connection.'),
   432: halt('A password transition is needed.'),
-  450: retry('The mailbox is busy, or the sender is greylisted.', FIVE_MINUTES_MS),
-  451: retry('A local error, or the sender is greylisted.', FIVE_MINUTES_MS),
-  452: retry('Too little storage, or too many recipients.', FIVE_MINUTES_MS),
+  450: retry('The mailbox is busy, or the sender is greylisted.'),
+  451: retry('A local error, or the sender is greylisted.'),
+  452: retry('Too little storage, or too many recipients.'),
   454: retry('Authentication or TLS is not available for a moment.'),
   455: retry('The parameters cannot be handled for a moment.'),
   500: fail('The command was not understood.'),
@@ -68,7 +67,7 @@ export const SMTP_ENHANCED: ErrorTable = {
   '5.7.27': halt('The sender’s domain takes no mail.'),
   '5.7.30': halt('Basic authentication is not supported any more.'),
   '4.4.x': retry('The network has trouble.'),
-  '4.7.x': throttle('Too fast for now, by a policy.', { afterMs: FIVE_MINUTES_MS }),
+  '4.7.x': retry('Not now, by a policy such as greylisting.'),
   '4.x.x': retry('Not now.'),
 }
 
@@ -93,6 +92,12 @@ export const SMTP_TROUBLES: ErrorTable = {
 
 /** What the words say where a reply code stands for several things. */
 const SMTP_TEXTS: readonly (TextLine & { reply: number })[] = [
+  {
+    // It is the connection that is refused, and so whoever would come next. Greylisting speaks of one mail alone.
+    reply: 421,
+    says: /^421[ -]4\.7\.\d/,
+    ...throttle('Too fast for now, by a policy.'),
+  },
   {
     reply: 454,
     says: /daily (?:message|sending) quota/i,

@@ -15,9 +15,9 @@ import { SMTP_ENHANCED, SMTP_REPLIES, smtpRule } from './smtp-errors.ts'
 const REPLIES = {
   421: 'transient',
   432: 'unauthorized',
-  450: 'transient 300 s',
-  451: 'transient 300 s',
-  452: 'transient 300 s',
+  450: 'transient',
+  451: 'transient',
+  452: 'transient',
   454: 'transient',
   455: 'transient',
   500: 'permanent permanent_refusal',
@@ -64,7 +64,7 @@ const ENHANCED = {
   '5.7.27': 'unauthorized',
   '5.7.30': 'unauthorized',
   '4.4.x': 'transient',
-  '4.7.x': 'throttled 300 s',
+  '4.7.x': 'transient',
   '4.x.x': 'transient',
 }
 
@@ -411,6 +411,16 @@ describe('smtp', () => {
 
       assert.deepEqual(told(outcome), [fact, String(reply), `the mail server says: ${reply} ${words}`])
     })
+
+  it('lets only the greylisted mail wait, and the whole account where the connection is refused as too many', async (t) => {
+    const { server, provider, request } = await setup(t)
+    server.answerWith({ at: 'rcpt', code: 451, text: '4.7.1 Greylisted, come back later' })
+    const greylisted = await provider.send(request)
+    server.answerWith({ at: 'mail', code: 421, text: '4.7.0 Too many messages, slow down' })
+    const refused = await provider.send(request)
+
+    assert.deepEqual([told(greylisted)[0], told(refused)[0]], ['transient', 'throttled'])
+  })
 
   it('judges a reply it has never heard of by its first digit', () => {
     assert.deepEqual(smtpRule(499, null), { does: 'retry' })

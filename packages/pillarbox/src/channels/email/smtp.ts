@@ -55,7 +55,7 @@ export function smtpProvider(deps: SmtpDeps): Provider {
     name: 'smtp',
     channels: ['email'],
     words:
-      'Email by any SMTP server, over connections that are kept and shared. HTML goes out with a text part, a list as one mail in BCC; where the server refuses some of its members, the others get it.',
+      'Email by any SMTP server, over connections that are kept and shared. HTML goes out with a text part, a list as one mail in BCC; where the server refuses some of its members, the others get it. Where a server greylists, the retry policy must last longer than its patience: `{"delays": ["PT1M", "PT5M", "PT15M"]}`.',
     capability: () => 'none',
     onUnmapped: 'park',
     fields: {
