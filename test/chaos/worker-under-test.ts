@@ -18,6 +18,7 @@ import { hashKey } from '../../packages/pillarbox/src/security/keys.ts'
 import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
 import { createSeal } from '../../packages/pillarbox/src/security/seal.ts'
 import { createTenantSnapshots } from '../../packages/pillarbox/src/tenant/snapshots.ts'
+import { createUntrustedInProcess } from '../../packages/pillarbox/src/untrusted/untrusted.ts'
 import {
   type KillPoint,
   type Note,
@@ -94,6 +95,7 @@ const app = await buildApp({
   seal: createSeal(Buffer.alloc(32)),
   nudge: (topic) => engine.hub.nudge(topic),
   renderer,
+  untrusted: createUntrustedInProcess(),
   payloadSeal,
   replan: notPartOfThese,
   resend: notPartOfThese,

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { readCatalogueText } from '../../packages/pillarbox/src/catalogue/file.ts'
 import { readyCatalogues } from '../../packages/pillarbox/src/catalogue/ready.ts'
 import type { Catalogue, TemplateSeed } from '../../packages/pillarbox/src/model/catalogue.ts'
-import { readCatalogueDocument } from '../../packages/pillarbox/src/operate/catalogue.ts'
+import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { segmentsOf } from '../../packages/pillarbox/src/render/segments.ts'
+import { catalogueChecks } from '../../packages/pillarbox/src/untrusted/catalogue-checks.ts'
 import type { ProviderTemplate } from '../support/tenant.ts'
 import { SAMPLES } from './busflow-messages.ts'
 
-function read(name: string): ReturnType<typeof readCatalogueDocument> {
-  return readCatalogueDocument(readyCatalogues.document(name) ?? assert.fail(name))
+const checks = catalogueChecks(createRenderer(), () => {})
+
+function read(name: string): Extract<ReturnType<typeof readCatalogueText>, { catalogue: unknown }> {
+  const found = readCatalogueText(readyCatalogues.document(name) ?? assert.fail(name), checks)
+  return 'catalogue' in found ? found : assert.fail(JSON.stringify(found.problems))
 }
 
 function templatesOf({ templates }: Catalogue, channel: string): TemplateSeed[] {

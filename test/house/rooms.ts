@@ -12,6 +12,7 @@ import { importGraph, type SourceFile } from './source-files.ts'
  *   catalogue  reads and checks catalogue files; the nouns are all it needs
  *   security   seals, masks and dials for the channels' and the store's types
  *   runtime    loops and hints over the store; everything that runs stands on it
+ *   untrusted  works on what strangers wrote, with render's and catalogue's help, where it can be stopped
  *   tenant     reads a tenant's accounts for every stage that needs one
  *   config     settles settings, and reads keys with security's and runtime's help
  *   src        the files at the top: `engine.ts` and `pillarbox.ts` put every room together, so only `cli` is above
@@ -20,7 +21,7 @@ export const FLOORS: readonly (readonly string[])[] = [
   ['model'],
   ['contracts'],
   ['render', 'channels', 'store', 'catalogue'],
-  ['security', 'runtime'],
+  ['security', 'runtime', 'untrusted'],
   ['tenant'],
   ['config', 'plan'],
   ['dispatch', 'receipts'],

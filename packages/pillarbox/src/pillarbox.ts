@@ -48,6 +48,8 @@ import { openPostgres } from './store/postgres/open.ts'
 import { openSqlite } from './store/sqlite/open.ts'
 import type { Store } from './store/store.ts'
 import { createTenantSnapshots, type TenantSnapshots } from './tenant/snapshots.ts'
+import { createPool } from './untrusted/pool.ts'
+import type { Untrusted } from './untrusted/untrusted.ts'
 import { VERSION } from './version.ts'
 
 /** A whole Pillarbox in this process: the API, a worker, or both. */
@@ -126,6 +128,7 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
   const registry = createRegistry(providers)
   const receiptSources = createReceiptSources({ outbound, clock, certHosts: config.snsCertHosts })
   const snapshots = createTenantSnapshots(store, clock, CONFIG_MAX_AGE_MS)
+  const untrusted = createPool({ clock, logger, size: 2 })
   const parts: Assembly = {
     config,
     logger,
@@ -141,6 +144,7 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
     registry,
     receiptSources,
     inboxFeed,
+    untrusted,
   }
 
   const stopping = new AbortController()
@@ -178,7 +182,7 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
     watching = keyWatch.run(leaving.signal)
     if (api) {
       await putConfiguredKey(parts)
-      started.demoTenantId = config.demo ? await ensureDemo({ store, ids }) : null
+      started.demoTenantId = config.demo ? await ensureDemo(parts) : null
     }
     const assembled = worker ? assembleEngine(parts) : null
     if (api && !stopping.signal.aborted) {
@@ -208,6 +212,7 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
     await watching
     await keyWatch?.leave().catch(() => {})
     for (const provider of providers) provider.close?.()
+    await untrusted.close()
     await inboxFeed.close()
     outbound.close()
     vendor.close()
@@ -250,6 +255,7 @@ interface Assembly {
   registry: ReturnType<typeof createRegistry>
   receiptSources: ReadonlyMap<string, ReceiptSource>
   inboxFeed: InboxFeed
+  untrusted: Untrusted
 }
 
 function assembleEngine(parts: Assembly): Engine {
@@ -325,6 +331,7 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
     seal,
     payloadSeal,
     renderer,
+    untrusted: parts.untrusted,
     nudge,
     replan: (notification) => replan(planning, notification),
     resend: createResend({ ...planning, logger, nudge }),

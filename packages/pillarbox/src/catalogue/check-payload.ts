@@ -16,7 +16,7 @@ import { sealable } from './sealable.ts'
 const addFormats = ajvFormats.default as unknown as (ajv: Ajv) => Ajv
 
 /** What an event type's payload must look like. */
-type PayloadRules = Pick<EventType, 'payload' | 'secrets'>
+export type PayloadRules = Pick<EventType, 'payload' | 'secrets'>
 
 const MAX_ERRORS = 50
 /** Payloads with more values than this are told their first fault only: all of them could be millions. */

@@ -8,10 +8,10 @@ import { type CatalogueReport, createReport, type Findings, got } from './report
 import { type CatalogueRemains, MAX_TEMPLATES } from './schema.ts'
 import { checkTemplates, type TemplateCheck } from './templates.ts'
 
-/** Checks of what a catalogue holds that need more than this folder has. Paths are within what is given. */
+/** Checks of what a catalogue holds that need more than this folder has; told where it stands. What they answer is within it. */
 export interface CatalogueChecks {
   /** Of a payload's JSON Schema. */
-  schema?(schema: Record<string, unknown>): Findings
+  schema?(schema: Record<string, unknown>, path: string): Findings
   template?: TemplateCheck
 }
 
@@ -51,7 +51,7 @@ function catalogueOf(report: CatalogueReport, document: CatalogueRemains, checks
     if (!json) continue
     const path = pointerTo('/eventTypes', name)
     if (RESERVED_NAMES.includes(name)) report.wrong(path, `must have another name: "${name}" is taken by the API`)
-    if (json.payload) report.pass(checks.schema?.(json.payload), `${path}/payload`)
+    if (json.payload) report.pass(checks.schema?.(json.payload, `${path}/payload`), `${path}/payload`)
     const type = eventTypeOf(report, name, json, { path, names, entities })
     eventTypes.push(type)
     templates.push(

@@ -4,7 +4,7 @@ import type { CatalogueReport, Findings } from './report.ts'
 import { type EventTypeRemains, MAX_TEXT } from './schema.ts'
 
 /** What is wrong with, and odd about, a template's words; paths are within the template. */
-export type TemplateCheck = (template: TemplateSeed, type: EventType) => Findings
+export type TemplateCheck = (template: TemplateSeed, type: EventType, path: string) => Findings
 
 interface TemplatesOfType {
   /** Of the event type. */
@@ -47,7 +47,7 @@ export function checkTemplates(
         path,
         `is a second template for ${placeOf(seed)}; the first is templates/${first}. Keep one, or give it another locale or scope`,
       )
-    report.pass(check?.(seed, type), path)
+    report.pass(check?.(seed, type, path), path)
     adviseOnTemplate(report, seed, type, path)
     seeds.push(seed)
   }

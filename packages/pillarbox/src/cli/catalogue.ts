@@ -7,14 +7,18 @@ import { eventTypesSource } from '../catalogue/types.ts'
 import type { Catalogue } from '../model/catalogue.ts'
 import { closest } from '../model/closest.ts'
 import { errorText, SetupError } from '../model/errors.ts'
-import { CATALOGUE_CHECKS, importCatalogue } from '../operate/catalogue.ts'
+import { importCatalogue } from '../operate/catalogue.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { systemRandom } from '../runtime/system.ts'
 import type { Store } from '../store/store.ts'
 import type { StoredCatalogue } from '../tenant/catalogue-store.ts'
+import { answerOf, createUntrustedInProcess } from '../untrusted/untrusted.ts'
 import { type CommandCall, withStore } from './call.ts'
 
 const MAX_BYTES = 2 * 1024 * 1024
+
+/** A command reads its user's own files. */
+const untrusted = createUntrustedInProcess()
 
 /** Says everything that is wrong with a file, and what is odd about it. Answers the exit code, as each of these. */
 export async function checkFile(call: CommandCall): Promise<number> {
@@ -49,7 +53,11 @@ async function readGiven({
     complain(`pillarbox: ${file} is not UTF-8: save it in that encoding\n`)
     return null
   }
-  const read = readCatalogueText(document, CATALOGUE_CHECKS)
+  const [result] = await untrusted.run('readCatalogueText', [{ tenantId: '', text: document }], '')
+  const read = answerOf(result, (message) => ({
+    problems: [{ path: '', message, line: null, column: null }],
+    warnings: [],
+  }))
   const name = basename(file)
   const problems = 'problems' in read ? read.problems : []
   for (const problem of problems) complain(`${describePlaced(name, problem)}\n`)
@@ -81,7 +89,7 @@ export async function importFile(call: CommandCall): Promise<number> {
   return await withStore(call, async (store) => {
     await refuseUnknownTenant(store, tenantId)
     const run = (dryRun: boolean) =>
-      importCatalogue({ store, ids }, tenantId, { ...given, warnings: [] }, { actor: 'cli', dryRun })
+      importCatalogue({ store, ids, untrusted }, tenantId, { ...given, warnings: [] }, { actor: 'cli', dryRun })
     const planned = await run(true)
     const before = planned.version === 0 ? 'has no catalogue yet' : `has version ${planned.version}`
     write(`${call.argument}: ${summary(given.catalogue)}, for the tenant ${tenantId}, which ${before}\n`)

@@ -20,6 +20,7 @@ import type { Seal } from '../security/seal.ts'
 import type { UserTokens } from '../security/user-token.ts'
 import type { Store } from '../store/store.ts'
 import type { TenantSnapshots } from '../tenant/snapshots.ts'
+import type { Untrusted } from '../untrusted/untrusted.ts'
 import type { Authentication } from './auth.ts'
 import type { TrustedProxies } from './client-address.ts'
 import type { InboxFeed } from './inbox-feed.ts'
@@ -47,6 +48,8 @@ export interface AppDeps {
   replan: Replan
   resend: Resend
   renderer: Renderer
+  /** Where whatever a stranger wrote is worked on. */
+  untrusted: Untrusted
   /** Secret payload fields and the contents made from them. */
   payloadSeal: PayloadSeal
   readyMade: ReadyCatalogues

@@ -3,7 +3,8 @@ import { describe, it, type TestContext } from 'node:test'
 import { parse } from 'yaml'
 import { readCatalogueText } from '../catalogue/file.ts'
 import { readyCatalogues } from '../catalogue/ready.ts'
-import { CATALOGUE_CHECKS } from '../operate/catalogue.ts'
+import { createRenderer } from '../render/render.ts'
+import { catalogueChecks } from '../untrusted/catalogue-checks.ts'
 import { CATALOGUE, openFixture } from './fixture.ts'
 
 const YAML = `name: shop
@@ -244,7 +245,10 @@ describe('the catalogue', () => {
     const document = YAML.replace('{{orderId}}', '{{ordreId}}')
       .replace('entity: order\n', 'entity: order\n    once: twice\n')
       .replace('- { channel: email', `${'- { channel: pigeon, body: x }\n      '.repeat(60)}- { channel: email`)
-    const checked = readCatalogueText(document, CATALOGUE_CHECKS)
+    const checked = readCatalogueText(
+      document,
+      catalogueChecks(createRenderer(), () => {}),
+    )
     assert.ok('problems' in checked && checked.problems.length > 60 && checked.warnings.length > 0)
     const placed = ({ message, line, column }: { message: string; line: number | null; column: number | null }) =>
       `${message} [line ${line}, column ${column}]`

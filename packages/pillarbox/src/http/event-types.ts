@@ -135,7 +135,10 @@ export function eventTypeRoutes(app: App, context: Context): void {
       const { dryRun = false } = query
       // JSON can be text too; then it is no catalogue.
       const isYaml = isYamlType(headers['content-type'])
-      const given = isYaml && typeof body === 'string' ? readCatalogueDocument(body) : readCatalogue(body)
+      const given =
+        isYaml && typeof body === 'string'
+          ? await readCatalogueDocument(context, tenantId, body)
+          : await readCatalogue(context, tenantId, body)
       const { version, changes, warnings } = await importCatalogue(context, tenantId, given, { actor, dryRun })
       if (!dryRun) {
         events.forget(tenantId)

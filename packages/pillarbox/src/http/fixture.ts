@@ -21,6 +21,7 @@ import { createSeal } from '../security/seal.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
 import type { Store } from '../store/store.ts'
 import { createTenantSnapshots } from '../tenant/snapshots.ts'
+import { createUntrustedInProcess } from '../untrusted/untrusted.ts'
 import { buildApp } from './app.ts'
 import { type AppDeps, DEFAULT_HTTP_CONFIG, type HttpConfig } from './context.ts'
 import { createInboxFeed } from './inbox-feed.ts'
@@ -226,6 +227,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
   const nudges: WakeTopic[] = []
   const nudge = (topic: WakeTopic): void => void nudges.push(topic)
   const renderer = createRenderer()
+  const untrusted = options.deps?.untrusted ?? createUntrustedInProcess()
   const sealing = createPayloadSeal(Buffer.alloc(32, 1))
   const snapshots = createTenantSnapshots(store, clock, 1_000)
   const contexts = createContextBook(store, snapshots)
@@ -250,6 +252,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     replan: async () => ({ problem: { reason: 'no_templates_found', error: 'There is still no template.' } }),
     resend: createResend({ ...planning, logger, nudge }),
     renderer,
+    untrusted,
     payloadSeal: sealing,
     readyMade: readyCatalogues,
     inboxFeed: createInboxFeed({ inbox: store.inbox, wake: store.wake, clock: systemClock, logger }),

@@ -11,6 +11,7 @@ import {
 } from '../intake/body-fields.ts'
 import { EVENT_TYPE_NAME } from '../model/catalogue.ts'
 import { found, invalidBody } from '../model/errors.ts'
+import type { Warning } from '../model/notification.ts'
 import type { Template } from '../model/template.ts'
 import type { Tenant } from '../model/tenant.ts'
 import {
@@ -158,7 +159,7 @@ const operation = operationsOf('Templates')
 
 /** `/api/message-templates`: the words, per event type × channel × locale × scope. Checked when they are saved. */
 export function messageTemplateRoutes(app: App, context: Context): void {
-  const { store, clock, renderer } = context
+  const { store, clock, untrusted } = context
   const { templates } = store
 
   app.get(
@@ -176,7 +177,10 @@ export function messageTemplateRoutes(app: App, context: Context): void {
     async ({ tenantId, query }) => {
       const page = await templates.list(tenantId, query, query)
       const types = new Map((await store.catalogue.eventTypes(tenantId)).map((type) => [type.name, type]))
-      return pageJson(page, (template) => json({ template, eventType: types.get(template.eventType) ?? null }))
+      const saved = page.items.map((template) => ({ template, eventType: types.get(template.eventType) ?? null }))
+      const warnings = await templateWarnings(untrusted, tenantId, saved)
+      const items = page.items.map((template, i) => templateJson(template, warnings[i] ?? []))
+      return { items, nextCursor: page.nextCursor }
     },
   )
 
@@ -189,7 +193,7 @@ export function messageTemplateRoutes(app: App, context: Context): void {
     }),
     async (request, reply) => {
       const made = await makeTemplate(context, request, whole(request.body, await tenantOf(request)))
-      return reply.status(201).send(json(made))
+      return reply.status(201).send(await json(made))
     },
   )
 
@@ -210,14 +214,15 @@ export function messageTemplateRoutes(app: App, context: Context): void {
       const tenant = await tenantOf(request)
       const current = await templateOf(request)
       const changes = { version: request.body.version, ...whole(request.body, tenant) }
-      return json(await changeTemplate(context, request, current, changes))
+      return await json(await changeTemplate(context, request, current, changes))
     },
   )
 
   app.patch(
     '/api/message-templates/:id',
     operation(TO_ADMINISTER, 'Change what is named', { body: TemplateChanges, response: { 200: TemplateJson } }),
-    async (request) => json(await changeTemplate(context, request, await templateOf(request), changesOf(request.body))),
+    async (request) =>
+      await json(await changeTemplate(context, request, await templateOf(request), changesOf(request.body))),
   )
 
   app.delete(
@@ -264,7 +269,7 @@ export function messageTemplateRoutes(app: App, context: Context): void {
     async (request) => {
       const tenant = await tenantOf(request)
       const { subject = null, body, format = null, providerTemplate = null, eventType, locale, ...rest } = request.body
-      return previewTemplate(renderer, {
+      return previewTemplate(untrusted, {
         ...rest,
         words: { subject, body, format, providerTemplate },
         locale: locale ?? tenant.defaultLocale,
@@ -287,7 +292,7 @@ export function messageTemplateRoutes(app: App, context: Context): void {
       const template = await templateOf(request)
       const { channel, locale } = template
       const eventType = await store.catalogue.eventType(tenant.id, template.eventType)
-      return previewTemplate(renderer, {
+      return previewTemplate(untrusted, {
         words: template,
         channel,
         locale,
@@ -330,13 +335,18 @@ export function messageTemplateRoutes(app: App, context: Context): void {
     return json({ template, eventType: await store.catalogue.eventType(template.tenantId, template.eventType) })
   }
 
-  function json({ template, eventType }: SavedTemplate): Static<typeof TemplateJson> {
-    return {
-      ...withTimes(template, 'createdAt', 'updatedAt'),
-      scopeType: template.scope?.type ?? null,
-      scopeId: template.scope?.id ?? null,
-      warnings: templateWarnings(renderer, template, eventType),
-    }
+  async function json(saved: SavedTemplate): Promise<Static<typeof TemplateJson>> {
+    const [warnings = []] = await templateWarnings(untrusted, saved.template.tenantId, [saved])
+    return templateJson(saved.template, warnings)
+  }
+}
+
+function templateJson(template: Template, warnings: Warning[]): Static<typeof TemplateJson> {
+  return {
+    ...withTimes(template, 'createdAt', 'updatedAt'),
+    scopeType: template.scope?.type ?? null,
+    scopeId: template.scope?.id ?? null,
+    warnings,
   }
 }
 

@@ -6,7 +6,10 @@ import { silent } from '../../../../test/support/samples.ts'
 import { isPillarboxError } from '../model/errors.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
+import { createUntrustedInProcess } from '../untrusted/untrusted.ts'
 import { importCatalogue, readCatalogue, readCatalogueDocument } from './catalogue.ts'
+
+const deps = { untrusted: createUntrustedInProcess() }
 
 const SHOP = {
   name: 'shop',
@@ -28,18 +31,22 @@ async function setup(t: TestContext) {
   await store.tenants.insert({ id: 'acme', name: 'Acme', defaultLocale: 'en', timeZone: 'UTC', settings: {} })
   const ids = createIdSource(clock, () => 0.5)
   const bring = (value: unknown, dryRun = false) =>
-    importCatalogue({ store, ids }, 'acme', readCatalogue(value), { actor: 'key:admin', dryRun })
+    readCatalogue(deps, 'acme', value).then((given) =>
+      importCatalogue({ store, ids, ...deps }, 'acme', given, { actor: 'key:admin', dryRun }),
+    )
   return { store, bring }
 }
 
 describe('a catalogue that can be imported', () => {
-  it('is warned about an email without a subject, once', () => {
+  it('is warned about an email without a subject, once', async () => {
     const [paid] = Object.entries(SHOP.eventTypes)
-    const withMail = (mail: object) =>
-      readCatalogue({ ...SHOP, eventTypes: { [paid?.[0] ?? '']: { ...paid?.[1], templates: [mail] } } }).warnings
+    const withMail = async (mail: object) => {
+      const eventTypes = { [paid?.[0] ?? '']: { ...paid?.[1], templates: [mail] } }
+      return (await readCatalogue(deps, 'acme', { ...SHOP, eventTypes })).warnings
+    }
 
-    assert.deepEqual(withMail({ channel: 'email', subject: 'Paid', body: 'Paid.' }), [])
-    assert.deepEqual(withMail({ channel: 'email', body: 'Paid.' }), [
+    assert.deepEqual(await withMail({ channel: 'email', subject: 'Paid', body: 'Paid.' }), [])
+    assert.deepEqual(await withMail({ channel: 'email', body: 'Paid.' }), [
       {
         path: '/eventTypes/order.paid/templates/0',
         message: 'is an email without a subject (missing_subject); give it one',
@@ -99,9 +106,9 @@ describe('an import', () => {
 })
 
 describe('a catalogue that is given', () => {
-  it('is refused with the place it was given at', () => {
-    assert.throws(
-      () => readCatalogue({ eventTypes: { a: { recipients: [], once: 'x' } } }, '/catalogue'),
+  it('is refused with the place it was given at', async () => {
+    await assert.rejects(
+      () => readCatalogue(deps, 'acme', { eventTypes: { a: { recipients: [], once: 'x' } } }, '/catalogue'),
       (error) =>
         isPillarboxError(error, 'invalid_catalogue') &&
         error.details.errors?.[0]?.path === '/catalogue/eventTypes/a/once' &&
@@ -109,14 +116,14 @@ describe('a catalogue that is given', () => {
     )
   })
 
-  it('is refused where a template cannot be read, with the line and column', () => {
+  it('is refused where a template cannot be read, with the line and column', async () => {
     const templates = [
       { channel: 'sms', body: 'Hi\n{{name, your {{x}}' },
       { channel: 'push', body: '{% if x == %}y{% endif %}' },
       { channel: 'whatsapp', body: 'Hi', format: 'html' },
     ]
-    assert.throws(
-      () => readCatalogue({ eventTypes: { a: { recipients: [], templates } } }),
+    await assert.rejects(
+      () => readCatalogue(deps, 'acme', { eventTypes: { a: { recipients: [], templates } } }),
       (error) => {
         assert.ok(isPillarboxError(error, 'invalid_catalogue'))
         assert.deepEqual(error.details.errors, [
@@ -135,11 +142,12 @@ describe('a catalogue that is given', () => {
     )
   })
 
-  it('is right where the guide shows one', () => {
+  it('is right where the guide shows one', async () => {
     const guide = readFileSync(new URL('../../../../docs/guides/catalogue.md', import.meta.url), 'utf8')
     const documents = [...guide.matchAll(/```yaml\n(name: [\s\S]*?)```/g)].map((match) => match[1] ?? '')
 
     assert.equal(documents.length, 1)
-    for (const document of documents) assert.deepEqual(readCatalogueDocument(document).warnings, [])
+    for (const document of documents)
+      assert.deepEqual((await readCatalogueDocument(deps, 'acme', document)).warnings, [])
   })
 })

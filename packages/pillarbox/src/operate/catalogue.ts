@@ -1,17 +1,17 @@
-import { checkSchema } from '../catalogue/check-payload.ts'
 import { type CatalogueChange, type CatalogueNow, changesAnything, diffCatalogue } from '../catalogue/diff.ts'
-import { type PlacedError, readCatalogueText } from '../catalogue/file.ts'
-import { type CatalogueChecks, parseCatalogue } from '../catalogue/parse.ts'
+import type { PlacedError } from '../catalogue/file.ts'
 import type { Findings } from '../catalogue/report.ts'
 import type { Catalogue } from '../model/catalogue.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import { everyRow } from '../model/page.ts'
 import type { IdSource } from '../model/ports.ts'
 import type { Template } from '../model/template.ts'
-import { formatProblem } from '../render/body-format.ts'
-import { createRenderer } from '../render/render.ts'
-import { knownPaths } from '../render/render-options.ts'
 import type { Store } from '../store/store.ts'
+import { answerOf, type Untrusted } from '../untrusted/untrusted.ts'
+
+interface CatalogueDeps {
+  untrusted: Untrusted
+}
 
 /** A catalogue that can be imported: everything about it was found to be right. */
 export interface GivenCatalogue {
@@ -29,46 +29,31 @@ export interface CatalogueImport {
   warnings: FieldError[]
 }
 
-const renderer = createRenderer()
-
-/** All that can be known to be wrong before an event arrives: better said now than by every notification. */
-export const CATALOGUE_CHECKS: CatalogueChecks = {
-  schema: checkSchema,
-  template(template, type) {
-    const nothing = { subject: null, body: '', providerTemplate: null }
-    const problems = (['subject', 'body', 'providerTemplate'] as const).flatMap((field) => {
-      const problem = renderer.problem({ ...nothing, [field]: template[field] })
-      return problem === null ? [] : [{ path: `/${field}`, message: `cannot be rendered: ${problem}` }]
-    })
-    const formatFault = formatProblem(template.channel, template.format)
-    if (formatFault !== null) problems.push({ path: '/format', message: formatFault })
-    // What cannot be read has no placeholders; the rest of the template may.
-    const isRead = (field: keyof typeof nothing): boolean => !problems.some(({ path }) => path === `/${field}`)
-    const readable = {
-      ...template,
-      subject: isRead('subject') ? template.subject : null,
-      body: isRead('body') ? template.body : '',
-      providerTemplate: isRead('providerTemplate') ? template.providerTemplate : null,
-    }
-    const unknown = renderer.unknownPlaceholders(readable, knownPaths(type))
-    const warnings = unknown.map(({ key, suggestion }) => ({
-      path: '',
-      message: `uses {{${key}}}, which the payload’s schema does not have${suggestion === null ? '' : `; did you mean {{${suggestion}}}?`}`,
-    }))
-    return { problems, warnings }
-  },
-}
-
 /** From parsed JSON. Throws `invalid_catalogue` with everything that is wrong; paths begin with `prefix`. */
-export function readCatalogue(value: unknown, prefix = ''): GivenCatalogue {
-  const read = parseCatalogue(value, CATALOGUE_CHECKS)
+export async function readCatalogue(
+  { untrusted }: CatalogueDeps,
+  tenantId: string,
+  value: unknown,
+  prefix = '',
+): Promise<GivenCatalogue> {
+  const [result] = await untrusted.run('parseCatalogue', [{ tenantId, value }], tenantId)
+  const read = answerOf(result, (message) => ({ problems: [{ path: '', message }], warnings: [] }))
   if (!('catalogue' in read)) throw invalid(read, prefix)
   return { ...read, document: `${JSON.stringify(value, null, 2)}\n` }
 }
 
 /** From the text of a YAML or JSON file. Messages say line and column. */
-export function readCatalogueDocument(document: string, prefix = ''): GivenCatalogue {
-  const read = readCatalogueText(document, CATALOGUE_CHECKS)
+export async function readCatalogueDocument(
+  { untrusted }: CatalogueDeps,
+  tenantId: string,
+  document: string,
+  prefix = '',
+): Promise<GivenCatalogue> {
+  const [result] = await untrusted.run('readCatalogueText', [{ tenantId, text: document }], tenantId)
+  const read = answerOf(result, (message) => ({
+    problems: [{ path: '', message, line: null, column: null }],
+    warnings: [],
+  }))
   if (!('catalogue' in read)) {
     throw invalid({ problems: read.problems.map(withPlace), warnings: read.warnings.map(withPlace) }, prefix)
   }
@@ -94,14 +79,14 @@ function invalid({ problems, warnings }: Findings, prefix: string): PillarboxErr
  * changes nothing makes no new version.
  */
 export async function importCatalogue(
-  { store, ids }: { store: Pick<Store, 'catalogue' | 'templates'>; ids: IdSource },
+  { store, ids, untrusted }: CatalogueDeps & { store: Pick<Store, 'catalogue' | 'templates'>; ids: IdSource },
   tenantId: string,
   given: GivenCatalogue,
   { actor, dryRun }: { actor: string; dryRun: boolean },
 ): Promise<CatalogueImport> {
   const { catalogue, document, warnings } = given
   const stored = await store.catalogue.current(tenantId)
-  const now = stored && (await catalogueNow(store, tenantId, stored))
+  const now = stored && (await catalogueNow({ store, untrusted }, tenantId, stored))
   const changes = diffCatalogue(now, catalogue, await templatesOf(store, tenantId))
   const isSame = stored !== null && stored.document === document && !changesAnything(changes)
   if (dryRun || isSame) return { version: stored?.version ?? 0, changes, warnings }
@@ -110,15 +95,16 @@ export async function importCatalogue(
 }
 
 async function catalogueNow(
-  store: Pick<Store, 'catalogue'>,
+  { store, untrusted }: CatalogueDeps & { store: Pick<Store, 'catalogue'> },
   tenantId: string,
   { name, defaultLocale, document }: { name: string; defaultLocale: string; document: string },
 ): Promise<CatalogueNow> {
-  const [eventTypes, entities] = await Promise.all([
+  const [eventTypes, entities, [result]] = await Promise.all([
     store.catalogue.eventTypes(tenantId),
     store.catalogue.entities(tenantId),
+    untrusted.run('readCatalogueText', [{ tenantId, text: document }], tenantId),
   ])
-  const read = readCatalogueText(document, {})
+  const read = answerOf(result, () => ({ problems: [], warnings: [] }))
   return {
     name,
     defaultLocale,

@@ -12,7 +12,10 @@ import { createIdSource } from '../runtime/ids.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
 import { createTenantSnapshots } from '../tenant/snapshots.ts'
+import { createUntrustedInProcess } from '../untrusted/untrusted.ts'
 import { ensureDemo } from './demo-tenant.ts'
+
+const untrusted = createUntrustedInProcess()
 
 async function setup(t: TestContext) {
   const clock = createManualClock()
@@ -46,7 +49,7 @@ async function setup(t: TestContext) {
 it('makes a tenant with a sandbox account on every channel', async (t) => {
   const { store, ids } = await setup(t)
 
-  assert.equal(await ensureDemo({ store, ids }), 'demo')
+  assert.equal(await ensureDemo({ store, ids, untrusted }), 'demo')
 
   const accounts = await store.accounts.list('demo')
   assert.deepEqual(accounts.map(({ channel }) => channel).toSorted(), CHANNELS.toSorted())
@@ -56,8 +59,8 @@ it('makes a tenant with a sandbox account on every channel', async (t) => {
 it('is made once, however often it is asked for', async (t) => {
   const { store, ids } = await setup(t)
 
-  await ensureDemo({ store, ids })
-  assert.equal(await ensureDemo({ store, ids }), 'demo')
+  await ensureDemo({ store, ids, untrusted })
+  assert.equal(await ensureDemo({ store, ids, untrusted }), 'demo')
 
   assert.equal((await store.accounts.list('demo')).length, CHANNELS.length)
   assert.equal((await store.keys.list('demo')).length, 1)
@@ -66,7 +69,7 @@ it('is made once, however often it is asked for', async (t) => {
 it('is made once when two processes start at the same time', async (t) => {
   const { store, ids } = await setup(t)
 
-  const made = await Promise.all([ensureDemo({ store, ids }), ensureDemo({ store, ids })])
+  const made = await Promise.all([ensureDemo({ store, ids, untrusted }), ensureDemo({ store, ids, untrusted })])
 
   assert.deepEqual(made, ['demo', 'demo'])
   assert.equal((await store.accounts.list('demo')).length, CHANNELS.length)
@@ -74,7 +77,7 @@ it('is made once when two processes start at the same time', async (t) => {
 
 it('tells a guest of a confirmed booking on every channel there are words for', async (t) => {
   const { store, ids, plan } = await setup(t)
-  await ensureDemo({ store, ids })
+  await ensureDemo({ store, ids, untrusted })
 
   const planned = await plan('booking.confirmed')
 
@@ -85,7 +88,7 @@ it('tells a guest of a confirmed booking on every channel there are words for', 
 
 it('tells a guest of a cancelled booking on one channel, with others to fall back to', async (t) => {
   const { store, ids, plan } = await setup(t)
-  await ensureDemo({ store, ids })
+  await ensureDemo({ store, ids, untrusted })
 
   const planned = await plan('booking.cancelled')
 

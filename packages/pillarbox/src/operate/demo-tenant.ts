@@ -4,6 +4,7 @@ import { CHANNELS } from '../model/channel.ts'
 import { isPillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
 import type { Store } from '../store/store.ts'
+import type { Untrusted } from '../untrusted/untrusted.ts'
 import { provisionTenant } from './tenants.ts'
 
 const DEMO_TENANT = 'demo'
@@ -12,8 +13,9 @@ const DEMO_TENANT = 'demo'
  * A tenant to try things out with: sandbox accounts on every channel and two event types. Made once; of several
  * processes that start together, each finds what another has already made.
  */
-export async function ensureDemo({ store, ids }: { store: Store; ids: IdSource }): Promise<string> {
-  if (!(await store.tenants.find(DEMO_TENANT))) await makeTenant(store, ids)
+export async function ensureDemo(deps: { store: Store; ids: IdSource; untrusted: Untrusted }): Promise<string> {
+  const { store, ids } = deps
+  if (!(await store.tenants.find(DEMO_TENANT))) await makeTenant(deps)
   if ((await store.accounts.list(DEMO_TENANT)).length > 0) return DEMO_TENANT
   for (const channel of CHANNELS)
     await store.accounts.insert({
@@ -36,10 +38,10 @@ export async function ensureDemo({ store, ids }: { store: Store; ids: IdSource }
   return DEMO_TENANT
 }
 
-async function makeTenant(store: Store, ids: IdSource): Promise<void> {
+async function makeTenant(deps: { store: Store; ids: IdSource; untrusted: Untrusted }): Promise<void> {
   try {
     await provisionTenant(
-      { store, ids, readyMade: readyCatalogues },
+      { ...deps, readyMade: readyCatalogues },
       { id: DEMO_TENANT, name: 'Demo', defaultLocale: 'en', timeZone: 'UTC', settings: {}, catalogue: DEMO_CATALOGUE },
       'system',
     )

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { EventType } from '../model/catalogue.ts'
 import { isPillarboxError } from '../model/errors.ts'
-import { createRenderer } from '../render/render.ts'
 import { knownPaths, renderOptions } from '../render/render-options.ts'
+import { createUntrustedInProcess } from '../untrusted/untrusted.ts'
 import { previewTemplate, refuseUnreadable, templateWarnings } from './templates.ts'
 
-const renderer = createRenderer()
+const untrusted = createUntrustedInProcess()
 
 const TYPE: EventType = {
   name: 'trip.booked',
@@ -49,42 +49,44 @@ const SMS = {
   providerTemplate: null,
 } as const
 
-const codes = (template: Partial<Parameters<typeof templateWarnings>[1]>, type: EventType | null = TYPE) =>
-  templateWarnings(renderer, { ...SMS, ...template }, type).map(({ code, key }) => [code, key])
+type Saved = Parameters<typeof templateWarnings>[2][number]
+
+async function codes(template: Partial<Saved['template']>, type: EventType | null = TYPE) {
+  const saved = { template: { ...SMS, ...template }, eventType: type }
+  const [warnings = []] = await templateWarnings(untrusted, 'acme', [saved])
+  return warnings.map(({ code, key }) => [code, key])
+}
 
 describe('what a template may name', () => {
-  it('is the payload, and the recipient with the fields of the list they were found in', () => {
+  it('is the payload, and the recipient with the fields of the list they were found in', async () => {
     const body =
       '{{departureDate}} {{recipient.name}} {{recipient.seat}} {% for p in passengers %}{{p.seat}}{% endfor %}'
 
-    assert.deepEqual(codes({ body }), [])
-    assert.deepEqual(codes({ body: '{{recipient.sead}}' }), [['unknown_placeholder', 'recipient.sead']])
+    assert.deepEqual(await codes({ body }), [])
+    assert.deepEqual(await codes({ body: '{{recipient.sead}}' }), [['unknown_placeholder', 'recipient.sead']])
   })
 
-  it('is the entity, and the only kind of recipient where the payload is expected to have them', () => {
+  it('is the entity, and the only kind of recipient where the payload is expected to have them', async () => {
     const type = { ...TYPE, recipients: [{ email: 'guest.email', name: 'guestName' }] }
     const body = '{{tripId}} {{entity.id}} {{guestName}} {{ guest.name }} {{guestEmail}}'
 
-    assert.deepEqual(codes({ body }, type), [])
-    assert.deepEqual(codes({ body: '{{bookingId}} {{hostName}}' }, type), [
+    assert.deepEqual(await codes({ body }, type), [])
+    assert.deepEqual(await codes({ body: '{{bookingId}} {{hostName}}' }, type), [
       ['unknown_placeholder', 'bookingId'],
       ['unknown_placeholder', 'hostName'],
     ])
   })
 
-  it('is anything where the event type has no schema', () => {
+  it('is anything where the event type has no schema', async () => {
     assert.equal(knownPaths({ ...TYPE, payload: null }), null)
-    assert.deepEqual(codes({ body: '{{whatever}}' }, { ...TYPE, payload: null }), [])
+    assert.deepEqual(await codes({ body: '{{whatever}}' }, { ...TYPE, payload: null }), [])
   })
 })
 
 describe('a template that can be saved', () => {
-  it('is warned about with the nearest name, also in the subject and in what the provider gets', () => {
-    const warnings = templateWarnings(
-      renderer,
-      { ...SMS, subject: '{{departureDat}}', providerTemplate: { components: ['{{pinn}}'] } },
-      TYPE,
-    )
+  it('is warned about with the nearest name, also in the subject and in what the provider gets', async () => {
+    const template = { ...SMS, subject: '{{departureDat}}', providerTemplate: { components: ['{{pinn}}'] } }
+    const [warnings = []] = await templateWarnings(untrusted, 'acme', [{ template, eventType: TYPE }])
 
     assert.deepEqual(
       warnings.map(({ key, message }) => [key, message]),
@@ -95,32 +97,32 @@ describe('a template that can be saved', () => {
     )
   })
 
-  it('is warned about where nothing would be made from it', () => {
-    assert.deepEqual(codes({ channel: 'email', subject: 'Hi' }), [['unused_channel', 'email']])
-    assert.deepEqual(codes({}, { ...TYPE, delivery: { kind: 'none' } }), [['unused_channel', 'sms']])
-    assert.deepEqual(codes({ channel: 'email', subject: 'Hi' }, { ...TYPE, delivery: { kind: 'all' } }), [])
-    assert.deepEqual(codes({ scope: { type: 'line', id: '7' } }), [])
-    assert.deepEqual(codes({ scope: { type: 'town', id: '7' } }), [['unknown_scope', 'town']])
-    assert.deepEqual(codes({}, null), [['unknown_event_type', TYPE.name]])
+  it('is warned about where nothing would be made from it', async () => {
+    assert.deepEqual(await codes({ channel: 'email', subject: 'Hi' }), [['unused_channel', 'email']])
+    assert.deepEqual(await codes({}, { ...TYPE, delivery: { kind: 'none' } }), [['unused_channel', 'sms']])
+    assert.deepEqual(await codes({ channel: 'email', subject: 'Hi' }, { ...TYPE, delivery: { kind: 'all' } }), [])
+    assert.deepEqual(await codes({ scope: { type: 'line', id: '7' } }), [])
+    assert.deepEqual(await codes({ scope: { type: 'town', id: '7' } }), [['unknown_scope', 'town']])
+    assert.deepEqual(await codes({}, null), [['unknown_event_type', TYPE.name]])
   })
 })
 
 describe('a mail without a subject', () => {
-  it('is warned about, and nothing else without one is', () => {
+  it('is warned about, and nothing else without one is', async () => {
     const all: EventType = { ...TYPE, delivery: { kind: 'all' } }
 
     for (const subject of [null, '', ' '])
-      assert.deepEqual(codes({ channel: 'email', subject }, all), [['missing_subject', undefined]])
-    for (const channel of ['sms', 'push'] as const) assert.deepEqual(codes({ channel, subject: null }, all), [])
+      assert.deepEqual(await codes({ channel: 'email', subject }, all), [['missing_subject', undefined]])
+    for (const channel of ['sms', 'push'] as const) assert.deepEqual(await codes({ channel, subject: null }, all), [])
   })
 })
 
 describe('a template that cannot be read', () => {
-  it('is refused with every part at fault', () => {
+  it('is refused with every part at fault', async () => {
     const words = { subject: '{{', body: 'fine', providerTemplate: { name: 'x', parameters: ['{% if %}'] } }
 
-    assert.throws(
-      () => refuseUnreadable(renderer, words),
+    await assert.rejects(
+      () => refuseUnreadable(untrusted, 'acme', words),
       (error) => {
         assert.ok(isPillarboxError(error, 'invalid_template'))
         assert.deepEqual(
@@ -155,8 +157,8 @@ describe('how words are rendered', () => {
     })
   })
 
-  it('is previewed with secrets covered', () => {
-    const preview = previewTemplate(renderer, {
+  it('is previewed with secrets covered', async () => {
+    const preview = await previewTemplate(untrusted, {
       words: { subject: null, body: '{{departureDate}} {{pin}}{{seat}}' },
       channel: 'sms',
       context: { departureDate: '2026-03-15', pin: 'canary' },

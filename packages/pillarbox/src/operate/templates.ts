@@ -6,9 +6,10 @@ import type { IdSource } from '../model/ports.ts'
 import type { NewTemplate, Template } from '../model/template.ts'
 import type { Tenant } from '../model/tenant.ts'
 import { formatProblem } from '../render/body-format.ts'
-import type { Preview, Renderer, TemplateWords } from '../render/render.ts'
+import { onlyWords, type Preview, type TemplateWords } from '../render/render.ts'
 import { knownPaths, renderOptions } from '../render/render-options.ts'
 import type { Store } from '../store/store.ts'
+import { answerOf, type Untrusted } from '../untrusted/untrusted.ts'
 import type { Operator } from './operator.ts'
 
 /** What a template says and where it applies. */
@@ -16,7 +17,7 @@ export type TemplateFields = Omit<NewTemplate, 'id' | 'tenantId'>
 
 interface TemplateDeps {
   store: Pick<Store, 'templates' | 'catalogue'>
-  renderer: Renderer
+  untrusted: Untrusted
 }
 
 /** A template with the event type that it is for; null where the catalogue no longer has it. */
@@ -26,11 +27,11 @@ export interface SavedTemplate {
 }
 
 export async function makeTemplate(
-  { store, renderer, ids }: TemplateDeps & { ids: IdSource },
+  { store, untrusted, ids }: TemplateDeps & { ids: IdSource },
   { tenantId, actor }: Operator,
   fields: TemplateFields,
 ): Promise<SavedTemplate> {
-  refuseUnusable(renderer, fields)
+  await refuseUnusable(untrusted, tenantId, fields)
   const eventType = await eventTypeOf(store, tenantId, fields.eventType)
   const template = await store.templates.insert({ id: ids(), tenantId, ...fields }, actor)
   if (!template) throw placeTaken()
@@ -39,12 +40,12 @@ export async function makeTemplate(
 
 /** Changes what is named. Whoever names a `version` is refused where the template is at another by now. */
 export async function changeTemplate(
-  { store, renderer }: TemplateDeps,
+  { store, untrusted }: TemplateDeps,
   { tenantId, actor }: Operator,
   current: Template,
   { version, ...changes }: Partial<TemplateFields> & { version?: number | undefined },
 ): Promise<SavedTemplate> {
-  refuseUnusable(renderer, { ...current, ...changes })
+  await refuseUnusable(untrusted, tenantId, { ...current, ...changes })
   // One whose event type has left the catalogue can still be corrected, or switched off.
   const eventType =
     changes.eventType === undefined
@@ -73,24 +74,16 @@ export async function eventTypeOf(
   })
 }
 
-function refuseUnusable(renderer: Renderer, template: TemplateFields): void {
-  refuseUnreadable(renderer, template)
+async function refuseUnusable(untrusted: Untrusted, tenantId: string, template: TemplateFields): Promise<void> {
+  await refuseUnreadable(untrusted, tenantId, template)
   const message = formatProblem(template.channel, template.format)
   if (message !== null) throw invalidBody([{ path: '/format', message }])
 }
 
 /** Throws `invalid_template` with each part that cannot be read. */
-export function refuseUnreadable(renderer: Renderer, { subject, body, providerTemplate }: TemplateWords): void {
-  const nothing: TemplateWords = { subject: null, body: '', providerTemplate: null }
-  const parts: [string, TemplateWords][] = [
-    ['/subject', { ...nothing, subject }],
-    ['/body', { ...nothing, body }],
-    ['/providerTemplate', { ...nothing, providerTemplate: providerTemplate ?? null }],
-  ]
-  const errors = parts.flatMap(([path, words]): FieldError[] => {
-    const message = renderer.problem(words)
-    return message === null ? [] : [{ path, message }]
-  })
+export async function refuseUnreadable(untrusted: Untrusted, tenantId: string, template: TemplateWords): Promise<void> {
+  const [result] = await untrusted.run('templateProblems', [{ tenantId, template: onlyWords(template) }], tenantId)
+  const errors = answerOf(result, (message) => [{ path: '', message }])
   if (errors.length) throw invalidTemplate(errors)
 }
 
@@ -99,17 +92,33 @@ function invalidTemplate(errors: FieldError[]): PillarboxError {
   return new PillarboxError('invalid_template', `${first?.path || 'The template'}: ${first?.message}`, { errors })
 }
 
-/** What can be saved, and probably was not meant. `eventType` null: the catalogue no longer has it. */
-export function templateWarnings(
-  renderer: Renderer,
-  template: Pick<TemplateFields, 'eventType' | 'channel' | 'scope' | keyof TemplateWords>,
-  eventType: EventType | null,
-): Warning[] {
+/** What was saved, and probably was not meant, for each template. */
+export async function templateWarnings(
+  untrusted: Untrusted,
+  tenantId: string,
+  saved: readonly { template: CheckedTemplate; eventType: EventType | null }[],
+): Promise<Warning[][]> {
+  const asked = saved.map(({ template, eventType }) => {
+    return { tenantId, template: onlyWords(template), knownPaths: eventType && knownPaths(eventType) }
+  })
+  const results = await untrusted.run('unknownPlaceholders', asked, tenantId)
+  return saved.map(({ template, eventType }, i) =>
+    warningsOf(
+      template,
+      eventType,
+      answerOf(results[i], () => []),
+    ),
+  )
+}
+
+type CheckedTemplate = Pick<TemplateFields, 'eventType' | 'channel' | 'scope' | keyof TemplateWords>
+
+function warningsOf(template: CheckedTemplate, eventType: EventType | null, unknown: Preview['unknown']): Warning[] {
   if (!eventType) {
     const message = `The catalogue has no event type ${template.eventType}: nothing is made from this template.`
     return [{ code: 'unknown_event_type', key: template.eventType, message }]
   }
-  const warnings = unknownWarnings(renderer.unknownPlaceholders(template, knownPaths(eventType)))
+  const warnings = unknownWarnings(unknown)
   const { channel, scope } = template
   const { delivery } = eventType
   if (delivery.kind === 'none' || (delivery.kind !== 'all' && !delivery.channels.includes(channel))) {
@@ -140,8 +149,8 @@ export interface TemplatePreview extends Omit<Preview, 'unknown' | 'warnings'> {
 }
 
 /** The words as they would be sent, by the code that sends them. Throws `invalid_template` where they could not be. */
-export function previewTemplate(
-  renderer: Renderer,
+export async function previewTemplate(
+  untrusted: Untrusted,
   {
     words,
     channel,
@@ -159,13 +168,16 @@ export function previewTemplate(
     eventType: EventType | null
     now: number
   },
-): TemplatePreview {
-  refuseUnreadable(renderer, words)
-  const rendered = renderer.preview(words, channel, context, {
+): Promise<TemplatePreview> {
+  await refuseUnreadable(untrusted, tenant.id, words)
+  const options = {
     ...renderOptions(tenant, eventType, locale),
     now,
     knownPaths: eventType && knownPaths(eventType),
-  })
+  }
+  const asked = { tenantId: tenant.id, template: onlyWords(words), channel, context, options }
+  const [result] = await untrusted.run('preview', [asked], tenant.id)
+  const rendered = answerOf(result, (error) => ({ error }))
   if ('error' in rendered) throw invalidTemplate([{ path: '', message: rendered.error }])
   return {
     ...rendered,

@@ -5,6 +5,7 @@ import { readyCatalogues } from '../catalogue/ready.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { systemClock, systemRandom } from '../runtime/system.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
+import { createUntrustedInProcess } from '../untrusted/untrusted.ts'
 import { provisionTenant } from './tenants.ts'
 
 describe('a tenant made with a ready-made catalogue by its name', () => {
@@ -14,7 +15,12 @@ describe('a tenant made with a ready-made catalogue by its name', () => {
     await store.migrate()
     const { defaultLocale, settings = {}, catalogue } = given
     const { tenant } = await provisionTenant(
-      { store, ids: createIdSource(systemClock, systemRandom()), readyMade: readyCatalogues },
+      {
+        store,
+        ids: createIdSource(systemClock, systemRandom()),
+        readyMade: readyCatalogues,
+        untrusted: createUntrustedInProcess(),
+      },
       { id: 'acme', name: 'Acme', timeZone: 'UTC', defaultLocale, settings: { ...settings }, catalogue },
       'test',
     )

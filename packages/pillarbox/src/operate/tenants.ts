@@ -4,6 +4,7 @@ import type { IdSource } from '../model/ports.ts'
 import type { Tenant } from '../model/tenant.ts'
 import type { Store } from '../store/store.ts'
 import type { TenantSnapshots } from '../tenant/snapshots.ts'
+import type { Untrusted } from '../untrusted/untrusted.ts'
 import { issueKey } from './api-keys.ts'
 import { type GivenCatalogue, readCatalogue, readCatalogueDocument } from './catalogue.ts'
 
@@ -14,12 +15,17 @@ import { type GivenCatalogue, readCatalogue, readCatalogueDocument } from './cat
  * that a ready-made one is written for, unless it names others.
  */
 export async function provisionTenant(
-  deps: { store: Pick<Store, 'tenants' | 'keys' | 'catalogue'>; ids: IdSource; readyMade: ReadyCatalogues },
+  deps: {
+    store: Pick<Store, 'tenants' | 'keys' | 'catalogue'>
+    ids: IdSource
+    readyMade: ReadyCatalogues
+    untrusted: Untrusted
+  },
   { catalogue: given, defaultLocale, ...rest }: NewTenant,
   actor: string,
 ): Promise<{ tenant: Tenant; adminKey: string }> {
   const { store, ids, readyMade } = deps
-  const catalogue = given === undefined ? null : resolve(given, readyMade)
+  const catalogue = given === undefined ? null : await resolve(deps, rest.id, given)
   const catalogueLocale = catalogue?.catalogue.defaultLocale ?? 'en'
   const isAtHome = typeof given === 'string' && (defaultLocale ?? catalogueLocale) === catalogueLocale
   const settings = { ...(isAtHome ? readyMade.tenantSettings(given) : {}), ...rest.settings }
@@ -69,10 +75,15 @@ export function withSettings(
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null && value !== undefined))
 }
 
-function resolve(given: unknown, readyMade: ReadyCatalogues): GivenCatalogue {
-  if (typeof given !== 'string') return readCatalogue(given, '/catalogue')
+async function resolve(
+  deps: { untrusted: Untrusted; readyMade: ReadyCatalogues },
+  tenantId: string,
+  given: unknown,
+): Promise<GivenCatalogue> {
+  const { readyMade } = deps
+  if (typeof given !== 'string') return await readCatalogue(deps, tenantId, given, '/catalogue')
   const document = readyMade.document(given)
-  if (document !== null) return readCatalogueDocument(document, '/catalogue')
+  if (document !== null) return await readCatalogueDocument(deps, tenantId, document, '/catalogue')
   const message = `must be a catalogue, or the name of a ready-made one: ${readyMade.names().join(', ')}`
   throw new PillarboxError('invalid_catalogue', `/catalogue ${message}.`, { errors: [{ path: '/catalogue', message }] })
 }

@@ -47,6 +47,11 @@ export interface TemplateWords {
   providerTemplate?: ProviderTemplate | null
 }
 
+/** A template without what else is known of it. */
+export function onlyWords({ subject, body, format = null, providerTemplate = null }: TemplateWords): TemplateWords {
+  return { subject, body, format, providerTemplate }
+}
+
 export interface RenderOptions {
   /** BCP 47, of the template that is rendered: names of months, order of dates, decimal signs. */
   locale: string

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { systemClock } from '../runtime/system.ts'
+import { createPool } from '../untrusted/pool.ts'
+import { type Fixture, openFixture } from './fixture.ts'
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+describe('words that would take for ever', () => {
+  const pool = createPool({ clock: systemClock, logger: silent, size: 2 })
+  let f: Fixture
+  before(async () => {
+    f = await openFixture({ deps: { untrusted: pool } })
+  })
+  after(async () => {
+    await f.app.close()
+    await pool.close()
+  })
+
+  /** Doubles a list of a long text eleven times and sorts it a hundred times, in 45 KB. */
+  const body =
+    `{% capture s %}${'Ab'.repeat(20_000)}{% endcapture %}{% assign a = s | split: "zzz" %}` +
+    '{% assign a = a | concat: a %}'.repeat(11) +
+    '{% assign b = a | sort_natural %}'.repeat(100)
+
+  it('are refused by a preview with the limit they exceed, and another tenant is answered meanwhile', async () => {
+    const [hostile, other] = [await f.tenant('hostile'), await f.tenant('other')]
+    const preview = (key: string, words: string) =>
+      f.call(key, 'POST', '/api/message-templates/preview', { channel: 'sms', body: words, context: {} })
+    let isRefused = false
+
+    const refusing = preview(hostile.keys.admin, body).finally(() => (isRefused = true))
+    const answered = await preview(other.keys.admin, 'Hello')
+
+    assert.equal(answered.json().body, 'Hello')
+    assert.equal(isRefused, false)
+    const refused = await refusing
+    assert.equal(refused.statusCode, 422)
+    assert.equal(refused.json().code, 'invalid_template')
+    assert.match(refused.json().detail, /limit exceeded: it takes more than/)
+  })
+
+  it('are refused with the place of the schema in a catalogue', async () => {
+    const { keys } = await f.tenant('schemas')
+    const payload = {
+      type: 'object',
+      properties: { a: { allOf: Array.from({ length: 1_500 }, (_, i) => ({ contains: { const: i } })) } },
+    }
+    const eventTypes = { 'order.paid': { entity: 'order', recipients: [{ phone: 'phone' }], payload } }
+
+    const refused = await f.call(keys.admin, 'PUT', '/api/event-types?dryRun=true', { name: 'shop', eventTypes })
+
+    assert.equal(refused.statusCode, 422)
+    assert.match(refused.json().detail, /\/eventTypes\/order\.paid\/payload takes more than 250 ms of processor time/)
+  })
+})

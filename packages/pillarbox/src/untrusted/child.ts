@@ -1,0 +1,65 @@
+import { Worker } from 'node:worker_threads'
+import { errorText } from '../model/errors.ts'
+import { PARTS_MS } from './limits.ts'
+import { createTasks, type TaskName, type Tasks } from './tasks.ts'
+import { performAll, type WorkResult } from './untrusted.ts'
+
+/** What the pool sends to a child: one message for a whole batch. */
+export interface WorkMessage {
+  task: TaskName
+  given: readonly Tasks[TaskName]['given'][]
+}
+
+/** What a child sends to the pool. */
+export type ChildMessage =
+  | { kind: 'ready' }
+  /** The part that it begins with, in case it does not come back. */
+  | { kind: 'part'; part: string }
+  | { kind: 'done'; results: WorkResult[] }
+
+/**
+ * The main file of a child process of the pool. The work is done on its main thread; a second thread (`watchdog.ts`) ends the
+ * process when a piece takes more processor time than it may. A heap that is exhausted ends the process by itself.
+ */
+const meter = new Int32Array(new SharedArrayBuffer(8))
+const [PIECE, LIMIT] = [0, 1]
+let piece = 0
+let usedBefore = process.cpuUsage()
+
+function mark(limitMs: number, part?: string): void {
+  // 0 says that there is nothing to do.
+  piece = (piece % 2_000_000_000) + 1
+  Atomics.store(meter, LIMIT, limitMs)
+  Atomics.store(meter, PIECE, piece)
+  if (part === undefined) return
+  const { user, system } = process.cpuUsage(usedBefore)
+  if (user + system > PARTS_MS * 1_000)
+    throw new Error(`its schemas and templates take more than ${PARTS_MS / 1_000} s of processor time together`)
+  send({ kind: 'part', part })
+}
+
+function send(message: ChildMessage): void {
+  process.send?.(message)
+}
+
+const tasks = createTasks(mark)
+
+process.on('message', ({ task, given }: WorkMessage) => {
+  usedBefore = process.cpuUsage()
+  mark(0)
+  Atomics.notify(meter, PIECE)
+  send({ kind: 'done', results: performAll(tasks, task, given) })
+  Atomics.store(meter, PIECE, 0)
+})
+// Whoever started us is gone, or wants us to go.
+process.on('disconnect', () => process.exit())
+// A terminal sends these to us as well; whoever started us still has work to finish, and lets us know when it is done.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+
+const extension = import.meta.filename.slice(import.meta.filename.lastIndexOf('.'))
+const watchdog = new Worker(new URL(`./watchdog${extension}`, import.meta.url), { workerData: meter })
+watchdog.once('message', () => send({ kind: 'ready' }))
+watchdog.once('error', (error) => {
+  process.stderr.write(`the watchdog failed: ${errorText(error)}\n`)
+  process.exit(1)
+})

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Channel } from '../model/channel.ts'
+import { systemClock } from '../runtime/system.ts'
+import { createPool } from './pool.ts'
+import type { Tasks } from './tasks.ts'
+import { createUntrustedInProcess, type WorkResult } from './untrusted.ts'
+
+const logged: string[] = []
+const log = (_fields: unknown, message: string): void => void logged.push(message)
+const logger = { debug: log, info: log, warn: log, error: log }
+const pool = createPool({ clock: systemClock, logger, size: 2 })
+after(() => pool.close())
+
+const options = {
+  locale: 'en',
+  timeZone: 'UTC',
+  dateFormat: 'medium',
+  missing: 'empty' as const,
+  dateFields: new Set<string>(),
+  knownPaths: null,
+}
+
+function words(body: string, tenantId = 'acme', context: Record<string, unknown> = {}): Tasks['preview']['given'] {
+  const channel: Channel = 'webhook'
+  return { tenantId, template: { subject: null, body, providerTemplate: null }, channel, context, options }
+}
+
+/** A list of 2,048 texts of 40,000 characters: 61 KB of template, and nothing yet that takes long. */
+const MANY =
+  `{% capture s %}${'Ab'.repeat(20_000)}{% endcapture %}{% assign a = s | split: "zzz" %}` +
+  '{% assign a = a | concat: a %}'.repeat(11)
+const SORTS = MANY + '{% assign b = a | sort_natural %}'.repeat(100)
+const SENTENCES = MANY + '{% assign z = a | array_to_sentence_string | size %}'.repeat(100)
+/** Keeps hundreds of texts of 82 MB. */
+const LONG_TEXTS = MANY + '{% assign k = a | array_to_sentence_string | concat: k %}'.repeat(200)
+
+const slowPattern = {
+  rules: {
+    payload: { type: 'object', properties: { a: { type: 'string', pattern: '^(?:a|a){25}b$' } } },
+    secrets: [],
+  },
+  payload: { a: 'a'.repeat(25) },
+}
+const slowLists = {
+  rules: {
+    payload: {
+      type: 'object',
+      properties: {
+        a: { type: 'array', allOf: Array.from({ length: 300 }, () => ({ uniqueItems: true, maxItems: 1_000 })) },
+      },
+    },
+    secrets: [],
+  },
+  payload: { a: Array.from({ length: 1_000 }, (_, i) => ({ i })) },
+}
+const slowCatalogue = {
+  name: 'slow',
+  eventTypes: {
+    harmless: { entity: 'x', payload: { type: 'object' }, recipients: [{ phone: 'p' }] },
+    slow: {
+      entity: 'x',
+      recipients: [{ phone: 'p' }],
+      payload: {
+        type: 'object',
+        properties: { a: { allOf: Array.from({ length: 1_500 }, (_, i) => ({ contains: { const: i } })) } },
+      },
+    },
+  },
+}
+
+function stoppedOf(results: readonly WorkResult[]): string[] {
+  return results.map((result) => ('stopped' in result ? result.stopped : 'it was answered'))
+}
+
+describe('the pool', () => {
+  it('answers as the same code does in this process', async () => {
+    const given = [
+      words('Hello {{name}}, {{ when | date: "%d.%m.%Y" }}', 'acme', { name: 'Ada', when: '2026-03-15' }),
+      words('{% if %}'),
+    ]
+
+    assert.deepEqual(
+      await pool.run('preview', given, 'acme'),
+      await createUntrustedInProcess().run('preview', given, 'acme'),
+    )
+  })
+
+  it('stops what takes too long or too much memory, says which limit it was, and answers others meanwhile', async () => {
+    const hostile: [string, Promise<WorkResult[]>, RegExp][] = [
+      ['sort_natural', pool.run('preview', [words(SORTS)], 'acme'), /^limit exceeded: it takes more than/],
+      ['sentences', pool.run('preview', [words(SENTENCES)], 'acme'), /^limit exceeded: it takes more than/],
+      [
+        'a pattern',
+        pool.run('checkPayload', [{ tenantId: 'acme', ...slowPattern }], 'acme'),
+        /^limit exceeded: it takes more than 250 ms of processor time$/,
+      ],
+      [
+        'unique items',
+        pool.run('checkPayload', [{ tenantId: 'acme', ...slowLists }], 'acme'),
+        /^limit exceeded: it takes more than 250 ms of processor time$/,
+      ],
+      [
+        'a catalogue',
+        pool.run('parseCatalogue', [{ tenantId: 'acme', value: slowCatalogue }], 'acme'),
+        /^limit exceeded: \/eventTypes\/slow\/payload takes more than 250 ms of processor time$/,
+      ],
+    ]
+    const ended: string[] = []
+    for (const [name, work] of hostile) void work.then(() => ended.push(name))
+
+    const neighbour = await pool.run('preview', [words('Hello')], 'neighbour')
+
+    assert.ok('answer' in (neighbour[0] ?? {}))
+    assert.ok(ended.length < hostile.length, `the neighbour waited for ${ended.join(', ')}`)
+    for (const [name, work, expected] of hostile) assert.match(stoppedOf(await work)[0] ?? '', expected, name)
+  })
+
+  it('survives the end of a heap', async () => {
+    const results = await pool.run('render', [words(LONG_TEXTS, 'heap')], 'heap')
+
+    assert.match(stoppedOf(results)[0] ?? '', /takes more than (96 MB of memory|250 ms of processor time)$/)
+    assert.ok('answer' in ((await pool.run('render', [words('Hello', 'heap')], 'heap'))[0] ?? {}))
+  })
+
+  it('stops the one of a batch that is to blame, and answers for all the others', async () => {
+    const bodies = ['one', 'two', SORTS, 'three']
+
+    const results = await pool.run(
+      'render',
+      bodies.map((body) => words(body, 'batch')),
+      'planning',
+    )
+
+    assert.deepEqual(
+      results.map((result) => ('answer' in result && 'body' in result.answer ? result.answer.body : 'stopped')),
+      ['one', 'two', 'stopped', 'three'],
+    )
+  })
+
+  it('does not try again at once what it had to stop three times, for this tenant alone', async () => {
+    const again = words(`${SORTS}again`, 'strikes')
+    for (let i = 0; i < 3; i++)
+      assert.match(stoppedOf(await pool.run('render', [again], 'strikes'))[0] ?? '', /takes more than/)
+
+    assert.match(stoppedOf(await pool.run('render', [again], 'strikes'))[0] ?? '', /stopped several times/)
+    assert.ok('answer' in ((await pool.run('render', [words('Hello', 'strikes')], 'strikes'))[0] ?? {}))
+    const other = words(`${SORTS}again`, 'other')
+    assert.match(stoppedOf(await pool.run('render', [other], 'other'))[0] ?? '', /takes more than/)
+  })
+
+  it('answers each of many who ask at once, in the order of what they gave', async () => {
+    const asked = Array.from({ length: 300 }, (_, i) =>
+      pool.run('render', [words(`a${i}`), words(`b${i}`)], `tenant ${i % 3}`),
+    )
+
+    const answers = await Promise.all(asked)
+
+    assert.deepEqual(
+      answers.map((results) =>
+        results.map((result) => 'answer' in result && 'body' in result.answer && result.answer.body),
+      ),
+      answers.map((_, i) => [`a${i}`, `b${i}`]),
+    )
+  })
+})
+
+describe('a pool that is closed', () => {
+  it('refuses what waits and what comes', async () => {
+    const closing = createPool({ clock: systemClock, logger, size: 1 })
+    const first = closing.run('render', [words('x')], 'a')
+    const waits = closing.run('render', [words('x')], 'b')
+    const refused = assert.rejects(waits, /stopping/)
+    await nextTurn()
+    const closed = closing.close()
+
+    await refused
+    await assert.rejects(closing.run('render', [words('x')], 'c'), /stopping/)
+    await first.catch(() => {})
+    await closed
+  })
+})
