@@ -18,9 +18,9 @@ import { DEFAULT_HTTP_CONFIG } from './http/context.ts'
 import { createInboxFeed, type InboxFeed } from './http/inbox-feed.ts'
 import { isPillarboxError } from './model/errors.ts'
 import type { Clock, IdSource, Logger, Random } from './model/ports.ts'
-import { issueKey } from './operate/api-keys.ts'
 import { ensureDemo } from './operate/demo-tenant.ts'
 import { createKeyWatch, type KeyWatch } from './operate/key-watch.ts'
+import { ensureOpsKey, putOpsKey } from './operate/ops-keys.ts'
 import { warnOfOtherProcesses } from './operate/other-processes.ts'
 import { createResend } from './operate/resend.ts'
 import { createContextBook } from './plan/context-book.ts'
@@ -38,12 +38,13 @@ import type { WakeTopic } from './runtime/wake-store.ts'
 import { openAccountSecrets } from './security/account-secrets.ts'
 import { createDial } from './security/dial.ts'
 import type { Keyring } from './security/keyring.ts'
-import { hashKey } from './security/keys.ts'
 import { createOutbound } from './security/outbound.ts'
 import { createPayloadSeal, type PayloadSeal } from './security/payload-seal.ts'
 import { createReach } from './security/reach.ts'
 import { redact } from './security/redact.ts'
 import { createSeal, type Seal } from './security/seal.ts'
+import { sandboxWithSealedTokens, withSealedTokens } from './security/seal-tokens.ts'
+import { createTokenSeal, loadTokenKey } from './security/token-seal.ts'
 import { openPostgres } from './store/postgres/open.ts'
 import { openSqlite } from './store/sqlite/open.ts'
 import type { Store } from './store/store.ts'
@@ -108,11 +109,15 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
   ensureDataDir(config.dataDir)
   const ring = await loadKeyring(config, { randomBytes, newId: ids })
   const seal = createSeal(ring)
-  const payloadSeal = createPayloadSeal(ring)
-  const store = await openStore(config, logger)
+  const tokens = createTokenSeal()
+  const payloadSeal = createPayloadSeal(ring, tokens)
+  const store = withSealedTokens(await openStore(config, logger), tokens)
   const inboxFeed = createInboxFeed({ inbox: store.inbox, wake: store.wake, clock, logger })
   const sandbox = join(config.dataDir, 'sandbox.db')
-  const vendor = await openPrivately('The sandbox inbox', sandbox, () => createSandboxVendor({ path: sandbox, clock }))
+  const vendor = sandboxWithSealedTokens(
+    await openPrivately('The sandbox inbox', sandbox, () => createSandboxVendor({ path: sandbox, clock })),
+    tokens,
+  )
   const { allowPrivateEndpoints: allowPrivate } = config
   const outbound = createOutbound({ clock, allowPrivate })
   const dial = createDial({ clock, allowPrivate })
@@ -179,9 +184,10 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
     })
     await keyWatch.announce()
     await settleMasterKey(parts, ring)
+    tokens.use(await loadTokenKey(store, ring, randomBytes))
     watching = keyWatch.run(leaving.signal)
     if (api) {
-      await putConfiguredKey(parts)
+      if (config.opsKey !== null) await putOpsKey(parts, config.opsKey)
       started.demoTenantId = config.demo ? await ensureDemo(parts) : null
     }
     const assembled = worker ? assembleEngine(parts) : null
@@ -368,27 +374,6 @@ async function settleMasterKey({ store, logger }: Assembly, ring: Keyring): Prom
       { current, configured },
       'secrets are sealed under a former master key until "pillarbox keys rotate" runs',
     )
-}
-
-async function putConfiguredKey({ config, store, ids }: Assembly): Promise<void> {
-  if (config.opsKey === null) return
-  const key = {
-    id: ids(),
-    tenantId: null,
-    name: 'configured',
-    role: 'ops',
-    site: null,
-    ratePerSecond: null,
-    expiresAt: null,
-  } as const
-  await store.keys.insert(key, hashKey(config.opsKey))
-}
-
-/** Makes an ops key where the store has none; null: it has one. */
-async function ensureOpsKey({ store, ids }: Assembly): Promise<Started['newOpsKey']> {
-  const existing = await store.keys.list(null)
-  if (existing.some((key) => key.role === 'ops' && key.revokedAt === null)) return null
-  return await issueKey({ store, ids }, { tenantId: null, name: 'first', role: 'ops' })
 }
 
 /** Waits for a database that is not up yet; any other trouble is the caller's to hear. */

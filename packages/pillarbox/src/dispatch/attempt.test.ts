@@ -777,6 +777,19 @@ describe('secrets (P10)', () => {
     assert.equal((await run())?.error, '…: hunter2, key …')
   })
 
+  it('are scrubbed with the device token that the vendor repeats', async () => {
+    const gone: Outcome = {
+      kind: 'permanent',
+      code: 'gone',
+      error: 'no device device-1:APA91b',
+      reason: 'permanent_refusal',
+    }
+    const claim = { channel: 'push', to: { deviceToken: 'device-1:APA91b', platform: 'fcm' } } as const
+    const { run } = setup({ send: async () => gone, claim })
+
+    assert.equal((await run())?.error, 'no device …')
+  })
+
   it('are scrubbed before breaker, hold and pause hear of the outcome', async () => {
     const { run, seen } = setup({ send: async () => leaky, account: { secrets: { apiKey: 's3cr3t' } } })
 

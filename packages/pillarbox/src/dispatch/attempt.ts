@@ -46,7 +46,13 @@ export async function attempt(
 
     if (!deps.mayStart()) return null
     const targets = recipients?.targets ?? null
-    call = { claim, account: sender.account, provider: sender.provider, secrets: opened.secrets, targets }
+    call = {
+      claim,
+      account: sender.account,
+      provider: sender.provider,
+      secrets: secretsOf(claim, opened.secrets),
+      targets,
+    }
     request = requestOf(call, opened.content, deadline.signal)
   } catch (error) {
     // A bug, or content that meets one: the claim goes back and harms no other.
@@ -63,6 +69,11 @@ export async function attempt(
   const startedAt = deps.clock.monotonic()
   const outcome = await callProvider(call.provider, request, deadline)
   return settle(deps, call, outcome, startedAt)
+}
+
+/** What the vendor may repeat and nobody is to read: a device token is as good as a key to the device. */
+function secretsOf({ to: { deviceToken } }: Claim, ofContent: readonly string[]): readonly string[] {
+  return deviceToken === undefined ? ofContent : [...ofContent, deviceToken]
 }
 
 /** A message that is found by asking after a single call is the only one. */

@@ -11,7 +11,14 @@ export interface SuppressionStore {
   among(tenantId: string, channel: Channel, addresses: readonly string[]): Promise<Suppression[]>
   find(tenantId: string, id: string): Promise<Suppression | null>
   /** Newest first. `address`: exactly, whatever the case of an email. */
-  list(tenantId: string, filter: { channel?: Channel; address?: string }, page: Page): Promise<PageOf<Suppression>>
+  list(tenantId: string, filter: SuppressionFilter, page: Page): Promise<PageOf<Suppression>>
   /** Audited. False when unknown. */
   remove(tenantId: string, id: string, actor: string): Promise<boolean>
+}
+
+export interface SuppressionFilter {
+  channel?: Channel
+  address?: string
+  /** What `address` is sealed to, should it be a device token. */
+  sealedToken?: string
 }

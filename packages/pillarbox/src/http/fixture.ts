@@ -18,6 +18,7 @@ import { systemClock } from '../runtime/system.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
 import { createSeal } from '../security/seal.ts'
+import { createTokenSeal } from '../security/token-seal.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
 import type { Store } from '../store/store.ts'
 import { createTenantSnapshots } from '../tenant/snapshots.ts'
@@ -228,7 +229,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
   const nudge = (topic: WakeTopic): void => void nudges.push(topic)
   const renderer = createRenderer()
   const untrusted = options.deps?.untrusted ?? createUntrustedInProcess()
-  const sealing = createPayloadSeal(Buffer.alloc(32, 1))
+  const sealing = createPayloadSeal(Buffer.alloc(32, 1), createTokenSeal(Buffer.alloc(32, 2)))
   const snapshots = createTenantSnapshots(store, clock, 1_000)
   const contexts = createContextBook(store, snapshots)
   const planning = {

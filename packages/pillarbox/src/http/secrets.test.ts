@@ -130,3 +130,15 @@ describe('secret fields over HTTP (P10)', () => {
     })
   })
 })
+
+describe('device tokens over HTTP', () => {
+  it('are refused where a caller has sealed them: they would be opened for whoever brings them', async (t) => {
+    const { publish } = await setup(t)
+    const payload = { ...EVENT.payload, guestEmail: { $token: 't1.AAAA' } }
+
+    const answer = await publish({ ...EVENT, payload })
+
+    assert.equal(answer.statusCode, 422)
+    assert.match(answer.body, /must not hold a device token that is sealed/)
+  })
+})

@@ -126,11 +126,15 @@ export function createEventIntake(deps: {
     const type = await typeOf(tenantId, event.type)
     if (type === null) return { problem: unknownType(event.type) }
     if (event.entity.type !== type.entity) return { problem: wrongEntity(type) }
+    if (payloadSeal.hasSealedToken(event.payload))
+      return { problem: invalidEvent([{ path: '/payload', message: 'must not hold a device token that is sealed' }]) }
     const opened = payloadSeal.openPayload(event, type.secrets)
     const wrong = 'problem' in opened ? [opened.problem] : checkPayload(type, opened.payload)
     if (wrong.length)
       return { problem: invalidEvent(wrong.map(({ path, message }) => ({ path: `/payload${path}`, message }))) }
-    return { event: type.secrets.length ? { ...event, payload: payloadSeal.sealFields(event, type.secrets) } : event }
+    const sealed = type.secrets.length ? { ...event, payload: payloadSeal.sealFields(event, type.secrets) } : event
+    const tokens = type.recipients.flatMap(({ deviceToken }) => deviceToken ?? [])
+    return { event: tokens.length ? { ...sealed, payload: payloadSeal.sealTokens(sealed, tokens) } : sealed }
   }
 
   return {

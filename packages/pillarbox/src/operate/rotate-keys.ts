@@ -2,6 +2,7 @@ import { SetupError } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
 import { MASTER_KEY, missingKey, readKeyState, turnedTo, writeKeyState } from '../security/key-state.ts'
 import type { Keyring } from '../security/keyring.ts'
+import { resealTokenKey } from '../security/token-seal.ts'
 import type { Store } from '../store/store.ts'
 import { type OnProgress, type ResealCounts, resealAll, sumOf } from './reseal.ts'
 import type { KeyHolder } from './sealed-store.ts'
@@ -60,6 +61,7 @@ export async function rotateKeys(deps: RotationDeps, to: string): Promise<Reseal
     await deps.onTurned()
     const others = await untilAll(deps, ({ sealsUnder }) => sealsUnder === to, lagging(to))
     const done = await sweep(deps, others > 0 ? deps.timing.settleMs : 0, announce)
+    await resealTokenKey(store, ring)
     await finish(store, turned, to)
     return done
   } finally {

@@ -32,7 +32,7 @@ export function openMessage(
   const secretPaths = context.eventType?.secrets ?? []
   const opened = sealing.openPayload({ tenantId, id, payload }, secretPaths)
   if ('problem' in opened) return opened
-  const isSecret = secretPaths.length > 0 || opened.payload !== payload
+  const isSecret = secretPaths.length > 0 || opened.wasSealed
   return { tenantId, context, locale, ...opened, isSecret, warnings: [] }
 }
 

@@ -93,4 +93,6 @@ export interface NotificationFilter {
   to?: number
   /** Exactly an id, an idempotency key, a provider's id or an address. */
   q?: string
+  /** What `q` is sealed to, should it be a device token. */
+  sealedToken?: string
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { RecipientPaths } from '../model/catalogue.ts'
 import { emailIdentity, foldEmail } from '../model/email.ts'
 import type { EventRecipient } from '../model/event.ts'
@@ -59,7 +60,8 @@ export interface Audience {
 
 /**
  * The event's own recipients where it names some, else those the catalogue's paths find in the payload. A value that was
- * sealed is nobody's name or address, whatever the catalogue says by now: those are kept in clear.
+ * sealed is nobody's name or address, whatever the catalogue says by now: those are kept in clear. But for device tokens,
+ * which are sealed wherever they are kept.
  */
 export function audienceOf(
   payload: Record<string, unknown>,
@@ -157,7 +159,8 @@ function rowOf(
         // A path through another list cannot be paired with this one's elements.
         if (!steps || steps.lists.some((list, depth) => list !== deepest[depth])) return undefined
         const from = trail[steps.lists.length]
-        return openly(steps.rest === '' ? from : valueAt(from, steps.rest), secrets)
+        const value = steps.rest === '' ? from : valueAt(from, steps.rest)
+        return field === 'deviceToken' ? value : openly(value, secrets)
       }
       const element = trail.length > 1 ? recordOf(trail.at(-1)) : null
       const recipient = recipientFrom(read, element, region)
@@ -222,6 +225,11 @@ function elementsAt(from: unknown, list: string): unknown[] {
   return Array.isArray(elements) ? elements : []
 }
 
+/** Recipients' keys stand in idempotency keys, which are stored, shown and given to vendors: a device token must not. */
+function deviceKey(token: string | undefined): string | undefined {
+  return token && `device-${createHash('sha256').update(token).digest('base64url')}`
+}
+
 const ADDRESS_FIELDS = ['name', 'email', 'phone', 'deviceToken', 'userId', 'url'] as const
 
 /** Null where there is neither an address nor anything that leads to one. */
@@ -243,7 +251,13 @@ function recipientFrom(
   const identifies = contactId ?? profileId ?? userId ?? email ?? phone
   const mailbox = email === null ? address.email : emailIdentity(email)
   const key =
-    profileId ?? userId ?? mailbox ?? address.phone ?? deviceToken ?? url ?? (contactId && `contact:${contactId}`)
+    profileId ??
+    userId ??
+    mailbox ??
+    address.phone ??
+    deviceKey(deviceToken) ??
+    url ??
+    (contactId && `contact:${contactId}`)
   if (!key) return null
   return {
     ...noRecipient,

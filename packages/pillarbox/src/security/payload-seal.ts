@@ -4,6 +4,7 @@ import { type Keyring, keyringOf } from './keyring.ts'
 import { escaped, findSecrets } from './payload-paths.ts'
 import { createSeal, type SealedPlace } from './seal.ts'
 import { createSealedValueOpener, isSealed, type Sealed } from './sealed-value.ts'
+import { createTokenSeal, isSealedToken, type SealedToken, type TokenSeal } from './token-seal.ts'
 
 /** An event as far as its secrets go. What is sealed here opens in the same event only. */
 export interface PayloadRef {
@@ -24,6 +25,8 @@ export type OpenedPayload =
       payload: Record<string, unknown>
       /** The secret values as text: to be kept out of error messages (`redact`), and given to `sealContent`. */
       secrets: string[]
+      /** Whether a sealed value was among them. A device token's does not make what is said to the device a secret. */
+      wasSealed: boolean
       /** Pointers of secret fields that stood in clear: worth a `secret_in_clear` warning. */
       inClear: string[]
     }
@@ -44,9 +47,12 @@ export interface PayloadSeal {
   readonly sealingKey: string
   /** A copy of the payload in which the values at `paths` are sealed; those that are sealed already stay as they are. */
   sealFields(event: PayloadRef, paths: readonly string[]): Record<string, unknown>
+  /** A copy of the payload in which the device tokens at `paths` are sealed as the ledger's are. */
+  sealTokens(event: PayloadRef, paths: readonly string[]): Record<string, unknown>
   /** `paths`: the event type's `secrets`, so that those in clear are found as well. */
   openPayload(event: PayloadRef, paths: readonly string[]): OpenedPayload
   hasSealed(payload: unknown): boolean
+  hasSealedToken(payload: unknown): boolean
   /** Opens only for this notification. `secrets`: as `openPayload` answered them. */
   sealContent(content: Content, secrets: readonly string[], place: ContentPlace): SealedContent
   openContent(sealed: SealedContent, place: ContentPlace): OpenedContent
@@ -59,12 +65,14 @@ export function isSealedContent(content: Content | SealedContent): content is Se
 /** A payload to be shown: that a value is sealed, and not its text, which whoever may publish could have opened. */
 export function withoutSealedTexts(payload: unknown): unknown {
   return JSON.parse(
-    JSON.stringify(payload, (_, value: unknown) => (isSealed(value) ? { $sealed: true } : value)),
+    JSON.stringify(payload, (_, value: unknown) =>
+      isSealed(value) || isSealedToken(value) ? { $sealed: true } : value,
+    ),
   ) as unknown
 }
 
 /** Seals under the ring's current key; what was sealed under any other of its keys opens, too. */
-export function createPayloadSeal(keys: Keyring | Buffer): PayloadSeal {
+export function createPayloadSeal(keys: Keyring | Buffer, tokens: TokenSeal = createTokenSeal()): PayloadSeal {
   const ring = keyringOf(keys)
   const seal = createSeal(ring)
   const fromHosts = createSealedValueOpener(ring)
@@ -90,26 +98,39 @@ export function createPayloadSeal(keys: Keyring | Buffer): PayloadSeal {
       return payload
     },
 
+    sealTokens(event, paths) {
+      const payload = structuredClone(event.payload)
+      for (const { value, replace } of findSecrets(payload, paths))
+        if (typeof value === 'string') replace({ $token: tokens.seal(event.tenantId, value) })
+      return payload
+    },
+
     openPayload(event, paths) {
       const clear = findSecrets(event.payload, paths).filter(({ value }) => !isSealed(value))
       const secrets = new Set(clear.flatMap(({ value }) => textsOf(value)))
       const inClear = clear.map(({ pointer }) => pointer)
-      if (!find(event.payload, isOpaque)) return { payload: event.payload, secrets: [...secrets], inClear }
+      if (!find(event.payload, isOpaque))
+        return { payload: event.payload, secrets: [...secrets], wasSealed: false, inClear }
+      let wasSealed = false
       const opening: Opening = {
         open(sealed) {
+          wasSealed = true
           const opened = open(sealed, event)
           if ('value' in opened) for (const text of textsOf(opened.value)) secrets.add(text)
           return opened
         },
+        // Only in an event, where intakes and planning put it: a request that brings one wants it read to him.
+        openToken: ({ $token: text }) => (event.id === '' ? null : tokens.open(event.tenantId, text)),
         problem: null,
         isScrubbed: false,
       }
       const payload = openDeep(event.payload, '', opening) as Record<string, unknown>
       const { problem, isScrubbed } = opening
-      return problem ? { problem, isScrubbed } : { payload, secrets: [...secrets], inClear }
+      return problem ? { problem, isScrubbed } : { payload, secrets: [...secrets], wasSealed, inClear }
     },
 
     hasSealed: (payload) => find(payload, isSealed),
+    hasSealedToken: (payload) => find(payload, isSealedToken),
 
     sealContent(content, secrets, place) {
       return { sealed: seal.seal(JSON.stringify({ content, secrets }), contentPlace(place)) }
@@ -146,7 +167,7 @@ function find(value: unknown, is: (value: object) => boolean, depth = 0): boolea
 }
 
 function isOpaque(value: object): boolean {
-  return isSealed(value) || isScrubbedValue(value)
+  return isSealed(value) || isScrubbedValue(value) || isSealedToken(value)
 }
 
 /** What the store leaves in place of a sealed value that is no longer needed. */
@@ -156,6 +177,7 @@ function isScrubbedValue(value: object): boolean {
 
 interface Opening {
   open(sealed: Sealed): { value: unknown } | { error: string }
+  openToken(sealed: SealedToken): string | null
   problem: FieldError | null
   isScrubbed: boolean
 }
@@ -171,6 +193,11 @@ function openDeep(value: unknown, pointer: string, opening: Opening, depth = 0):
     opening.isScrubbed ||= opening.problem === null
     opening.problem ??= { path: pointer, message: 'was a secret, and was removed when all made from it was final' }
     return null
+  }
+  if (isSealedToken(value)) {
+    const token = opening.openToken(value)
+    if (token === null) opening.problem ??= { path: pointer, message: 'is a device token that cannot be opened' }
+    return token
   }
   if (isSealed(value)) {
     const opened = opening.open(value)

@@ -41,6 +41,8 @@ export interface MessageFilter {
   channel?: Channel
   /** The address, in whatever letter case: of the recipient, of one among those a list stood for, or the list's name. */
   to?: string
+  /** What `to` is sealed to, should it be a device token. */
+  sealedToken?: string
   key?: string
   notificationId?: string
 }
@@ -305,8 +307,10 @@ function conditions(filter: MessageFilter): { where: string; values: SQLInputVal
   equal('tenant_id', filter.tenantId)
   equal('channel', filter.channel)
   if (filter.to !== undefined) {
-    where.push(`(address = ? or exists (select 1 from json_each(recipient, '$.bcc') where value = ? collate nocase))`)
-    values.push(filter.to, filter.to)
+    where.push(
+      `(address in (?, ?) or exists (select 1 from json_each(recipient, '$.bcc') where value = ? collate nocase))`,
+    )
+    values.push(filter.to, filter.sealedToken ?? filter.to, filter.to)
   }
   equal('key', filter.key)
   equal('notification_id', filter.notificationId)

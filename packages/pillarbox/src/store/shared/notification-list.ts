@@ -163,11 +163,14 @@ function conditions(dialect: Dialect, filter: NotificationFilter & { qId: string
 }
 
 /** One indexed look-up for each thing the text may be, instead of a scan that compares them all. */
-function exactly({ tenantId, qId }: NotificationFilter & { qId: string | null }): string {
+function exactly({ tenantId, qId, sealedToken }: NotificationFilter & { qId: string | null }): string {
   const ofTenant = tenantId === undefined ? '' : 'and m.tenant_id = :tenantId'
   return [
     `select m.id from pillarbox.notifications m where m.idempotency_key = :q ${ofTenant}`,
     `select m.id from pillarbox.notifications m where m.address = :q ${ofTenant}`,
+    ...(sealedToken === undefined
+      ? []
+      : [`select m.id from pillarbox.notifications m where m.address = :sealedToken ${ofTenant}`]),
     'select x.notification_id from pillarbox.attempts x where x.provider_message_id = :q',
     ...(qId === null ? [] : ['select m.id from pillarbox.notifications m where m.id = :qId']),
   ].join(' union all ')

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { SuppressionStore } from '../../dispatch/suppression-store.ts'
+import type { SuppressionFilter, SuppressionStore } from '../../dispatch/suppression-store.ts'
 import { addressIdentity } from '../../model/address.ts'
 import { CHANNELS, type Channel } from '../../model/channel.ts'
 import type { Page, PageOf } from '../../model/page.ts'
@@ -92,7 +92,7 @@ function* findAmong(wanted: {
 
 function* listSuppressions(
   tenantId: string,
-  { channel, address }: { channel?: Channel; address?: string },
+  { channel, address, sealedToken }: SuppressionFilter,
   page: Page,
 ): Script<PageOf<Suppression>> {
   const where = ['tenant_id = :tenantId']
@@ -101,7 +101,10 @@ function* listSuppressions(
     // By each channel's own rule, and each channel by name: so that the index is of use.
     const channels = channel === undefined ? CHANNELS : [channel]
     where.push(`(${channels.map((each) => `channel = :${each}Name and digest = :${each}`).join(' or ')})`)
-    for (const each of channels) Object.assign(values, { [`${each}Name`]: each, [each]: digestOf(each, address) })
+    for (const each of channels) {
+      const kept = each === 'push' ? (sealedToken ?? address) : address
+      Object.assign(values, { [`${each}Name`]: each, [each]: digestOf(each, kept) })
+    }
   } else if (channel !== undefined) {
     where.push('channel = :channel')
     values['channel'] = channel

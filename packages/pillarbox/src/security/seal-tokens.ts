@@ -1,0 +1,139 @@
+import type { MessageFilter, SandboxMessage, SandboxVendor } from '../channels/sandbox/vendor.ts'
+import type { NewNotification } from '../model/notification.ts'
+import type { Address } from '../model/recipient.ts'
+import type { Suppression } from '../model/suppression.ts'
+import type { TakenBatch } from '../plan/plan-store.ts'
+import type { Store } from '../store/store.ts'
+import type { TokenSeal } from './token-seal.ts'
+
+interface Addressed {
+  tenantId: string
+  to: Address
+}
+
+/** Addresses on their way into and out of what is written to a disk. Everything else is left as it is. */
+function tokenDoor(tokens: TokenSeal) {
+  const replaced = <T extends Addressed>(noun: T, change: (tenantId: string, token: string) => string): T => {
+    const { deviceToken } = noun.to
+    return deviceToken === undefined
+      ? noun
+      : { ...noun, to: { ...noun.to, deviceToken: change(noun.tenantId, deviceToken) } }
+  }
+  // One that cannot be opened was tampered with: it is shown as it stands, and no vendor will know it.
+  const openText = (tenantId: string, text: string): string => tokens.open(tenantId, text) ?? text
+  return {
+    openText,
+    seal: <T extends Addressed>(noun: T): T => replaced(noun, tokens.seal),
+    open: <T extends Addressed>(noun: T): T => replaced(noun, openText),
+  }
+}
+
+/** The store, in which device tokens are sealed, as those see it who send to them. */
+export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
+  const { open, seal, openText } = tokenDoor(tokens)
+  const { plan, notifications, dispatch, workers, receipts, suppressions } = store
+  const sealNext = <T extends { next: NewNotification | null }>(noun: T): T =>
+    noun.next ? { ...noun, next: seal(noun.next) } : noun
+  const sealPlan = <Plan extends { kind: string }>(given: Plan): Plan =>
+    'notifications' in given
+      ? { ...given, notifications: (given.notifications as readonly NewNotification[]).map(seal) }
+      : given
+  const sealBatch = <Row, Plan extends { kind: string }>(batch: TakenBatch<Row, Plan>): TakenBatch<Row, Plan> => ({
+    ...batch,
+    write: (plans) => batch.write(plans.map(sealPlan)),
+  })
+  const addressAt = ({ tenantId, channel, address }: Pick<Suppression, 'tenantId' | 'channel' | 'address'>): string =>
+    channel === 'push' ? tokens.seal(tenantId, address) : address
+  const openBan = (ban: Suppression): Suppression =>
+    ban.channel === 'push' ? { ...ban, address: openText(ban.tenantId, ban.address) } : ban
+  return {
+    ...store,
+    plan: {
+      ...plan,
+      takeEvents: async (limit) => sealBatch(await plan.takeEvents(limit)),
+      takeSchedules: async (limit) => sealBatch(await plan.takeSchedules(limit)),
+    },
+    notifications: {
+      ...notifications,
+      insert: (given) => notifications.insert(given.map(seal)),
+      async find(tenantId, id) {
+        const found = await notifications.find(tenantId, id)
+        return found && open(found)
+      },
+      async list(filter, page) {
+        const { q, tenantId } = filter
+        const isToken = q !== undefined && tenantId !== undefined
+        const found = await notifications.list(
+          isToken ? { ...filter, sealedToken: tokens.seal(tenantId, q) } : filter,
+          page,
+        )
+        return { ...found, items: found.items.map(open) }
+      },
+      act({ replacement, ...request }) {
+        const { tenantId } = request
+        return notifications.act({
+          ...request,
+          ...(replacement && { replacement: seal({ ...replacement, tenantId }) }),
+        })
+      },
+    },
+    dispatch: {
+      ...dispatch,
+      async claim(workerId, lanes) {
+        const answer = await dispatch.claim(workerId, lanes)
+        return answer.fenced ? answer : { ...answer, claims: answer.claims.map(open) }
+      },
+      complete: (workerId, completions) => dispatch.complete(workerId, completions.map(sealNext)),
+      orphans: async (workerId, held) => (await dispatch.orphans(workerId, held)).map(open),
+    },
+    workers: {
+      ...workers,
+      takeOver: async (workerId, ttlMs, limit) => (await workers.takeOver(workerId, ttlMs, limit)).map(open),
+    },
+    receipts: {
+      ...receipts,
+      async locate(report) {
+        const found = await receipts.locate(report)
+        return found && open(found)
+      },
+      merge: (receipt) => receipts.merge(sealNext(receipt)),
+    },
+    suppressions: {
+      ...suppressions,
+      insert: (given) => suppressions.insert({ ...given, address: addressAt(given) }),
+      async among(tenantId, channel, addresses) {
+        const asked = addresses.map((address) => addressAt({ tenantId, channel, address }))
+        return (await suppressions.among(tenantId, channel, asked)).map(openBan)
+      },
+      async find(tenantId, id) {
+        const found = await suppressions.find(tenantId, id)
+        return found && openBan(found)
+      },
+      async list(tenantId, filter, page) {
+        const { address } = filter
+        const sealedToken = address === undefined ? {} : { sealedToken: tokens.seal(tenantId, address) }
+        const found = await suppressions.list(tenantId, { ...filter, ...sealedToken }, page)
+        return { ...found, items: found.items.map(openBan) }
+      },
+    },
+  }
+}
+
+/** The pretend vendor's file is kept as the store is. */
+export function sandboxWithSealedTokens(vendor: SandboxVendor, tokens: TokenSeal): SandboxVendor {
+  const { open, seal } = tokenDoor(tokens)
+  const filterOf = <T extends MessageFilter>(filter: T): T =>
+    filter.to === undefined || filter.tenantId === null || (filter.channel ?? 'push') !== 'push'
+      ? filter
+      : { ...filter, sealedToken: tokens.seal(filter.tenantId, filter.to) }
+  return {
+    ...vendor,
+    accept: (submission, terms) => vendor.accept(seal(submission), terms),
+    list: (filter) => vendor.list(filterOf(filter)).map((message): SandboxMessage => open(message)),
+    count: (filter) => vendor.count(filterOf(filter)),
+    get(tenantId, id) {
+      const found = vendor.get(tenantId, id)
+      return found && open(found)
+    },
+  }
+}

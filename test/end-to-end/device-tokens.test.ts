@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { it } from 'node:test'
+import { sealWith } from '@pillarbox/client'
+import pg from 'pg'
+import { ENGINE_NAMES } from '../support/engines.ts'
+import { until } from '../support/until.ts'
+import { openWorld, type World } from '../support/world.ts'
+
+const CATALOGUE = {
+  eventTypes: {
+    'trip.changed': {
+      entity: 'trip',
+      recipients: [{ deviceToken: 'riders[].device.token', platform: 'riders[].device.platform' }],
+      delivery: { channels: ['push'] },
+      templates: [{ channel: 'push', locale: 'en', subject: 'Trip', body: 'The trip of {{riderName}} has changed' }],
+    },
+    'bus.late': {
+      entity: 'bus',
+      secrets: ['deviceToken'],
+      recipients: [{ deviceToken: 'deviceToken', platform: 'platform' }],
+      delivery: { channels: ['push'] },
+      templates: [{ channel: 'push', locale: 'en', subject: 'Bus', body: 'The bus is late' }],
+    },
+  },
+}
+
+/** Everything that is kept: every file of the data folder, SQLite's log included, and every row of PostgreSQL. */
+async function everything({ engine, dataDir, databaseUrl }: World): Promise<Map<string, string>> {
+  const kept = new Map<string, string>()
+  for (const name of await readdir(dataDir)) kept.set(name, await readFile(path.join(dataDir, name), 'latin1'))
+  if (engine !== 'postgres') return kept
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  const { rows } = await client.query<{ name: string }>(
+    `select tablename as name from pg_tables where schemaname = 'pillarbox'`,
+  )
+  for (const { name } of rows) {
+    const table = await client.query<{ text: string }>(`select t::text as text from pillarbox.${name} t`)
+    kept.set(name, table.rows.map(({ text }) => text).join('\n'))
+  }
+  await client.end()
+  return kept
+}
+
+async function placesOf(world: World, text: string): Promise<string[]> {
+  return [...(await everything(world))].flatMap(([name, content]) => (content.includes(text) ? [name] : []))
+}
+
+for (const engine of ENGINE_NAMES)
+  it(`a device token is nowhere on the disk of ${engine}, and is found, sent to and suppressed by all the same`, async () => {
+    await using world = await openWorld(engine)
+    await world.start()
+    const tenant = await world.tenant({ catalogue: CATALOGUE, channels: ['push'] })
+    const at = (target: string): string => `${target}${target.includes('?') ? '&' : '?'}tenantId=${tenant.id}`
+    const [direct, first, second, banned] = ['a', 'b', 'c', 'd'].map(
+      (letter) => `device-token-${letter.repeat(30)}:APA91b`,
+    )
+    const rider = (token: string | undefined) => ({ name: 'Ana', device: { token, platform: 'fcm' } })
+
+    const ban = await world.ops('POST', at('/api/suppressions'), { channel: 'push', address: banned })
+    const to = { deviceToken: direct, platform: 'fcm' }
+    const sent = await world.ops('POST', at('/api/notifications'), { channel: 'push', to, body: 'the bus leaves' })
+    const event = {
+      type: 'trip.changed',
+      entity: { type: 'trip', id: '1' },
+      payload: { riderName: 'Ana', riders: [rider(first), rider(second)] },
+    }
+    const published = await world.ops('POST', at('/api/events'), event)
+    assert.deepEqual([sent.status, published.status, ban.status], [202, 202, 201])
+    const messages = await until('all are sent', async () => {
+      const { body } = await world.ops('GET', at('/api/sandbox/messages'))
+      const { items } = body as { items: { to: { deviceToken: string } }[] }
+      return items.length === 3 ? items : null
+    })
+
+    assert.deepEqual(messages.map((message) => message.to.deviceToken).sort(), [direct, first, second])
+    const found = async (target: string): Promise<unknown[]> => {
+      const { body } = await world.ops('GET', at(target))
+      return (body as { items: unknown[] }).items
+    }
+    for (const [target, token] of [
+      ['/api/notifications?q=', first],
+      ['/api/sandbox/messages?to=', second],
+      ['/api/suppressions?address=', banned],
+    ])
+      assert.equal((await found(`${target}${encodeURIComponent(token ?? '')}`)).length, 1, target)
+    const refused = { channel: 'push', to: { deviceToken: banned, platform: 'fcm' }, body: 'not to be sent' }
+    const stopped = await world.ops('POST', at('/api/notifications'), refused)
+    await until('it is stopped', async () => {
+      const { body } = await world.ops('GET', at(`/api/notifications/${String(stopped.body['id'])}`))
+      return body['status'] === 'parked' && body['reason'] === 'suppressed'
+    })
+
+    assert.notDeepEqual(await placesOf(world, 'the bus leaves'), [], 'the search finds what is kept in clear')
+    for (const token of [direct, first, second, banned]) assert.deepEqual(await placesOf(world, token ?? ''), [])
+    await world.stop()
+    for (const token of [direct, first, second, banned]) assert.deepEqual(await placesOf(world, token ?? ''), [])
+  })
+
+for (const engine of ENGINE_NAMES)
+  it(`a device token that a host sealed is sent to, and is nowhere on the disk of ${engine}`, async () => {
+    await using world = await openWorld(engine)
+    await world.start()
+    const tenant = await world.tenant({ catalogue: CATALOGUE, channels: ['push'] })
+    const { body } = await world.ops('GET', `/api/sealing-key?tenantId=${tenant.id}`)
+    const seal = sealWith(String(body['sealingKey']), { tenantId: tenant.id })
+    const token = `device-token-${'h'.repeat(30)}:APA91b`
+
+    const payload = { deviceToken: seal(token), platform: 'wns' }
+    const event = { tenantId: tenant.id, type: 'bus.late', entity: { type: 'bus', id: '12' }, payload }
+    await (await world.host()).transact({ events: [event] })
+    await until('it is sent', async () => {
+      const { body: page } = await world.ops('GET', `/api/sandbox/messages?tenantId=${tenant.id}`)
+      const [message] = (page as { items: { to: { deviceToken: string } }[] }).items
+      return message?.to.deviceToken === token
+    })
+
+    assert.deepEqual(await placesOf(world, token), [])
+  })
