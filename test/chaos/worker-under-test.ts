@@ -98,6 +98,7 @@ const app = await buildApp({
   untrusted: createUntrustedInProcess(),
   payloadSeal,
   replan: notPartOfThese,
+  rewrite: { rerender: notPartOfThese, correct: notPartOfThese },
   resend: notPartOfThese,
   readyMade: readyCatalogues,
   receiptSources: new Map(),

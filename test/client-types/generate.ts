@@ -80,6 +80,14 @@ const TYPES: Record<string, WireType> = {
     into: LIST,
     about: 'A line of an entity’s panel: what was sent about it.',
   },
+  RetryRequest: {
+    of: 'POST /api/notifications/{id}/retry body',
+    about: 'How a notification is sent again; as it is where nothing is said.',
+  },
+  ResendRequest: {
+    of: 'POST /api/{plural}/{id}/resend-notification body',
+    about: 'What an entity’s recipients are told again.',
+  },
   Resent: { of: 'POST /api/{plural}/{id}/resend-notification 202' },
   Health: {
     of: 'GET /health 200',

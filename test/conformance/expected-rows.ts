@@ -30,10 +30,12 @@ attempts: code duration_ms error late notification_id number outcome possible_du
   duration_ms=7 late=0 notification_id=#21 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#21 started_at=now to_status=sent token worker_id=#8
   duration_ms=7 late=0 notification_id=#23 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#23 started_at=now to_status=sent token worker_id=#8
   duration_ms=7 late=0 notification_id=#33 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#33 resolved_targets=["ada@example.test","bob@example.test"] started_at=now to_status=sent token worker_id=#8
+  duration_ms=7 late=0 notification_id=#47 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#47 started_at=now to_status=sent token worker_id=#8
   duration_ms=7 late=0 notification_id=#51 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#51 started_at=now to_status=sent token worker_id=#8
   duration_ms=7 late=0 notification_id=#53 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#53 started_at=now to_status=sent token worker_id=#8
   duration_ms=7 late=0 notification_id=#57 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#57 started_at=now to_status=sent token worker_id=#8
   duration_ms=7 late=0 notification_id=#59 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#59 started_at=now to_status=sent token worker_id=#8
+  duration_ms=7 late=0 notification_id=#63 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#63 started_at=now to_status=sent token worker_id=#8
   duration_ms=7 late=0 notification_id=#65 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#65 started_at=now to_status=sent token worker_id=#8
   duration_ms=7 late=0 notification_id=#67 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#67 started_at=now to_status=sent token worker_id=#8
   duration_ms=7 late=0 notification_id=#83 number=2 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#83 started_at=now to_status=sent token worker_id=#8
@@ -73,12 +75,19 @@ audit: action actor at attempt duration_ms from_status id note notification_id r
   action=suspend actor=key:ada at=now from_status=active reason="bill unpaid" subject=account:#91 tenant_id=tenant-1 to_status=suspended
   action=park actor=key:ada at=now attempt=0 from_status=queued notification_id=#95 reason=channel_suspended tenant_id=tenant-1 to_status=parked
   action=park actor=key:ada at=now attempt=1 from_status=retrying notification_id=#93 reason=channel_suspended tenant_id=tenant-1 to_status=parked
+  action=park actor=key:ada at=now attempt=0 from_status=queued notification_id=#109 reason=parked_by_operator tenant_id=tenant-1 to_status=parked
+  action=correct actor=key:ada at=now attempt=0 notification_id=#113 tenant_id=tenant-1 to_status=queued
+  action=discard actor=key:ada at=now attempt=0 from_status=parked notification_id=#109 reason=corrected_by_operator tenant_id=tenant-1 to_status=discarded
+  action=park actor=key:ada at=now attempt=0 from_status=queued notification_id=#111 reason=parked_by_operator tenant_id=tenant-1 to_status=parked
+  action=retry actor=key:ada at=now attempt=0 from_status=parked notification_id=#111 reason=suppression_overridden tenant_id=tenant-1 to_status=queued
+  action=resend actor=key:ada at=now attempt=0 note=lost notification_id=#115 tenant_id=tenant-1 to_status=queued
 cancellations: at entity_id entity_type event_type tenant_id
   at=now entity_id=7 entity_type=stay event_type=stay.reminder tenant_id=tenant-1
 dispatch: attempt claimed_at in_doubt lane_id last_error notification_id possible_duplicate spent token visible_at worker_id
   attempt=0 in_doubt=0 lane_id=#2 notification_id=#107 possible_duplicate=0 spent=0 visible_at=+10m
-  attempt=0 in_doubt=0 lane_id=#6 notification_id=#47 possible_duplicate=0 spent=0 visible_at=now
-  attempt=0 in_doubt=0 lane_id=#6 notification_id=#63 possible_duplicate=0 spent=0 visible_at=now
+  attempt=0 in_doubt=0 lane_id=#6 notification_id=#111 possible_duplicate=0 spent=0 visible_at=now
+  attempt=0 in_doubt=0 lane_id=#6 notification_id=#113 possible_duplicate=0 spent=0 visible_at=now
+  attempt=0 in_doubt=0 lane_id=#6 notification_id=#115 possible_duplicate=0 spent=0 visible_at=now
   attempt=1 claimed_at=now in_doubt=1 lane_id=#2 notification_id=#101 possible_duplicate=0 spent=0 token visible_at=now worker_id=#8
   attempt=1 in_doubt=0 lane_id=#2 last_error="nobody knows" notification_id=#99 possible_duplicate=1 spent=1 visible_at=+10m
   attempt=1 in_doubt=0 lane_id=#2 last_error="try again" notification_id=#35 possible_duplicate=1 spent=1 visible_at=+10m
@@ -135,6 +144,10 @@ notifications: account_id address attempts_before channel contact_id content con
   account_id=#2 address=ada@example.test channel=email content={"subject":null,"body":"x","data":{}} created_at=now id=#87 idempotency_key=planned-anew is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test channel=email created_at=now id=#105 idempotency_key=key-106 is_scrubbed=1 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#4 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#39 idempotency_key=key-40 is_scrubbed=0 provider=other recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
+  account_id=#6 address=+4915112345678 channel=sms content={"subject":null,"body":"Hello","data":{}} corrected_from=#109 created_at=now id=#113 idempotency_key=key-114 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
+  account_id=#6 address=+4915112345678 channel=sms content={"subject":null,"body":"Hello","data":{}} corrected_to=#113 created_at=now id=#109 idempotency_key=key-110 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
+  account_id=#6 address=+4915112345678 channel=sms content={"subject":null,"body":"Hello","data":{}} created_at=now id=#111 idempotency_key=key-112 is_scrubbed=0 overrides_suppression=1 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
+  account_id=#6 address=+4915112345678 channel=sms content={"subject":null,"body":"Hello","data":{}} created_at=now id=#115 idempotency_key=key-116 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#6 address=+4915112345678 channel=sms content={"subject":null,"body":"Hello","data":{}} created_at=now id=#47 idempotency_key=key-48 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#6 address=+4915112345678 channel=sms content={"subject":null,"body":"Hello","data":{}} created_at=now id=#63 idempotency_key=key-64 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#91 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#93 idempotency_key=key-94 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
@@ -163,6 +176,7 @@ settled: attempt delivered_at heard last_error notification_id possible_duplicat
   attempt=0 last_error="The account is suspended" notification_id=#95 possible_duplicate=0 reason=channel_suspended settled_at=now spent=0 status=parked tenant_id=tenant-1
   attempt=0 last_error="The event \\"stay.cancelled\\" cancelled it" notification_id=#29 possible_duplicate=0 reason=cancelled_by_event settled_at=now spent=0 status=cancelled tenant_id=tenant-1
   attempt=0 last_error="the tenant has no active email account" notification_id=#89 possible_duplicate=0 reason=no_active_channels settled_at=now spent=0 status=parked tenant_id=tenant-1
+  attempt=0 notification_id=#109 possible_duplicate=0 reason=corrected_by_operator settled_at=now spent=0 status=discarded tenant_id=tenant-1
   attempt=0 notification_id=#79 possible_duplicate=0 reason=cancelled_by_operator settled_at=now spent=0 status=cancelled tenant_id=tenant-1
   attempt=0 notification_id=#81 possible_duplicate=0 reason=parked_by_operator settled_at=now spent=0 status=parked tenant_id=tenant-1
   attempt=1 delivered_at=2026-01-01T00:00:00.000Z heard=read notification_id=#57 possible_duplicate=0 read_at=2026-01-01T00:00:03.000Z settled_at=now spent=0 status=read tenant_id=tenant-1

@@ -166,6 +166,7 @@ export async function createBench({ store, advance, another, tables }: OpenStore
       triggeredBy: 'system',
       fallback: [],
       fallbackOf: null,
+      correctedFrom: null,
       warnings: [],
       dueAt: null,
       expiresAt: null,

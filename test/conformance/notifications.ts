@@ -716,6 +716,64 @@ function actRules(rule: Rule): void {
     assert.deepEqual(await view(id), before)
   })
 
+  rule('a correction discards the first notification and writes the other, linked, in one commit', async (bench) => {
+    const { store, notification, claim, worker, view } = bench
+    const { id, lane } = await reach(bench, 'parked')
+    const correction = notification(lane, { correctedFrom: id, to: { email: 'right@example.test' } })
+    const act = { tenantId: lane.tenantId, id, action: 'discard', actor: 'key:ada', note: 'typo', correction } as const
+
+    assert.equal((await store.notifications.act(act))?.moved, true)
+    assert.equal((await store.notifications.act({ ...act, correction: notification(lane) }))?.moved, false)
+
+    const [before, after] = [await view(id), await view(correction.id)]
+    assert.deepEqual(
+      [before.status, before.reason, before.correctedTo, after.status, after.correctedFrom],
+      ['discarded', 'corrected_by_operator', correction.id, 'queued', id],
+    )
+    assert.deepEqual(
+      (await store.notifications.audit(correction.id)).map(({ actor, action, to, note }) => [actor, action, to, note]),
+      [['key:ada', 'correct', 'queued', 'typo']],
+    )
+    assert.equal(only(await claim(await worker(), lane)).notificationId, correction.id)
+  })
+
+  rule('what is sent by hand is on record with who did it', async (bench) => {
+    const { store, lane, notification, view } = bench
+    const target = await lane()
+    const made = [notification(target), notification(target, bornParked())]
+
+    await store.notifications.insertByHand(made, { actor: 'key:ada', action: 'resend', note: 'lost' })
+
+    const audits = await Promise.all(made.map(({ id }) => store.notifications.audit(id)))
+    assert.deepEqual(
+      audits.flat().map(({ actor, action, from, to, note }) => [actor, action, from, to, note]),
+      [
+        ['key:ada', 'resend', null, 'queued', 'lost'],
+        ['key:ada', 'resend', null, 'parked', 'lost'],
+      ],
+    )
+    assert.equal((await view(at(made, 0).id)).status, 'queued')
+  })
+
+  rule('that somebody overrides a suppression is told by the claim, until the next retry', async (bench) => {
+    const { store, claim, worker } = bench
+    const { id, lane } = await reach(bench, 'parked')
+    const by = await worker()
+    const retry = { tenantId: lane.tenantId, id, action: 'retry', actor: 'key:ada' } as const
+
+    await store.notifications.act({ ...retry, overridesSuppression: true })
+    const first = only(await claim(by, lane))
+    await store.dispatch.complete(by, [completion(first, 'parked')])
+    await store.notifications.act(retry)
+
+    assert.deepEqual([first.overridesSuppression, only(await claim(by, lane)).overridesSuppression], [true, false])
+    const overridden = (await store.notifications.audit(id)).filter(({ reason }) => reason === 'suppression_overridden')
+    assert.deepEqual(
+      overridden.map(({ actor, action }) => [actor, action]),
+      [['key:ada', 'retry']],
+    )
+  })
+
   rule('a retried notification can be claimed at once, with all its attempts before it', async (bench) => {
     const { store, claim, worker, view } = bench
     const { id, lane } = await reach(bench, 'parked')

@@ -78,6 +78,7 @@ async function playLife(bench: Bench): Promise<void> {
   await actOnAll(bench, worker, email)
   await rescueAll(bench, worker, email)
   await scrubAll(bench, worker, email)
+  await sendByHand(bench, worker, sms)
   await holdLanes(bench, { email, standIn, sms })
 }
 
@@ -247,6 +248,21 @@ async function actOnAll(bench: Bench, worker: string, lane: Lane): Promise<void>
   await store.dispatch.complete(worker, [completion(await claimOne(bench, worker, suspended), 'retrying')])
   await store.accounts.setStatus(suspended.id, 'suspended', 'bill unpaid', ACTOR)
   await store.dispatch.stopLane(suspended.id, 'channel_suspended', 'The account is suspended', ACTOR, 10)
+}
+
+/** What operators have sent otherwise than it was planned. */
+async function sendByHand(bench: Bench, worker: string, lane: Lane): Promise<void> {
+  const { store, enqueue, notification } = bench
+  const { tenantId } = lane
+  await drain(bench, worker, lane)
+  const [wrong, banned] = [only(await enqueue(lane)), only(await enqueue(lane))]
+  const act = { tenantId, actor: ACTOR }
+  await store.notifications.act({ ...act, id: wrong, action: 'park' })
+  const correction = notification(lane, { correctedFrom: wrong })
+  await store.notifications.act({ ...act, id: wrong, action: 'discard', correction })
+  await store.notifications.act({ ...act, id: banned, action: 'park' })
+  await store.notifications.act({ ...act, id: banned, action: 'retry', overridesSuppression: true })
+  await store.notifications.insertByHand([notification(lane)], { actor: ACTOR, action: 'resend', note: 'lost' })
 }
 
 /** A worker leaves while it holds two claims; another takes them over, settles one and loses the answer to the other. */

@@ -119,6 +119,7 @@ export const PLANTED_BUGS: PlantedBug[] = [
                 correlationId: row.correlationId,
                 fallback: row.fallback,
                 expiresAt: row.expiresAt,
+                overridesSuppression: false,
                 claimedAt: row.createdAt,
               }),
             )

@@ -56,6 +56,7 @@ export function sampleClaim(changes: Partial<Claim> = {}): Claim {
     correlationId: null,
     fallback: [],
     expiresAt: null,
+    overridesSuppression: false,
     claimedAt: START,
     ...changes,
   }
@@ -113,6 +114,7 @@ export function sampleNotification(changes: Partial<NewNotification> = {}): NewN
     triggeredBy: 'system',
     fallback: [],
     fallbackOf: null,
+    correctedFrom: null,
     warnings: [],
     dueAt: null,
     expiresAt: null,

@@ -28,6 +28,7 @@ import { createEventBook } from './plan/event-book.ts'
 import { createPeopleBook } from './plan/people.ts'
 import { replan } from './plan/replan.ts'
 import type { ResolveHook } from './plan/resolve-hook.ts'
+import { createRewrite } from './plan/rewrite.ts'
 import type { ReceiptSource } from './receipts/receipt-source.ts'
 import { createReceiptSources } from './receipts/sources.ts'
 import { createRenderer } from './render/render.ts'
@@ -340,6 +341,7 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
     untrusted: parts.untrusted,
     nudge,
     replan: (notification) => replan(planning, notification),
+    rewrite: createRewrite(planning),
     resend: createResend({ ...planning, logger, nudge }),
     readyMade: readyCatalogues,
     receiptSources,

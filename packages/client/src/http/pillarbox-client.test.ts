@@ -327,18 +327,23 @@ describe('PillarboxClient', () => {
     assert.deepEqual([...(seen[3]?.query.keys() ?? [])], [])
   })
 
-  it('retries, discards, cancels and parks', async (t) => {
+  it('retries, discards, cancels, parks and restores', async (t) => {
     const done: Reply = { status: 200, body: { id: 'n1', status: 'queued' } }
-    const { client, seen } = await setup(t, [done, done, done, problem(409, 'not_waiting')])
+    const { client, seen } = await setup(t, [done, done, done, done, problem(409, 'not_waiting')])
 
-    assert.equal((await client.retry('n1')).status, 'queued')
-    await client.discard('n1')
+    assert.equal((await client.retry('n1', { rerender: true, to: { email: 'right@example.test' } })).status, 'queued')
+    await client.discard('n1', { note: 'a test of ours', signal: new AbortController().signal })
+    await client.restore('n1')
     await client.cancel('n1')
     await assert.rejects(client.park('n1'), { code: 'not_waiting' })
 
     assert.deepEqual(
       seen.map(({ method, path }) => `${method} ${path}`),
-      ['retry', 'discard', 'cancel', 'park'].map((action) => `POST /api/notifications/n1/${action}`),
+      ['retry', 'discard', 'restore', 'cancel', 'park'].map((action) => `POST /api/notifications/n1/${action}`),
+    )
+    assert.deepEqual(
+      seen.slice(0, 3).map(({ body }) => body),
+      [{ rerender: true, to: { email: 'right@example.test' } }, { note: 'a test of ours' }, undefined],
     )
   })
 

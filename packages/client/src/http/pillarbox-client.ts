@@ -23,7 +23,9 @@ import type {
   NotificationStatus,
   NotificationStatusView,
   NotificationView,
+  ResendRequest,
   Resent,
+  RetryRequest,
 } from './wire.ts'
 
 export interface PillarboxClientOptions extends TransportOptions {
@@ -50,6 +52,11 @@ export interface NotificationFilter {
   to?: Instant
   /** An id, an idempotency key, a provider's message id, or an exact address. */
   q?: string
+}
+
+interface NoteOptions extends CallOptions {
+  /** Why, in your own words. Kept in the audit. */
+  note?: string
 }
 
 /**
@@ -181,33 +188,37 @@ export class PillarboxClient {
    * Tells an entity's recipients again, on one channel: `resend('bookings', '12345', { channel: 'sms' })`, with the
    * plural that the catalogue gives the entity type. The first notifications stay as they are. Never repeated.
    */
-  async resend(
-    plural: string,
-    entityId: string,
-    what: { channel: Channel; templateId?: string },
-    options: CallOptions = {},
-  ): Promise<Resent> {
+  async resend(plural: string, entityId: string, what: ResendRequest, options: CallOptions = {}): Promise<Resent> {
     return await this.#calls.send('POST', path`/api/${plural}/${entityId}/resend-notification`, what, options)
   }
 
-  /** Queues a parked or uncertain notification again; else 409 `not_parked`. */
-  async retry(id: string, options: CallOptions = {}): Promise<NotificationView> {
+  /**
+   * Queues a parked or uncertain notification again; else 409 `not_parked`. `rerender`: in today's words. `to`: another
+   * one is sent to the corrected address, and answered. A suppressed address is refused (409 `address_suppressed`) unless
+   * `override` says otherwise.
+   */
+  async retry(id: string, options: RetryRequest & CallOptions = {}): Promise<NotificationView> {
     return await this.#act(id, 'retry', options)
   }
 
   /** Gives up a parked or uncertain notification; else 409 `not_parked`. */
-  async discard(id: string, options: CallOptions = {}): Promise<NotificationView> {
+  async discard(id: string, options: NoteOptions = {}): Promise<NotificationView> {
     return await this.#act(id, 'discard', options)
   }
 
   /** Takes back a notification that is queued or retrying; else 409. */
-  async cancel(id: string, options: CallOptions = {}): Promise<NotificationView> {
+  async cancel(id: string, options: NoteOptions = {}): Promise<NotificationView> {
     return await this.#act(id, 'cancel', options)
   }
 
   /** Sets a queued, retrying or uncertain notification aside for an operator; else 409. */
-  async park(id: string, options: CallOptions = {}): Promise<NotificationView> {
+  async park(id: string, options: NoteOptions = {}): Promise<NotificationView> {
     return await this.#act(id, 'park', options)
+  }
+
+  /** Takes back that a notification was discarded: it is parked again; else 409 `not_discarded`. */
+  async restore(id: string, options: NoteOptions = {}): Promise<NotificationView> {
+    return await this.#act(id, 'restore', options)
   }
 
   /** The public key for `sealWith`. It changes only with the server's master key. */
@@ -226,8 +237,14 @@ export class PillarboxClient {
     return this.#calls.send('POST', to, body, { ...options, isRepeatable })
   }
 
-  #act(id: string, action: 'retry' | 'discard' | 'cancel' | 'park', options: CallOptions): Promise<NotificationView> {
-    return this.#calls.send('POST', path`/api/notifications/${id}/${action}`, undefined, options)
+  #act(
+    id: string,
+    action: 'retry' | 'discard' | 'cancel' | 'park' | 'restore',
+    { note, rerender, to, override, ...options }: RetryRequest & CallOptions,
+  ): Promise<NotificationView> {
+    const said = Object.entries({ note, rerender, to, override }).filter(([, value]) => value !== undefined)
+    const body = said.length > 0 ? Object.fromEntries(said) : undefined
+    return this.#calls.send('POST', path`/api/notifications/${id}/${action}`, body, options)
   }
 }
 

@@ -196,6 +196,8 @@ export interface NotificationView {
   fallback: Channel[]
   fallbackOf: string | null
   fallbackTo: string | null
+  correctedFrom: string | null
+  correctedTo: string | null
   triggeredBy: string
   createdAt: string
   dueAt: string | null
@@ -307,6 +309,47 @@ export interface CommunicationLog {
   correlationId: string | null
   createdAtUtc: string
   triggeredBy: string
+}
+
+/** How a notification is sent again; as it is where nothing is said. */
+export interface RetryRequest {
+  /** Why, in your own words. Kept in the audit. */
+  note?: string
+  /** In the words its event would be told in now. */
+  rerender?: boolean
+  /** A corrected address: what is given replaces that field. */
+  to?: {
+    name?: string | null
+    email?: string | null
+    /** E.164 */
+    phone?: string | null
+    deviceToken?: string | null
+    platform?: 'fcm' | 'wns' | null
+    userId?: string | null
+    url?: string | null
+  }
+  /** Send it though its address is suppressed. The audit keeps who did. */
+  override?: 'suppression'
+}
+
+/** What an entity’s recipients are told again. */
+export interface ResendRequest {
+  channel: Channel
+  /** Absent: the one that planning would choose. */
+  templateId?: string | null
+  /** A corrected address: what is given replaces that field. */
+  to?: {
+    name?: string | null
+    email?: string | null
+    /** E.164 */
+    phone?: string | null
+    deviceToken?: string | null
+    platform?: 'fcm' | 'wns' | null
+    userId?: string | null
+    url?: string | null
+  }
+  /** Why, in your own words. Kept in the audit. */
+  note?: string
 }
 
 export interface Resent {

@@ -82,6 +82,8 @@ export interface Claim {
   correlationId: string | null
   fallback: Channel[]
   expiresAt: number | null
+  /** Somebody has it sent though its address is suppressed. */
+  overridesSuppression: boolean
   /** The store's time when it was claimed. */
   claimedAt: number
 }

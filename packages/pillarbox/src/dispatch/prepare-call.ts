@@ -54,8 +54,9 @@ export function openContent(
 const NO_SECRETS: readonly string[] = []
 
 /** Whether nobody has to be asked whom a notification goes to, which is nearly always so. */
-export function isToItsAddress({ suppressions }: PrepareCallDeps, { to, tenantId, channel }: Claim): boolean {
-  return to.list === undefined && suppressions.hasNone(tenantId, channel)
+export function isToItsAddress({ suppressions }: PrepareCallDeps, claim: Claim): boolean {
+  const { to, tenantId, channel, overridesSuppression } = claim
+  return to.list === undefined && (overridesSuppression || suppressions.hasNone(tenantId, channel))
 }
 
 /** Resolves its recipient list, if it is addressed to one, and leaves out who is suppressed. */

@@ -317,6 +317,15 @@ describe('an attempt at a suppressed address', () => {
     assert.match(completion?.error ?? '', new RegExp(`DELETE /api/suppressions/${id}, then retry$`))
   })
 
+  it('is made where somebody said so by hand', async (t) => {
+    const { run, suppress, sent } = await attempts(t)
+    await suppress()
+
+    const completion = await run({ overridesSuppression: true })
+
+    assert.deepEqual([completion?.to, sent.length], ['sent', 1])
+  })
+
   it('falls back, unless an earlier call may have arrived', async (t) => {
     const { run, suppress } = await attempts(t)
     await suppress()

@@ -9,6 +9,7 @@ import type { NotificationIntake } from '../intake/notifications.ts'
 import type { Clock, IdSource, Logger } from '../model/ports.ts'
 import type { Replan } from '../operate/act.ts'
 import type { Resend } from '../operate/resend.ts'
+import type { Rewrite } from '../plan/rewrite.ts'
 import type { ReceiptSource } from '../receipts/receipt-source.ts'
 import type { ReceivingAccounts } from '../receipts/receiving-accounts.ts'
 import type { Refusals } from '../receipts/refusals.ts'
@@ -46,6 +47,7 @@ export interface AppDeps {
   /** Wakes the loops; a hint, never waited for. */
   nudge: (topic: WakeTopic) => void
   replan: Replan
+  rewrite: Rewrite
   resend: Resend
   renderer: Renderer
   /** Where whatever a stranger wrote is worked on. */

@@ -11,6 +11,7 @@ import { createResend } from '../operate/resend.ts'
 import { createContextBook } from '../plan/context-book.ts'
 import { createEventBook } from '../plan/event-book.ts'
 import { createPeopleBook } from '../plan/people.ts'
+import { createRewrite } from '../plan/rewrite.ts'
 import { createReceiptSources } from '../receipts/sources.ts'
 import { createRenderer } from '../render/render.ts'
 import { createIdSource } from '../runtime/ids.ts'
@@ -81,6 +82,8 @@ export interface AnswerJson {
   content: unknown
   context: unknown
   conversationId: unknown
+  correctedFrom: unknown
+  correctedTo: unknown
   correlationId: unknown
   createdAt: string
   createdBy: unknown
@@ -251,6 +254,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     seal: createSeal(Buffer.alloc(32, 1)),
     nudge,
     replan: async () => ({ problem: { reason: 'no_templates_found', error: 'There is still no template.' } }),
+    rewrite: createRewrite(planning),
     resend: createResend({ ...planning, logger, nudge }),
     renderer,
     untrusted,

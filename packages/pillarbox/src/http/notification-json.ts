@@ -67,6 +67,8 @@ const fields = {
   fallback: Type.Array(ChannelName),
   fallbackOf: TextOrNull,
   fallbackTo: TextOrNull,
+  correctedFrom: TextOrNull,
+  correctedTo: TextOrNull,
   triggeredBy: Type.String(),
   createdAt: Time,
   dueAt: TimeOrNull,

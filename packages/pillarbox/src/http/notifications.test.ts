@@ -721,6 +721,24 @@ describe('acting on a notification', () => {
     )
   })
 
+  it('retries to a corrected address, and refuses options that make no sense', async (t) => {
+    const { f, tenant, send } = await setup(t)
+    await account(f, tenant)
+    const { id } = (await send(EMAIL)).json()
+    const act = (action: string, body: unknown = {}) =>
+      f.call(tenant.keys.operator, 'POST', `${URL}/${id}/${action}`, body)
+    await act('park')
+
+    assert.equal((await act('discard', { to: { email: 'right@example.com' } })).statusCode, 422)
+    assert.equal((await act('retry', { to: {} })).statusCode, 422)
+    assert.equal((await act('retry', { override: 'everything' })).statusCode, 422)
+    const corrected = (await act('retry', { to: { email: 'right@example.com' }, note: 'typo' })).json()
+
+    assert.deepEqual([corrected.status, corrected.correctedFrom], ['queued', id])
+    const { status, correctedTo } = (await f.call(tenant.keys.viewer, 'GET', `${URL}/${id}`)).json()
+    assert.deepEqual([status, correctedTo], ['discarded', corrected.id])
+  })
+
   it('lets one of two operators win', async (t) => {
     const { f, tenant, send } = await setup(t)
     await account(f, tenant)

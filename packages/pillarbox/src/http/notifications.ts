@@ -1,5 +1,5 @@
-import { type Static, Type } from 'typebox'
-import { ChannelName, Line } from '../intake/body-fields.ts'
+import { type Static, type TSchema, Type } from 'typebox'
+import { ChannelName, withoutNulls } from '../intake/body-fields.ts'
 import { isPushBody, MAX_IDEMPOTENCY_KEY, NotificationBody, PushBody } from '../intake/notification-body.ts'
 import { ERRORS, found, notFound, PillarboxError } from '../model/errors.ts'
 import { ACTIONS, type Action, NOTIFICATION_STATUSES, type NotificationView } from '../model/notification.ts'
@@ -27,11 +27,13 @@ import {
 import { operationsOf } from './operation.ts'
 import {
   Closed,
+  CorrectedAddress,
   ForOps,
   Id,
   ItemResult,
   idParameter,
   instantsMs,
+  Note,
   PATTERNS,
   PageSchema,
   Paging,
@@ -71,7 +73,23 @@ const checkBatch = bodyCheck(
   ),
 )
 
-const ActBody = Closed({ note: Type.Optional(Line(1, 1_000, 'Why, in your own words. Kept in the audit.')) })
+const ActBody = Closed({ note: Note })
+const RetryBody = Closed({
+  note: Note,
+  rerender: Type.Optional(Type.Boolean({ description: 'In the words its event would be told in now.' })),
+  to: Type.Optional(CorrectedAddress),
+  override: Type.Optional(
+    Type.Enum(['suppression'], { description: 'Send it though its address is suppressed. The audit keeps who did.' }),
+  ),
+})
+/** What each act takes; nobody needs to send a body. */
+const ACT_BODIES = {
+  retry: RetryBody,
+  discard: ActBody,
+  cancel: ActBody,
+  park: ActBody,
+  restore: ActBody,
+} as const satisfies Record<Action, TSchema>
 
 const operation = operationsOf('Notifications', 'any')
 
@@ -239,12 +257,20 @@ export function notificationRoutes(app: App, context: Context): void {
       operation(
         TO_OPERATE,
         SUMMARIES[action],
-        { body: ActBody, response: { 200: NotificationJson } },
-        { validatorCompiler: optionalBody(ActBody) },
+        { ...DESCRIPTIONS[action], body: ACT_BODIES[action], response: { 200: NotificationJson } },
+        { validatorCompiler: optionalBody(ACT_BODIES[action]) },
       ),
       async (request) => {
-        const given = (request.body as Static<typeof ActBody> | null) ?? {}
-        const act = { ...given, tenantId: scopeOf(request), id: idParameter(request), action, actor: request.actor }
+        const { to, ...given } = (request.body as Static<typeof RetryBody> | null) ?? {}
+        const corrected = to && { to: withoutNulls(to) }
+        const act = {
+          ...given,
+          ...corrected,
+          tenantId: scopeOf(request),
+          id: idParameter(request),
+          action,
+          actor: request.actor,
+        }
         return notificationJson(await actOnNotification(context, act), { now: clock.now(), config })
       },
     )
@@ -261,6 +287,13 @@ const SUMMARIES = {
   park: 'Set a notification aside that still waits',
   restore: 'Take back that a notification was discarded',
 } as const satisfies Record<Action, string>
+
+const DESCRIPTIONS: { [A in Action]?: { description: string } } = {
+  retry: {
+    description:
+      'With `to`, the answer is a new notification (`correctedFrom`) that goes to the corrected address; the one that was named is discarded (`correctedTo`). A suppressed address is refused (409 `address_suppressed`) unless `override` says otherwise.',
+  },
+}
 
 /** The key may come in the header instead; if it comes both ways it must be the same. */
 function withHeaderKey<T extends NotificationBody | PushBody>(body: T, header: string | undefined): T {

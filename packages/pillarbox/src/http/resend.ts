@@ -1,10 +1,10 @@
 import { textProblem } from '@pillarbox/client/contract'
 import { Type } from 'typebox'
-import { ChannelName, Nullable } from '../intake/body-fields.ts'
+import { ChannelName, Nullable, withoutNulls } from '../intake/body-fields.ts'
 import { notFound } from '../model/errors.ts'
 import { callerOf, TO_OPERATE, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { ForOps, Id, Query } from './schemas.ts'
+import { CorrectedAddress, ForOps, Id, Note, Query } from './schemas.ts'
 
 const MAX_ENTITY_ID = 200
 
@@ -24,6 +24,8 @@ export function resendRoutes(app: App, { store, resend }: Context): void {
         {
           channel: ChannelName,
           templateId: Type.Optional(Nullable({ ...Id, description: 'Absent: the one that planning would choose.' })),
+          to: Type.Optional(CorrectedAddress),
+          note: Note,
         },
         { additionalProperties: false },
       ),
@@ -35,13 +37,15 @@ export function resendRoutes(app: App, { store, resend }: Context): void {
       const entities = Object.entries(await store.catalogue.entities(tenantId))
       const type = entities.find(([, name]) => name === plural)?.[0]
       if (type === undefined || id.length > MAX_ENTITY_ID || textProblem(id)) throw notFound()
-      const { channel, templateId = null } = request.body
+      const { channel, templateId = null, to, note } = request.body
       const resent = await resend({
         tenantId,
         entity: { type, id },
         channel,
         templateId,
         actor: callerOf(request).actor,
+        ...(to && { to: withoutNulls(to) }),
+        ...(note !== undefined && { note }),
       })
       return reply.status(202).send(resent)
     },

@@ -1,6 +1,7 @@
 import { TENANT_ID } from '@pillarbox/client/contract'
 import { type TSchema, Type } from 'typebox'
-import { PATTERN_WORDS as BODY_PATTERN_WORDS, instantMs, Nullable } from '../intake/body-fields.ts'
+import { PATTERN_WORDS as BODY_PATTERN_WORDS, instantMs, Line, Nullable } from '../intake/body-fields.ts'
+import { AddressFields } from '../intake/notification-body.ts'
 import { type FieldError, found } from '../model/errors.ts'
 import type { Warning } from '../model/notification.ts'
 import type { PageOf } from '../model/page.ts'
@@ -54,6 +55,15 @@ export const Closed = <T extends Properties>(
   properties: T,
   options: { description?: string; minProperties?: number } = {},
 ) => Type.Object(properties, { additionalProperties: false, ...options })
+
+/** Why somebody does something. */
+export const Note = Type.Optional(Line(1, 1_000, 'Why, in your own words. Kept in the audit.'))
+
+/** Where to send something instead. */
+export const CorrectedAddress = Closed(AddressFields, {
+  minProperties: 1,
+  description: 'A corrected address: what is given replaces that field.',
+})
 
 export const Query = <T extends Properties>(parameters: T) => Closed(parameters)
 

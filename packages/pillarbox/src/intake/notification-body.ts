@@ -21,6 +21,17 @@ const idempotencyKey = Type.Optional(
   Nullable(Line(1, MAX_IDEMPOTENCY_KEY, 'Unique per tenant; a repeat is refused. Absent: the notification’s own id.')),
 )
 
+/** Fields of an address that a caller may give. */
+export const AddressFields = {
+  name: Type.Optional(Nullable(Line(0, 200))),
+  email: Type.Optional(Nullable(Line(1, 254))),
+  phone: Type.Optional(Nullable(Line(1, 40, 'E.164'))),
+  deviceToken: Type.Optional(Nullable(Line(1, 4_096))),
+  platform: Type.Optional(Nullable(Type.Enum(['fcm', 'wns']))),
+  userId: Type.Optional(Nullable(Line(1, 200))),
+  url: Type.Optional(Nullable(Line(1, 2_048))),
+}
+
 /** One notification, straight to the ledger. */
 export const NotificationBody = Type.Object(
   {
@@ -28,13 +39,7 @@ export const NotificationBody = Type.Object(
     channel: ChannelName,
     to: Type.Object(
       {
-        name: Type.Optional(Nullable(Line(0, 200))),
-        email: Type.Optional(Nullable(Line(1, 254))),
-        phone: Type.Optional(Nullable(Line(1, 40, 'E.164'))),
-        deviceToken: Type.Optional(Nullable(Line(1, 4_096))),
-        platform: Type.Optional(Nullable(Type.Enum(['fcm', 'wns']))),
-        userId: Type.Optional(Nullable(Line(1, 200))),
-        url: Type.Optional(Nullable(Line(1, 2_048))),
+        ...AddressFields,
         contactId: Type.Optional(Nullable(Line(1, 36, 'A contact: its addresses are used where none is given here.'))),
         list: Type.Optional(
           Nullable(Line(1, 200, 'A recipient list by name, resolved when it is sent: one email, everybody in BCC.')),

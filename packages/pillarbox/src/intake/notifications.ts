@@ -3,12 +3,11 @@ import { withOwnUrl } from '../model/account-choice.ts'
 import { addressProblems, isPhone } from '../model/address.ts'
 import type { Channel } from '../model/channel.ts'
 import type { Contact } from '../model/contact.ts'
-import { foldEmail } from '../model/email.ts'
 import { type FieldError, isPillarboxError, PillarboxError } from '../model/errors.ts'
 import type { NewNotification, NotificationStatus, Warning } from '../model/notification.ts'
-import { toE164 } from '../model/phone.ts'
 import type { Clock, IdSource } from '../model/ports.ts'
 import { type Address, addressOf } from '../model/recipient.ts'
+import { asSentTo } from '../model/sent-address.ts'
 import { regionOf } from '../model/tenant.ts'
 import { type ComposeTools, compose, policyOf, throwUnlessRendered } from '../plan/compose.ts'
 import { noRecipient } from '../plan/recipients.ts'
@@ -188,10 +187,9 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     { to: given }: NotificationBody,
     contacts: ReadonlyMap<string, Contact>,
   ): Promise<Address> {
-    const to: Address = withoutNulls(given)
-    if (to.phone !== undefined && !isPhone(to.phone))
-      to.phone = toE164(to.phone, regionOf((await snapshots.get(tenantId)).tenant)) ?? to.phone
-    if (to.email !== undefined) to.email = foldEmail(to.email) ?? to.email
+    const plain: Address = withoutNulls(given)
+    const isLocal = plain.phone !== undefined && !isPhone(plain.phone)
+    const to = asSentTo(plain, isLocal ? regionOf((await snapshots.get(tenantId)).tenant) : null)
     if (to.contactId === undefined) return to
     const contact = contacts.get(to.contactId)
     if (!contact) throw invalid([{ path: '/to/contactId', message: 'is not a contact of this tenant' }])

@@ -16,6 +16,7 @@ export const ERRORS = {
   not_parked: { status: 409, title: 'Only a parked or uncertain notification can be retried or discarded' },
   not_discarded: { status: 409, title: 'Only a discarded notification can be restored' },
   not_waiting: { status: 409, title: 'It is no longer waiting to be sent' },
+  address_suppressed: { status: 409, title: 'The address is suppressed on this channel' },
   not_plannable: { status: 409, title: 'What stopped the notification before it was planned is still so' },
   not_failed: { status: 409, title: 'Only a failed event or schedule can be replayed' },
   not_awaiting_approval: { status: 409, title: 'Only a schedule that awaits approval can be approved or rejected' },

@@ -29,6 +29,11 @@ export function fallbackKey(notificationId: string, channel: Channel): string {
   return `fallback:${notificationId}:${channel}`
 }
 
+/** What is sent to a corrected address: new for every correction. */
+export function correctedKey(notificationId: string, correctedId: string): string {
+  return `corrected:${notificationId}:${correctedId}`
+}
+
 export interface KeyParts {
   channel: Channel
   templateId: string

@@ -147,6 +147,8 @@ export interface NewNotification {
   /** Channels still to be tried, in order, should this one fail for good. */
   fallback: Channel[]
   fallbackOf: string | null
+  /** The one whose address was corrected by hand, in whose place this is sent. */
+  correctedFrom: string | null
   warnings: Warning[]
   /** Not before; null: at once. */
   dueAt: number | null
@@ -177,6 +179,8 @@ export interface NotificationView extends Omit<NewNotification, 'parked'> {
   possibleDuplicate: boolean
   providerMessageId: string | null
   fallbackTo: string | null
+  /** The one that is sent in its place, to a corrected address. */
+  correctedTo: string | null
   createdAt: number
   sentAt: number | null
   deliveredAt: number | null

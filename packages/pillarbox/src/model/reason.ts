@@ -34,6 +34,7 @@ export const REASONS = {
   cancelled_by_operator: 'An operator cancelled it before it was sent.',
   cancelled_by_event: 'A later event cancelled it before it was sent.',
   parked_by_operator: 'An operator set it aside.',
+  corrected_by_operator: 'An operator corrected its address: it was sent there as another notification.',
   discarded_by_operator: 'An operator decided that it is not to be sent.',
   restored_by_operator: 'An operator took back that it was discarded.',
   permanent_refusal: 'The provider refused it for good.',

@@ -1,8 +1,12 @@
-import { PillarboxError } from '../model/errors.ts'
-import type { Action, NotificationView } from '../model/notification.ts'
+import { invalidBody, PillarboxError } from '../model/errors.ts'
+import { ACTIONS, type Action, type NotificationStatus, type NotificationView } from '../model/notification.ts'
+import { type Address, addressOf } from '../model/recipient.ts'
+import { asSentTo } from '../model/sent-address.ts'
+import { regionOf } from '../model/tenant.ts'
 import { noAccount } from '../plan/compose.ts'
 import type { ActRequest } from '../plan/notification-store.ts'
 import type { ReplanAnswer } from '../plan/replan.ts'
+import type { Rewrite } from '../plan/rewrite.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
 import type { TenantSnapshots } from '../tenant/snapshots.ts'
@@ -11,13 +15,14 @@ import type { TenantSnapshots } from '../tenant/snapshots.ts'
 export type Replan = (notification: NotificationView) => Promise<ReplanAnswer>
 
 export interface ActDeps {
-  store: Pick<Store, 'notifications'>
-  snapshots: Pick<TenantSnapshots, 'choose'>
+  store: Pick<Store, 'notifications' | 'suppressions'>
+  snapshots: Pick<TenantSnapshots, 'get' | 'choose'>
   replan: Replan
+  rewrite: Rewrite
   nudge: (topic: WakeTopic) => void
 }
 
-export interface NotificationAct {
+export interface NotificationAct extends RetryOptions {
   /** Null: of whichever tenant it is. */
   tenantId: string | null
   id: string
@@ -27,26 +32,46 @@ export interface NotificationAct {
   note?: string
 }
 
+/** What a retry may ask for; it goes out as it was planned where nothing is. */
+export interface RetryOptions {
+  /** In the words its event would be told in now. */
+  rerender?: boolean
+  /** To this address, as another notification; the first one is discarded and linked. */
+  to?: Address
+  /** Though the address is suppressed. */
+  override?: 'suppression'
+}
+
 /**
- * Moves a notification by hand. Two callers at once: one moves it, the other
- * is told that it is no longer where it was. A retry resets the count, the time and the error.
+ * Moves a notification by hand. Two callers at once: one moves it, the other is told that it is no longer where it was. A
+ * retry resets the count, the time and the error. Answers the notification, or the one that is sent in its place.
  */
 export async function actOnNotification(
-  { store, snapshots, replan, nudge }: ActDeps,
-  { tenantId, ...given }: NotificationAct,
+  deps: ActDeps,
+  { tenantId, rerender, to, override, ...given }: NotificationAct,
 ): Promise<NotificationView> {
-  const found = await store.notifications.find(tenantId, given.id)
-  if (!found) throw missing()
+  const { store, nudge } = deps
   const { id, action } = given
+  const found = await store.notifications.find(tenantId, id)
+  if (!found) throw missing()
   const request: ActRequest = { ...given, tenantId: found.tenantId }
-  if (action === 'retry' && (found.accountId === null || found.content === null)) {
-    if (found.status !== 'parked') throw refusal(action, found.status)
-    const answer = found.content === null ? await replan(found) : await findAccount(found, snapshots)
-    if ('problem' in answer)
-      throw new PillarboxError('not_plannable', `${answer.problem.reason}: ${answer.problem.error}`)
-    request.replacement = answer.replacement
+  if (action === 'retry') {
+    if (!(ACTIONS.retry.from as readonly NotificationStatus[]).includes(found.status))
+      throw refusal(action, found.status)
+    if (to && override)
+      throw invalidBody([{ path: '/override', message: 'cannot stand beside to: it is for the address there is' }])
+    if (to) return correct(deps, found, { request, to, rerender: rerender ?? false })
+    if (override) request.overridesSuppression = mayOverride(found)
+    else await refuseSuppressed(deps, found, 'To send all the same, retry with override: "suppression"')
+    const answer = await replacementFor(deps, found, rerender ?? false)
+    if (answer) request.replacement = unlessProblem(answer).replacement
   }
+  await move(deps, request)
+  if (action === 'retry') nudge('dispatch')
+  return (await store.notifications.find(found.tenantId, id)) ?? found
+}
 
+async function move({ store }: ActDeps, request: ActRequest): Promise<void> {
   const moved = await store.notifications.act(request)
   if (!moved) throw missing()
   if (moved.twin !== undefined)
@@ -55,9 +80,61 @@ export async function actOnNotification(
       `The same was told by notification ${moved.twin} meanwhile; discard this one.`,
       { notificationId: moved.twin },
     )
-  if (!moved.moved) throw refusal(action, moved.from)
-  if (action === 'retry') nudge('dispatch')
-  return (await store.notifications.find(found.tenantId, id)) ?? found
+  if (!moved.moved) throw refusal(request.action, moved.from)
+}
+
+/** What a retry sends in place of what the notification has; null: it goes out as it is. */
+async function replacementFor(
+  { snapshots, replan, rewrite }: ActDeps,
+  found: NotificationView,
+  rerender: boolean,
+): Promise<ReplanAnswer | null> {
+  if (found.content === null) return replan(found)
+  if (rerender) return rewrite.rerender(found)
+  return found.accountId === null ? findAccount(found, snapshots) : null
+}
+
+/** Discards it, and sends another one to the corrected address in its place. */
+async function correct(
+  deps: ActDeps,
+  found: NotificationView,
+  { request, to, rerender }: { request: ActRequest; to: Address; rerender: boolean },
+): Promise<NotificationView> {
+  const { store, snapshots, rewrite, nudge } = deps
+  const { tenantId } = found
+  if (found.to.list !== undefined)
+    throw invalidBody([{ path: '/to', message: 'cannot replace a recipient list: correct its members, then retry' }])
+  const region = regionOf((await snapshots.get(tenantId)).tenant)
+  const correction = { to: asSentTo(to, region), rerender, actor: request.actor }
+  const corrected = unlessProblem(await rewrite.correct(found, correction))
+  await refuseSuppressed(deps, corrected, 'To send all the same, use another address')
+  await move(deps, { ...request, action: 'discard', correction: corrected })
+  nudge('dispatch')
+  const view = await store.notifications.find(tenantId, corrected.id)
+  if (!view) throw missing()
+  return view
+}
+
+/** The members of a list that are suppressed are left out: nobody asked for them one by one. */
+function mayOverride({ to }: NotificationView): true {
+  if (to.list === undefined) return true
+  throw invalidBody([{ path: '/override', message: 'is for one address: lift the suppressions of the list’s members' }])
+}
+
+/** The address is banned for a reason: whoever sends to it all the same has to say so. */
+async function refuseSuppressed(
+  { store }: ActDeps,
+  { tenantId, channel, to }: Pick<NotificationView, 'tenantId' | 'channel' | 'to'>,
+  advice: string,
+): Promise<void> {
+  const address = addressOf(channel, to)
+  const [ban] = address === null ? [] : await store.suppressions.among(tenantId, channel, [address])
+  if (!ban) return
+  const since = new Date(ban.createdAt).toISOString()
+  throw new PillarboxError(
+    'address_suppressed',
+    `The address is suppressed (${ban.cause}, since ${since}); what is sent there may harm your standing with the provider. ${advice}, or lift it: DELETE /api/suppressions/${ban.id}.`,
+  )
 }
 
 /** For one that has its words and only lacked an account. */
@@ -69,6 +146,12 @@ async function findAccount(notification: NotificationView, snapshots: ActDeps['s
   const words = { content, templateId, templateVersion, locale, warnings }
   const way = { accountId: account.id, provider: account.provider, channel, to, fallback, idempotencyKey }
   return { replacement: { ...way, ...words } }
+}
+
+function unlessProblem<T extends object>(answer: T): Exclude<T, { problem: unknown }> {
+  if (!('problem' in answer)) return answer as Exclude<T, { problem: unknown }>
+  const { reason, error } = answer.problem as { reason: string; error: string }
+  throw new PillarboxError('not_plannable', `${reason}: ${error}`)
 }
 
 function refusal(action: Action, status: string): PillarboxError {

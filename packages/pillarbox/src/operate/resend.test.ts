@@ -89,6 +89,30 @@ describe('a resend by hand', () => {
     assert.deepEqual([again?.locale, bodyOf(again)], ['de', 'SMS Ada'])
   })
 
+  it('keeps who asked for it, and why, in the audit of each', async (t) => {
+    const { told, resend, store } = await setup(t)
+    await told()
+
+    const { notifications } = await resend({ note: 'the guest lost it' })
+
+    for (const id of notifications)
+      assert.deepEqual(
+        (await store.notifications.audit(id)).map(({ actor, action, to, note }) => [actor, action, to, note]),
+        [['key:desk', 'resend', 'queued', 'the guest lost it']],
+      )
+  })
+
+  it('goes to a corrected address where one is given, and the event’s other fields stay', async (t) => {
+    const { told, resend, notifications } = await setup(t, { tenant: { settings: { region: 'IN' } } })
+    await told()
+
+    const { notifications: made } = await resend({ to: { phone: '98765 43210' } })
+
+    const again = (await notifications()).find(({ id }) => id === made[0])
+    assert.deepEqual(again?.to, { phone: '+919876543210', email: 'ada@example.test', name: 'Ada' })
+    assert.equal(bodyOf(again), 'text Ada')
+  })
+
   it('is a new one for every request', async (t) => {
     const { told, resend, notifications } = await setup(t)
     await told()
@@ -228,6 +252,15 @@ describe('a resend that cannot be', () => {
     assert.match(await refusalOf(resend({ templateId: changed?.id ?? '' })), /event type, booking.changed/)
     await store.templates.update('acme', idOf('sms'), { isActive: false }, 'test')
     assert.match(await refusalOf(resend({ templateId: idOf('sms') })), /not active/)
+  })
+
+  it('to an address that the channel cannot use, or that could be that of several', async (t) => {
+    const { told, resend } = await setup(t)
+    await told()
+
+    assert.match(await refusalOf(resend({ to: { phone: '12' } })), /^invalid_body: \/to\/phone must be/)
+    await told({ type: 'booking.changed', recipients: [{ phone: '+15550101' }, { phone: '+15550102' }] })
+    assert.match(await refusalOf(resend({ to: { phone: '+15550109' } })), /^not_plannable: The event has several/)
   })
 
   it('to more people than an operator would want', async (t) => {

@@ -1,15 +1,19 @@
+import { addressProblems } from '../model/address.ts'
 import type { Channel } from '../model/channel.ts'
-import { PillarboxError } from '../model/errors.ts'
+import { invalidBody, PillarboxError } from '../model/errors.ts'
 import type { Entity } from '../model/event.ts'
 import type { NewNotification } from '../model/notification.ts'
 import type { Logger } from '../model/ports.ts'
+import type { Address } from '../model/recipient.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
+import { asSentTo } from '../model/sent-address.ts'
 import type { Template } from '../model/template.ts'
 import { conversationOf, type DueEvent } from '../plan/due-event.ts'
 import type { EventBook } from '../plan/event-book.ts'
 import { BEGINNING, PART_RECIPIENTS, takePart } from '../plan/part.ts'
 import type { PeopleBook } from '../plan/people.ts'
 import { type EventCause, NOBODY, type PlanTools, planNotifications } from '../plan/plan-event.ts'
+import { noRecipient, type Recipient } from '../plan/recipients.ts'
 import { channelsFor } from '../plan/routes.ts'
 import { createTemplateUses } from '../plan/template-uses.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
@@ -23,6 +27,10 @@ export interface ResendRequest {
   /** Null: the one that planning would choose. */
   templateId: string | null
   actor: string
+  /** To this address in place of what the event says of its one recipient. */
+  to?: Address
+  /** Why, in the actor's own words; kept in the audit. */
+  note?: string
 }
 
 export interface Resent {
@@ -61,7 +69,12 @@ export function createResend(deps: ResendDeps): Resend {
     const { schedule, due } = await lastTold(deps, request, template)
     const requestId = deps.ids()
     const notifications = await retell(deps, request, { schedule, due, requestId })
-    await deps.store.notifications.insert(notifications)
+    const { actor, note } = request
+    await deps.store.notifications.insertByHand(notifications, {
+      actor,
+      action: 'resend',
+      ...(note !== undefined && { note }),
+    })
     deps.nudge('dispatch')
     await uses.note(notifications)
     return { requestId, notifications: notifications.map(({ id }) => id) }
@@ -116,7 +129,7 @@ async function lastTold(
 
 async function retell(
   deps: ResendDeps,
-  { tenantId, channel, templateId, actor }: ResendRequest,
+  { tenantId, channel, templateId, actor, to }: ResendRequest,
   { schedule, due, requestId }: { schedule: StoredSchedule; due: DueEvent; requestId: string },
 ): Promise<NewNotification[]> {
   const part = await takePart(due, BEGINNING, PART_RECIPIENTS, deps.store.lists)
@@ -131,12 +144,25 @@ async function retell(
     manual: { requestId, actor },
     limits: { channels: [channel], ...(templateId !== null && { templateId }) },
   }
-  const planned = planNotifications(deps, cause, { recipients, stopped: part.stopped })
+  const told = to ? [corrected(recipients, asSentTo(to, due.context.region), channel)] : recipients
+  const planned = planNotifications(deps, cause, { recipients: told, stopped: to ? [] : part.stopped })
   // The operator is here and can be told: nothing is parked that nobody waits for.
   const sendable = planned.filter(({ parked }) => parked === null)
   if (sendable.length > 0) return sendable
   const why = planned[0]?.parked ?? NOBODY
   throw refusal(`${why.reason}: ${why.error}.`)
+}
+
+/** The one recipient, at the corrected address. Whose address it would be is not known where there are several. */
+function corrected(recipients: readonly Recipient[], to: Address, channel: Channel): Recipient {
+  const [recipient, ...others] = recipients
+  if (others.length > 0 || recipient?.address.list !== undefined)
+    throw refusal('The event has several recipients; retry the notification of the one who is meant, with `to`.')
+  const known = recipient ?? noRecipient
+  const address = { ...known.address, ...to }
+  const problems = addressProblems(channel, address)
+  if (problems.length > 0) throw invalidBody(problems)
+  return { ...known, address }
 }
 
 function refusal(detail: string): PillarboxError {

@@ -64,6 +64,7 @@ export type Cause = Pick<NewNotification, 'tenantId' | 'triggeredBy'> &
       | 'parentExecutionId'
       | 'site'
       | 'fallbackOf'
+      | 'correctedFrom'
       | 'policy'
       | 'dueAt'
       | 'expiresAt'
@@ -93,6 +94,7 @@ export function compose(tools: ComposeTools, composition: Composition): NewNotif
     parentExecutionId: null,
     site: null,
     fallbackOf: null,
+    correctedFrom: null,
     policy: null,
     dueAt: null,
     expiresAt: null,

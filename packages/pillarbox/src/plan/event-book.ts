@@ -63,12 +63,13 @@ export function createEventBook(deps: EventBookDeps): EventBook {
       if (!('kind' in due) && !due.isSecret) known.set(key, due)
       return due
     },
-    async recipientOf(due, { tenantId, to, contactId, conversationId, templateId, locale }) {
+    async recipientOf(due, { tenantId, to, contactId, conversationId, templateId, locale, correctedFrom }) {
       const found = findAgain(due, to)
       const contact = contactId === null ? null : await store.people.findContact(tenantId, contactId)
+      // What somebody corrected by hand counts for more than what the event says.
       // Of one that has words the locale is their template's, which need not be what the recipient prefers.
       const recipient: Recipient = found
-        ? { ...found, address: { ...to, ...found.address } }
+        ? { ...found, address: correctedFrom === null ? { ...to, ...found.address } : { ...found.address, ...to } }
         : { ...noRecipient, address: to, locale: templateId === null ? locale : null }
       return { ...recognisedAs(recipient, { contact, conversationId }), contactId }
     },

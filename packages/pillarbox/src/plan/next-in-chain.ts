@@ -86,7 +86,7 @@ async function* ownSteps(
 }
 
 /** Its content for another notification: what is sealed opens only for the one it was sealed for. */
-function contentFor({ sealing }: ChainDeps, view: NotificationView, id: string): NotificationView['content'] {
+export function contentFor({ sealing }: ChainDeps, view: NotificationView, id: string): NotificationView['content'] {
   const { tenantId, content } = view
   if (!content || !isSealedContent(content)) return content
   const opened = sealing.openContent(content, { tenantId, notificationId: view.id })
@@ -95,7 +95,8 @@ function contentFor({ sealing }: ChainDeps, view: NotificationView, id: string):
     : sealing.sealContent(opened.content, opened.secrets, { tenantId, notificationId: id })
 }
 
-function causeOf(view: NotificationView): Cause {
+/** A notification goes back to the same as the one that it takes over from. */
+export function causeOf(view: NotificationView): Cause {
   const { tenantId, eventId, eventType, scheduleId, entity, executionId, parentExecutionId, site } = view
   const { triggeredBy, policy, expiresAt } = view
   return {

@@ -16,6 +16,11 @@ import type { Address } from '../model/recipient.ts'
 export interface NotificationStore {
   /** Writes ledger and dispatch rows; a repeated (tenant, key) answers the first one's id and writes nothing. */
   insert(notifications: readonly NewNotification[]): Promise<{ id: string; duplicate: boolean }[]>
+  /** Writes what somebody has sent by hand, with an audit row for each. Their keys are new. */
+  insertByHand(
+    notifications: readonly NewNotification[],
+    act: { actor: string; action: 'resend'; note?: string },
+  ): Promise<void>
   find(tenantId: string | null, id: string): Promise<NotificationView | null>
   list(filter: NotificationFilter, page: Page): Promise<PageOf<NotificationView>>
   attempts(notificationId: string): Promise<AttemptView[]>
@@ -53,7 +58,11 @@ export interface ActRequest {
   actor: string
   /** Why, in the actor's own words. */
   note?: string
-  /** For a retry of one that never had an account or content: what planning answers now. */
+  /** For a retry: send it though its address is suppressed. */
+  overridesSuppression?: boolean
+  /** For a discard: what is sent in its place, to a corrected address. Written in the same commit. */
+  correction?: NewNotification
+  /** For a retry of one that never had an account or content, or in other words: what planning answers now. */
   replacement?: {
     accountId: string
     provider: string

@@ -24,6 +24,7 @@ function view(changes: Partial<NotificationView> = {}): NotificationView {
     possibleDuplicate: false,
     providerMessageId: 'message-1',
     fallbackTo: null,
+    correctedTo: null,
     createdAt: 0,
     sentAt: 0,
     deliveredAt: null,

@@ -1,19 +1,37 @@
 import type { NewNotification } from '../../model/notification.ts'
 import type { NotificationStore } from '../../plan/notification-store.ts'
+import { act, handAudits } from '../shared/act.ts'
+import { writeAudit } from '../shared/audit.ts'
 import { isSealed } from '../shared/fields.ts'
 import { NEW_NOTIFICATION } from '../shared/new-rows.ts'
 import { columnArrays, givenColumns, plainArray, storable, textArray } from './arrays.ts'
 import { grouped } from './group.ts'
+import { dialect, scriptRunner } from './scripts.ts'
 import type { Run, Session } from './session.ts'
 
 type InsertedNotification = { id: string; duplicate: boolean }
 
 /** Writing new notifications. Concurrent calls share a commit; one that is refused spoils no other. */
-export function openNotifications(intake: Session): Pick<NotificationStore, 'insert'> {
+export function openNotifications(
+  intake: Session,
+  admin: Session,
+): Pick<NotificationStore, 'insert' | 'insertByHand' | 'act'> {
+  const scripts = scriptRunner(admin)
   return {
     insert: grouped(
       async (given: readonly NewNotification[]) => (await insertNotifications(intake.run, given)).answers,
     ),
+    insertByHand: (notifications, by) =>
+      admin.transaction(async (run) => {
+        await insertNotifications(run, notifications)
+        await scripts.follow(run, writeAudit(dialect, ...handAudits(notifications, by)))
+      }),
+    act: (request) =>
+      admin.transaction(async (run) => {
+        const acted = await scripts.follow(run, act(dialect, request))
+        if (acted?.moved && request.correction) await insertNotifications(run, [request.correction])
+        return acted
+      }),
   }
 }
 

@@ -115,7 +115,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     }),
     events: { ...sharedEvents(scripts), ...openEvents(intake) },
     plan: { ...sharedPlan(scripts), ...openPlan(planning, wake) },
-    notifications: { ...sharedNotifications(scripts), ...openNotifications(intake) },
+    notifications: { ...sharedNotifications(scripts), ...openNotifications(intake, admin) },
     dispatch: openDispatch({ claims, completions, admin }, lowWater),
     receipts: sharedReceipts(scripts, receiptParts(applying)),
     inbox: { ...sharedInbox(scripts), ...openInboxPut(inbox) },

@@ -1,7 +1,7 @@
-import { ACTIONS, type Action, type NotificationStatus } from '../../model/notification.ts'
+import { ACTIONS, type Action, type NewNotification, type NotificationStatus } from '../../model/notification.ts'
 import { addressOf } from '../../model/recipient.ts'
 import type { Acted, ActRequest } from '../../plan/notification-store.ts'
-import { writeAudit } from './audit.ts'
+import { type AuditRow, writeAudit } from './audit.ts'
 import { booleanOf, isSealed, textOrNull, uuidOrNull } from './fields.ts'
 import { IS_RETRYING, statusOf } from './notification-view.ts'
 import { type Dialect, row, rows, type Script } from './script.ts'
@@ -40,9 +40,11 @@ export function* act(dialect: Dialect, request: ActRequest): Script<Acted | null
   if (changes.queued) {
     yield* rows('delete from pillarbox.settled where notification_id = :id', { id })
     if (replacement) yield* replace(tenantId, replacement, id)
-    yield* requeue(dialect, { id, accountId, ...changes.queued })
+    const overrides = request.overridesSuppression ? true : null
+    yield* requeue(dialect, { id, accountId, overrides, ...changes.queued })
   }
   if (changes.settled) yield* writeSettled(dialect, [changes.settled])
+  if (request.correction) yield* correct(dialect, request, request.correction)
   yield* writeAudit(dialect, changes.audit)
   return { moved: true, from: resting.from, accountId }
 }
@@ -111,18 +113,43 @@ function* statusNow(id: string): Script<NotificationStatus | null> {
 /** A fresh allowance of attempts, counted anew; their numbers go on from the last, so that none repeats. */
 function* requeue(
   dialect: Dialect,
-  queued: NonNullable<ActChanges['queued']> & { id: string; accountId: string | null },
+  queued: NonNullable<ActChanges['queued']> & { id: string; accountId: string | null; overrides: true | null },
 ): Script<void> {
   const last = yield* row('select max(number) as number from pillarbox.attempts where notification_id = :id', queued)
   const attempt = Math.max(queued.attempt, Number(last?.['number'] ?? 0))
-  if (attempt > 0)
-    yield* rows('update pillarbox.notifications set attempts_before = :attempt where id = :id', { ...queued, attempt })
+  yield* rows(
+    `update pillarbox.notifications set attempts_before = :before, overrides_suppression = :overrides where id = :id`,
+    { ...queued, before: attempt > 0 ? attempt : null },
+  )
   yield* rows(
     `insert into pillarbox.dispatch (notification_id, lane_id, visible_at, attempt, spent, possible_duplicate)
       select n.id, :accountId, case when n.due_at > ${dialect.now} then n.due_at else ${dialect.now} end, :attempt, 0,
         :possibleDuplicate from pillarbox.notifications n where n.id = :id`,
     { ...queued, attempt },
   )
+}
+
+/** The link to what is sent in its place, which is written in the same transaction. */
+function* correct(dialect: Dialect, { id, actor, note }: ActRequest, correction: NewNotification): Script<void> {
+  yield* rows('update pillarbox.notifications set corrected_to = :correctedTo where id = :id', {
+    id,
+    correctedTo: correction.id,
+  })
+  yield* writeAudit(
+    dialect,
+    ...handAudits([correction], { actor, action: 'correct', ...(note !== undefined && { note }) }),
+  )
+}
+
+/** The audit rows of notifications that somebody has sent by hand. */
+export function handAudits(
+  notifications: readonly NewNotification[],
+  { actor, action, note }: { actor: string; action: string; note?: string },
+): AuditRow[] {
+  return notifications.map(({ id, tenantId, parked }) => {
+    const to = parked ? 'parked' : 'queued'
+    return { tenantId, actor, action, notificationId: id, attempt: 0, to, note: note ?? null }
+  })
 }
 
 /** What planning answers now, in place of what was there when it was parked. */

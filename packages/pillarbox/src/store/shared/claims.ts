@@ -35,6 +35,7 @@ export interface ClaimRow {
   correlation_id: string | null
   fallback: string | null
   expires_at: Date | number | null
+  overrides_suppression: boolean | number | null
 }
 
 const DISPATCH_FIELDS = ['notification_id', 'lane_id', 'token', 'attempt', 'spent', 'possible_duplicate'] as const
@@ -51,6 +52,7 @@ const LEDGER_FIELDS = [
   'correlation_id',
   'fallback',
   'expires_at',
+  'overrides_suppression',
 ] as const
 
 export const CLAIM_FIELDS: readonly (keyof ClaimRow)[] = [...DISPATCH_FIELDS, ...LEDGER_FIELDS]
@@ -80,6 +82,7 @@ export function claimOf(row: ClaimRow, claimedAt: number): Claim {
     correlationId: row.correlation_id,
     fallback: row.fallback === null ? [] : (JSON.parse(row.fallback) as Channel[]),
     expiresAt: instantOrNull(row.expires_at),
+    overridesSuppression: booleanOf(row.overrides_suppression),
     claimedAt,
   }
 }

@@ -57,6 +57,7 @@ export const NEW_NOTIFICATION: NewColumns<NewNotification> = {
   site: { type: 'text', of: (n) => n.site },
   triggered_by: { type: 'text', of: (n) => n.triggeredBy },
   fallback: { type: 'json', of: (n) => (n.fallback.length > 0 ? JSON.stringify(n.fallback) : null) },
+  corrected_from: { type: 'uuid', of: (n) => n.correctedFrom },
   fallback_of: { type: 'uuid', of: (n) => n.fallbackOf },
   warnings: { type: 'json', of: (n) => (n.warnings.length > 0 ? JSON.stringify(n.warnings) : null) },
   contact_id: { type: 'uuid', of: (n) => n.contactId },

@@ -44,6 +44,8 @@ const OF_LEDGER = {
   fallback: 'json',
   fallbackOf: 'uuid',
   fallbackTo: 'uuid',
+  correctedFrom: 'uuid',
+  correctedTo: 'uuid',
   warnings: 'json',
   contactId: 'uuid',
   conversationId: 'uuid',

@@ -1,20 +1,18 @@
 import type { NotificationStore } from '../../plan/notification-store.ts'
-import { act } from './act.ts'
 import { auditOf, listAttempts } from './notification-history.ts'
 import { listNotifications } from './notification-list.ts'
 import { countByStatus, findNotification } from './notification-view.ts'
 import { type Dialect, instantOf, instantOrNull, row, type Script, type ScriptRunner } from './script.ts'
 import { scrubber } from './scrub.ts'
 
-/** Everything about notifications but writing new ones, which is each engine's own. */
-export function sharedNotifications(scripts: ScriptRunner): Omit<NotificationStore, 'insert'> {
-  const { dialect, read, write } = scripts
+/** Everything about notifications but what writes new ones, which is each engine's own. */
+export function sharedNotifications(scripts: ScriptRunner): Omit<NotificationStore, 'insert' | 'insertByHand' | 'act'> {
+  const { dialect, read } = scripts
   return {
     find: (tenantId, id) => read(() => findNotification(tenantId, id)),
     list: (filter, page) => read(() => listNotifications(dialect, filter, page)),
     attempts: (notificationId) => read(() => listAttempts(notificationId)),
     audit: (notificationId) => read(() => auditOf(notificationId)),
-    act: (request) => write(() => act(dialect, request)),
     oldestDueMs: () => read(() => oldestDueMs(dialect)),
     scrub: scrubber(scripts),
     countByStatus: (tenantId) => read(() => countByStatus(tenantId)),

@@ -144,15 +144,32 @@ const ACT_REASONS = {
 
 /** What an operator's act does; null: the act does not move a notification that rests there. */
 export function actChanges(
-  { action, actor, note }: Pick<ActRequest, 'action' | 'actor' | 'note'>,
+  {
+    action,
+    actor,
+    note,
+    correction,
+    overridesSuppression,
+  }: Pick<ActRequest, 'action' | 'actor' | 'note' | 'correction' | 'overridesSuppression'>,
   resting: RestingNotification,
 ): ActChanges | null {
   const { from, discardedFrom, ...rest } = resting
   const { notificationId, tenantId, attempt } = rest
   const { to, from: movable } = ACTIONS[action]
   if (!(movable as readonly NotificationStatus[]).includes(from)) return null
-  const reason = ACT_REASONS[action]
-  const audit: AuditRow = { tenantId, actor, action, notificationId, attempt, from, to, reason, note: note ?? null }
+  const reason = correction ? 'corrected_by_operator' : ACT_REASONS[action]
+  const why = overridesSuppression ? 'suppression_overridden' : reason
+  const audit: AuditRow = {
+    tenantId,
+    actor,
+    action,
+    notificationId,
+    attempt,
+    from,
+    to,
+    reason: why,
+    note: note ?? null,
+  }
   // The call in doubt of an uncertain notification may have arrived: if it is sent again, that may be a second time.
   const isInDoubt = action === 'restore' ? discardedFrom === 'uncertain' : from === 'uncertain' && action !== 'discard'
   const possibleDuplicate = rest.possibleDuplicate || isInDoubt

@@ -1,11 +1,16 @@
 import type { NewNotification } from '../../model/notification.ts'
 import type { NotificationStore } from '../../plan/notification-store.ts'
+import { act, handAudits } from '../shared/act.ts'
 import { isSealed } from '../shared/fields.ts'
 import { NEW_NOTIFICATION } from '../shared/new-rows.ts'
+import { insertAudit } from './audit.ts'
 import type { Connection } from './connection.ts'
-import { type Connections, insertText } from './scripts.ts'
+import { type Connections, dialect, insertText, runScript } from './scripts.ts'
 
-export function openNotifications({ connection, writer }: Connections): Pick<NotificationStore, 'insert'> {
+export function openNotifications({
+  connection,
+  writer,
+}: Connections): Pick<NotificationStore, 'insert' | 'insertByHand' | 'act'> {
   return {
     insert: (notifications) =>
       writer.write((now) =>
@@ -14,6 +19,17 @@ export function openNotifications({ connection, writer }: Connections): Pick<Not
           return { id, duplicate }
         }),
       ),
+    insertByHand: (notifications, by) =>
+      writer.write((now) => {
+        for (const notification of notifications) insertNotification(connection, notification, now)
+        insertAudit(connection, ...handAudits(notifications, by))
+      }),
+    act: (request) =>
+      writer.write((now) => {
+        const acted = runScript(connection, act(dialect, request))
+        if (acted?.moved && request.correction) insertNotification(connection, request.correction, now)
+        return acted
+      }),
   }
 }
 

@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { sampleNotification } from '../../../../test/support/samples.ts'
+import { isPillarboxError } from '../model/errors.ts'
+import type { NotificationView } from '../model/notification.ts'
+import { type Bench, bodyOf, type Options, openPlanning } from '../plan/fixture.ts'
+import { nextInChain } from '../plan/next-in-chain.ts'
+import { replan } from '../plan/replan.ts'
+import { createRewrite } from '../plan/rewrite.ts'
+import { isSealedContent } from '../security/payload-seal.ts'
+import { createTenantSnapshots } from '../tenant/snapshots.ts'
+import { actOnNotification, type NotificationAct } from './act.ts'
+
+const email = { channel: 'email', locale: 'en', subject: 'S {{name}}', body: 'mail {{name}}' }
+const sms = { channel: 'sms', locale: 'en', body: 'text {{name}}' }
+const catalogueOf = (fields: Record<string, unknown> = {}) => ({
+  entities: { booking: 'bookings' },
+  eventTypes: {
+    'booking.confirmed': {
+      entity: 'booking',
+      recipients: [{ phone: 'phone', email: 'email', name: 'name' }],
+      delivery: { fallback: ['email', 'sms'] },
+      templates: [email, sms],
+      ...fields,
+    },
+  },
+})
+
+/** The first notification of an event, parked by hand, and what an operator does to it. */
+async function setup(t: TestContext, options: Partial<Options> = {}) {
+  const bench = await openPlanning(t, { catalogue: catalogueOf(), ...options })
+  const nudged: string[] = []
+  const deps = {
+    store: bench.store,
+    snapshots: createTenantSnapshots(bench.store, bench.clock, 0),
+    replan: (notification: NotificationView) => replan(bench.chain, notification),
+    rewrite: createRewrite(bench.chain),
+    nudge: (topic: string) => void nudged.push(topic),
+  }
+  const act = (id: string, changes: Partial<NotificationAct>) =>
+    actOnNotification(deps, { tenantId: 'acme', id, action: 'retry', actor: 'key:desk', ...changes })
+  const suppress = (address: string) =>
+    bench.store.suppressions.insert({
+      id: bench.ids(),
+      tenantId: 'acme',
+      channel: 'email',
+      address,
+      cause: 'operator',
+      error: null,
+      notificationId: null,
+      createdBy: 'key:ada',
+    })
+  return { bench, act, nudged, suppress, parked: () => parkedOf(bench, act) }
+}
+
+async function parkedOf(bench: Bench, act: (id: string, changes: Partial<NotificationAct>) => Promise<unknown>) {
+  await bench.publish()
+  await bench.plan()
+  const [first] = await bench.notifications()
+  assert.ok(first)
+  await act(first.id, { action: 'park' })
+  await bench.clock.advance(2_000)
+  return first
+}
+
+async function refusalOf(acting: Promise<unknown>): Promise<string> {
+  try {
+    await acting
+    return 'done'
+  } catch (error) {
+    assert.ok(isPillarboxError(error), String(error))
+    return `${error.code}: ${error.message}`
+  }
+}
+
+describe('a retry in today’s words', () => {
+  it('says what the template says now, at the same address and under the same key', async (t) => {
+    const { bench, act, parked } = await setup(t)
+    const first = await parked()
+    await bench.import(catalogueOf({ templates: [{ ...email, body: 'mended {{name}}' }, sms] }))
+    await bench.clock.advance(2_000)
+
+    const retried = await act(first.id, { rerender: true })
+
+    assert.deepEqual([bodyOf(first), bodyOf(retried)], ['mail Ada', 'mended Ada'])
+    assert.equal(retried.templateVersion, (first.templateVersion ?? 0) + 1)
+    const same = ({ id, idempotencyKey, channel, to, fallback }: NotificationView) => ({
+      id,
+      idempotencyKey,
+      channel,
+      to,
+      fallback,
+    })
+    assert.deepEqual(same(retried), same(first))
+    assert.equal(retried.status, 'queued')
+  })
+
+  it('keeps the words it has where nobody asks for others', async (t) => {
+    const { bench, act, parked } = await setup(t)
+    const first = await parked()
+    await bench.import(catalogueOf({ templates: [{ ...email, body: 'mended {{name}}' }, sms] }))
+    await bench.clock.advance(2_000)
+
+    assert.equal(bodyOf(await act(first.id, {})), 'mail Ada')
+  })
+
+  it('is refused where the words cannot be made, and leaves it parked', async (t) => {
+    const { bench, act, parked } = await setup(t)
+    const first = await parked()
+    await bench.import(catalogueOf({ templates: [sms] }))
+    for (const { id, channel } of (await bench.store.templates.list('acme', {}, { limit: 10 })).items)
+      if (channel === 'email') await bench.store.templates.update('acme', id, { isActive: false }, 'test')
+    await bench.clock.advance(2_000)
+
+    assert.match(await refusalOf(act(first.id, { rerender: true })), /^not_plannable: no_templates_found: /)
+    assert.equal((await bench.notifications())[0]?.status, 'parked')
+  })
+
+  it('is refused for one that came without an event: its words are those that were given', async (t) => {
+    const { bench, act } = await setup(t)
+    const id = bench.ids()
+    const to = { email: 'ada@example.test' }
+    await bench.store.notifications.insert([
+      sampleNotification({ id, channel: 'email', accountId: bench.accountId('email'), to }),
+    ])
+    await act(id, { action: 'park' })
+
+    assert.match(
+      await refusalOf(act(id, { rerender: true })),
+      /^not_plannable: invalid_event: it came without an event/,
+    )
+  })
+})
+
+describe('a retry to a corrected address', () => {
+  it('sends another notification there, and discards and links the first', async (t) => {
+    const { bench, act, parked, nudged } = await setup(t)
+    const first = await parked()
+
+    const made = await act(first.id, { to: { email: 'Right@EXAMPLE.test' }, note: 'a typing mistake' })
+
+    assert.deepEqual(
+      [made.to, made.status, made.triggeredBy, made.correctedFrom],
+      [{ ...first.to, email: 'Right@example.test' }, 'queued', 'key:desk', first.id],
+    )
+    assert.equal(bodyOf(made), 'mail Ada')
+    assert.deepEqual([made.eventId, made.entity, made.fallback], [first.eventId, first.entity, first.fallback])
+    const before = await bench.store.notifications.find('acme', first.id)
+    assert.deepEqual(
+      [before?.status, before?.reason, before?.correctedTo],
+      ['discarded', 'corrected_by_operator', made.id],
+    )
+    const audited = async (id: string) =>
+      (await bench.store.notifications.audit(id)).map(({ actor, action, to, note }) => [actor, action, to, note]).at(-1)
+    assert.deepEqual(await audited(first.id), ['key:desk', 'discard', 'discarded', 'a typing mistake'])
+    assert.deepEqual(await audited(made.id), ['key:desk', 'correct', 'queued', 'a typing mistake'])
+    assert.deepEqual(nudged, ['dispatch'])
+  })
+
+  it('may be corrected again', async (t) => {
+    const { bench, act, parked } = await setup(t)
+    const first = await parked()
+    const second = await act(first.id, { to: { email: 'second@example.test' } })
+    await act(second.id, { action: 'park' })
+
+    const third = await act(second.id, { to: { email: 'third@example.test' }, rerender: true })
+
+    assert.deepEqual([third.correctedFrom, third.to.email], [second.id, 'third@example.test'])
+    assert.equal((await bench.notifications()).length, 3)
+  })
+
+  it('is where its fallback and its next retry go, too', async (t) => {
+    const { bench, act, parked } = await setup(t)
+    const first = await parked()
+    const made = await act(first.id, { to: { email: 'right@example.test', phone: '+15550199' } })
+
+    const next = await nextInChain(bench.chain, { tenantId: 'acme', notificationId: made.id }, ['sms'])
+    await act(made.id, { action: 'park' })
+    const again = await act(made.id, { rerender: true })
+
+    assert.equal(next?.to.phone, '+15550199')
+    assert.equal(again.to.email, 'right@example.test')
+  })
+
+  it('seals words with secrets for the new one', async (t) => {
+    const templates = [{ ...email, body: 'code {{token}}' }]
+    const { bench, act } = await setup(t, { catalogue: catalogueOf({ secrets: ['token'], templates }) })
+    await bench.publish({ payload: { email: 'ada@example.test', token: 's3cret' } })
+    await bench.plan()
+    const [first] = await bench.notifications()
+    assert.ok(first)
+    await act(first.id, { action: 'park' })
+
+    const made = await act(first.id, { to: { email: 'right@example.test' } })
+
+    assert.ok(made.content && isSealedContent(made.content))
+    const opened = bench.seal.openContent(made.content, { tenantId: 'acme', notificationId: made.id })
+    assert.ok('content' in opened)
+    assert.equal(opened.content.body, 'code s3cret')
+  })
+
+  it('is refused where the address cannot be used or is suppressed, and changes nothing', async (t) => {
+    const { bench, act, parked, suppress } = await setup(t)
+    const first = await parked()
+    await suppress('banned@example.test')
+    const before = await bench.notifications()
+
+    assert.match(await refusalOf(act(first.id, { to: { email: 'no address' } })), /^invalid_body: \/to\/email must be/)
+    assert.match(await refusalOf(act(first.id, { to: { email: 'banned@example.test' } })), /^address_suppressed: /)
+    const both = { to: { email: 'right@example.test' }, override: 'suppression' } as const
+    assert.match(await refusalOf(act(first.id, both)), /^invalid_body: \/override cannot stand beside to/)
+    assert.deepEqual(await bench.notifications(), before)
+  })
+
+  it('is refused for what is still on its way', async (t) => {
+    const { act, parked } = await setup(t)
+    const first = await parked()
+    await act(first.id, {})
+
+    assert.equal(
+      await refusalOf(act(first.id, { to: { email: 'right@example.test' } })),
+      'not_parked: The notification is queued.',
+    )
+  })
+})
+
+describe('a retry to a suppressed address', () => {
+  it('is refused with a warning, and goes ahead where somebody says so, on record', async (t) => {
+    const { bench, act, parked, suppress } = await setup(t)
+    const first = await parked()
+    await suppress('ada@example.test')
+
+    assert.match(
+      await refusalOf(act(first.id, {})),
+      /^address_suppressed: .*\(operator, since .*\).*override: "suppression", or lift it: DELETE \/api\/suppressions\//,
+    )
+    const retried = await act(first.id, { override: 'suppression', note: 'she asked for it' })
+
+    assert.equal(retried.status, 'queued')
+    const last = (await bench.store.notifications.audit(first.id)).at(-1)
+    assert.deepEqual(
+      [last?.actor, last?.action, last?.reason, last?.note],
+      ['key:desk', 'retry', 'suppression_overridden', 'she asked for it'],
+    )
+  })
+
+  it('has to be said every time', async (t) => {
+    const { bench, act, parked, suppress } = await setup(t)
+    const first = await parked()
+    const worker = bench.ids()
+    await bench.store.workers.register({ id: worker, host: 'h', pid: 1, version: '1', channels: null })
+    const claimed = async () => {
+      const answer = await bench.store.dispatch.claim(worker, [{ accountId: bench.accountId('email'), limit: 1 }])
+      assert.ok(!answer.fenced)
+      const [claim] = answer.claims
+      assert.ok(claim)
+      await bench.store.dispatch.release(worker, [claim])
+      return claim.overridesSuppression
+    }
+    await suppress('ada@example.test')
+
+    await act(first.id, { override: 'suppression' })
+    assert.equal(await claimed(), true)
+    await act(first.id, { action: 'park' })
+    const [ban] = await bench.store.suppressions.among('acme', 'email', ['ada@example.test'])
+    await bench.store.suppressions.remove('acme', ban?.id ?? '', 'test')
+    await act(first.id, {})
+    assert.equal(await claimed(), false)
+  })
+
+  it('cannot be had for a list: nobody asked for its members one by one', async (t) => {
+    const { bench, act } = await setup(t)
+    const id = bench.ids()
+    const [to, accountId] = [{ list: 'crew' }, bench.accountId('email')]
+    await bench.store.notifications.insert([sampleNotification({ id, channel: 'email', accountId, to })])
+    await act(id, { action: 'park' })
+
+    assert.match(await refusalOf(act(id, { override: 'suppression' })), /^invalid_body: \/override is for one address/)
+  })
+})
