@@ -6,6 +6,7 @@ import {
   LOCALE,
   MAX_ID_LENGTH,
   type TextForm,
+  TOPIC,
 } from '@pillarbox/client/contract'
 import { Type } from 'typebox'
 
@@ -40,7 +41,7 @@ export const LocaleTag = FormOf(LOCALE)
 export const PATTERN_WORDS: Record<string, string> = {
   [LINE_PATTERN.source]: 'must be one line without control characters',
   ...Object.fromEntries(
-    [ENTITY_TYPE, LOCALE, EVENT_TYPE].map(({ pattern, words }) => [pattern.source, `must be ${words}`]),
+    [ENTITY_TYPE, LOCALE, EVENT_TYPE, TOPIC].map(({ pattern, words }) => [pattern.source, `must be ${words}`]),
   ),
 }
 
