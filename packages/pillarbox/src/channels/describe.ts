@@ -38,7 +38,7 @@ Every channel has the provider \`sandbox\` too: [the guide](../guides/sandbox.md
 
 | field | meaning |
 |---|---|
-| \`pace\` | \`{"perSecond": 5, "burst": 10}\`, or \`{"tier": "STANDARD"}\`; without one, as fast as the vendor lets it. Exact over all workers. |
+| \`pace\` | \`{"perSecond": 5, "burst": 10}\`, or \`{"tier": "STANDARD"}\`; 50 a second with a burst of 50 where it is not given, none for \`sandbox\` and \`in_app\`; with \`null\` as fast as the vendor lets it. Exact over all workers. |
 | \`retry\` | \`{maxAttempts, base, factor, cap, jitter}\`, \`{maxAttempts, fixed}\` or \`{delays}\`; an event type's own goes before. |
 | \`onUnknown\` | What to do when nobody knows whether the vendor took a message and it cannot be asked: \`resend\` (default), flagged \`possibleDuplicate\`, or \`hold\`. |
 | \`onUndeliverable\` | \`park\` (default) or \`fail\`; the same as the setting below. |

@@ -400,7 +400,24 @@ describe('an account’s pace', () => {
   it('has nothing to do with a setting of that name that the provider does not know', async () => {
     const answer = await post('interakt', sampleWith('interakt', '/settings/tier', 'TIER_1'))
 
-    assert.deepEqual([answer.json().pace, answer.json().warnings[0]?.key], [null, 'tier'])
+    assert.deepEqual([answer.json().pace, answer.json().warnings[0]?.key], [{ perSecond: 50, burst: 50 }, 'tier'])
+  })
+
+  it('is 50 a second where nobody has said anything, and none on in_app or where it is null', async () => {
+    const url = '/api/channel-accounts'
+    const { tier: _tier, ...settings } = sampleOf('meta').settings as Record<string, unknown>
+    const inbox = { channel: 'in_app', provider: 'inbox', name: 'Inbox' }
+    const careless = await post('interakt', sampleOf('interakt'), { pace: null })
+    const untold = await post('interakt', sampleOf('interakt'))
+    const tiered = await post('meta', { ...sampleOf('meta'), settings })
+    const changed = await f.call(key, 'PATCH', `${url}/${tiered.json().id}`, {
+      settings: { ...settings, tier: 'TIER_2' },
+    })
+
+    assert.deepEqual(untold.json().pace, { perSecond: 50, burst: 50 })
+    assert.equal(careless.json().pace, null)
+    assert.equal((await f.call(key, 'POST', url, inbox)).json().pace, null)
+    assert.deepEqual(changed.json().pace, { tier: 'TIER_2' }, 'a tier goes before what nobody has said')
   })
 })
 

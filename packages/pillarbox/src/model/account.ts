@@ -39,6 +39,14 @@ export interface Pace {
   burst: number
 }
 
+/** Of an account that says nothing about it: cautious enough for every vendor's first tier. */
+const DEFAULT_PACE: Pace = { perSecond: 50, burst: 50 }
+
+/** The pace of an account that says nothing about it; none where there is no vendor to be careful of. */
+export function defaultPace({ channel, provider }: Pick<Account, 'channel' | 'provider'>): Pace | null {
+  return channel === 'in_app' || provider === 'sandbox' ? null : DEFAULT_PACE
+}
+
 /** One in about a quarter of an hour: what is slower is a mistake, and its arithmetic overflows. */
 export const SLOWEST_PER_SECOND = 0.001
 

@@ -14,16 +14,19 @@ export type StoredPace = (Pace & { tier?: Tier }) | null
 
 /**
  * The pace to keep. `given` is undefined where nothing is said about it; then the tier in the settings is the pace, where
- * the provider knows one, unless somebody set another by hand.
+ * the provider knows one, unless somebody set another by hand. Null: as fast as the vendor lets it.
  */
 export function paceOf(wanted: {
   given: GivenPace | null | undefined
   settings: Record<string, unknown>
   /** Whether `tier` is a setting of the provider. */
   isTiered: boolean
+  /** What it is where nobody has said anything. */
+  byDefault: StoredPace
+  /** Undefined: the account is new, or replaced as a whole. */
   current?: StoredPace
 }): StoredPace {
-  const { given, settings, isTiered, current = null } = wanted
+  const { given, settings, isTiered, byDefault, current = byDefault } = wanted
   const tier = isTiered && isTier(settings['tier']) ? settings['tier'] : null
   if (given) {
     if (tier !== null && given.tier !== undefined && given.tier !== tier)
@@ -32,8 +35,13 @@ export function paceOf(wanted: {
       ])
     return readPace(given)
   }
-  if (given === undefined && (tier === null || (current && current.tier === undefined))) return current
+  const isByHand = current !== null && current.tier === undefined && !isSamePace(current, byDefault)
+  if (given === undefined && (tier === null || isByHand)) return current
   return tier === null ? null : { ...TIERS[tier], tier }
+}
+
+function isSamePace(one: Pace, other: Pace | null): boolean {
+  return one.perSecond === other?.perSecond && one.burst === other.burst
 }
 
 /** As it was given. */

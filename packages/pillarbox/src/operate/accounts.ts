@@ -1,5 +1,5 @@
 import type { Registry } from '../channels/registry.ts'
-import { type AccountStatus, DEFAULT_BREAKER, type StoredAccount } from '../model/account.ts'
+import { type AccountStatus, DEFAULT_BREAKER, defaultPace, type StoredAccount } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
 import { parseDuration } from '../model/duration.ts'
 import { found, invalidBody, isPillarboxError, PillarboxError } from '../model/errors.ts'
@@ -63,7 +63,7 @@ export async function makeAccount(
     tenantId,
     channel,
     provider,
-    ...replacement(given, checks.isTiered(given)),
+    ...replacement(given, given, checks),
     ...sealAccountSecrets(seal, { tenantId, id }, secrets),
     status,
     statusReason: status === 'suspended' ? `suspended by ${actor}` : null,
@@ -80,7 +80,7 @@ export function changeAccount(
   current: StoredAccount,
   given: AccountFields,
 ): Promise<StoredAccount> {
-  return saveChanges(deps, operator, current, changesOf(given, current, deps.checks.isTiered(current)), given.secrets)
+  return saveChanges(deps, operator, current, changesOf(given, current, deps.checks), given.secrets)
 }
 
 /** Gives everything that is not named its default, except secrets, which stay. Channel and provider cannot change. */
@@ -94,7 +94,7 @@ export async function replaceAccount(
     throw invalidBody([
       { path: current.channel === given.channel ? '/provider' : '/channel', message: 'cannot be changed' },
     ])
-  const changes = replacement(given, deps.checks.isTiered(current))
+  const changes = replacement(given, current, deps.checks)
   return await saveChanges(deps, operator, current, changes, given.secrets)
 }
 
@@ -209,13 +209,13 @@ function mergeSecrets(current: Record<string, string>, given: Record<string, unk
 }
 
 /** Everything that is not given takes its default. */
-function replacement(given: NamedAccountFields, isTiered: boolean) {
-  const { name, pace = null, retry = null, onUnknown = 'resend', breaker = null, priority = 0 } = given
+function replacement(given: NamedAccountFields, of: ProviderOf, checks: AccountChecks) {
+  const { name, pace, retry = null, onUnknown = 'resend', breaker = null, priority = 0 } = given
   const settings = settingsOf(given)
   return {
     name,
     settings,
-    pace: paceOf({ given: pace, settings, isTiered }),
+    pace: paceOf({ given: pace, settings, isTiered: checks.isTiered(of), byDefault: defaultPace(of) }),
     retry: retryOf(retry),
     onUnknown,
     breaker: breakerOf(breaker),
@@ -223,7 +223,7 @@ function replacement(given: NamedAccountFields, isTiered: boolean) {
   }
 }
 
-function changesOf(given: AccountFields, current: StoredAccount, isTiered: boolean) {
+function changesOf(given: AccountFields, current: StoredAccount, checks: AccountChecks) {
   const { name, pace, retry, onUnknown, breaker, priority } = given
   const hasSettings = given.settings !== undefined || POLICIES.some((policy) => given[policy] !== undefined)
   const settings = hasSettings ? settingsOf(given, current.settings) : undefined
@@ -231,7 +231,13 @@ function changesOf(given: AccountFields, current: StoredAccount, isTiered: boole
     ...(name !== undefined && { name }),
     ...(settings !== undefined && { settings }),
     ...((pace !== undefined || settings !== undefined) && {
-      pace: paceOf({ given: pace, settings: settings ?? current.settings, isTiered, current: current.pace }),
+      pace: paceOf({
+        given: pace,
+        settings: settings ?? current.settings,
+        isTiered: checks.isTiered(current),
+        byDefault: defaultPace(current),
+        current: current.pace,
+      }),
     }),
     ...(retry !== undefined && { retry: retryOf(retry) }),
     ...(onUnknown !== undefined && { onUnknown }),
