@@ -70,7 +70,15 @@ describe('the dates of a payload schema', () => {
       mail: { format: 'email' },
     })
 
-    assert.deepEqual([...(dateFieldsOf(schema) ?? [])], ['checkin', 'trip.departure', 'rooms[].from', 'holidays[]'])
+    assert.deepEqual(
+      [...(dateFieldsOf(schema) ?? [])],
+      [
+        ['checkin', 'date'],
+        ['trip.departure', 'date-time'],
+        ['rooms[].from', 'date'],
+        ['holidays[]', 'date'],
+      ],
+    )
   })
 
   it('are found behind references and alternatives', () => {
@@ -83,7 +91,14 @@ describe('the dates of a payload schema', () => {
       { $defs: { day: { type: 'string', format: 'date' } } },
     )
 
-    assert.deepEqual([...(dateFieldsOf(schema) ?? [])], ['a', 'b', 'c'])
+    assert.deepEqual(
+      [...(dateFieldsOf(schema) ?? [])],
+      [
+        ['a', 'date'],
+        ['b', 'date'],
+        ['c', 'date'],
+      ],
+    )
   })
 
   it('are unknown without a schema', () => {

@@ -4,8 +4,11 @@ import { unescapedStep } from './json-pointer.ts'
 
 export type PayloadSchema = Record<string, unknown>
 
+/** Of a date: whether it may come without a time of day, or always has one. */
+export type DateKind = 'date' | 'date-time'
+
 /** Which fields of a payload are dates. */
-export type DateFields = ReadonlySet<string>
+export type DateFields = ReadonlyMap<string, DateKind>
 
 /** The fields that a schema marks with format `date` or `date-time`; null where there is no schema. Remembered per schema. */
 export function dateFieldsOf(schema: PayloadSchema | null): DateFields | null {
@@ -56,7 +59,7 @@ function percentDecoded(text: string): string {
 }
 
 interface SchemaPaths {
-  dates: Set<string>
+  dates: Map<string, DateKind>
   paths: string[]
 }
 
@@ -75,7 +78,7 @@ const MAX_DEPTH = 12
 const MAX_STEPS = 20_000
 
 function readPaths(root: PayloadSchema): SchemaPaths {
-  const dates = new Set<string>()
+  const dates = new Map<string, DateKind>()
   const paths = new Set<string>()
   const steps = { left: MAX_STEPS }
 
@@ -83,7 +86,9 @@ function readPaths(root: PayloadSchema): SchemaPaths {
     steps.left -= 1
     if (depth > MAX_DEPTH || steps.left < 0) return
     const parts = [...partsOf(schema, root, steps)]
-    if (parts.some(({ format }) => format === 'date' || format === 'date-time')) dates.add(path)
+    const kind = (['date', 'date-time'] as const).find((format) => parts.some((part) => part['format'] === format))
+    // A list may have elements of several kinds.
+    if (kind && dates.get(path) !== 'date') dates.set(path, kind)
     if (isOpen(parts)) paths.add(path === '' ? '*' : `${path}.*`)
     for (const part of parts) {
       for (const [name, field] of fieldsOf(part)) {

@@ -1,8 +1,9 @@
-import type { DateFields } from '../model/schema-paths.ts'
+import type { DateFields, DateKind } from '../model/schema-paths.ts'
 
 /** What is known beforehand of a payload's fields, as a tree that is walked along with the payload. */
 export interface PayloadField {
-  isDate: boolean
+  /** Null: it is no date. */
+  date: DateKind | null
   /** Secret itself, or with a secret somewhere within. */
   hasSecret: boolean
   /** By name in small letters: whoever spells a secret's name in another way has a secret all the same. */
@@ -11,7 +12,7 @@ export interface PayloadField {
   element: PayloadField | null
 }
 
-const NOTHING: DateFields = new Set()
+const NOTHING: DateFields = new Map()
 const NONE: readonly string[] = []
 const trees = new WeakMap<DateFields, WeakMap<readonly string[], { tree: PayloadField | null }>>()
 
@@ -31,7 +32,7 @@ export function fieldsOf(dateFields: DateFields | null, secrets: readonly string
 
 function grow(dates: DateFields, secrets: readonly string[]): PayloadField {
   const root = newField()
-  for (const path of dates) fieldAt(root, path).isDate = true
+  for (const [path, kind] of dates) fieldAt(root, path).date = kind
   for (const path of secrets) fieldAt(root, path, (field) => (field.hasSecret = true))
   return root
 }
@@ -53,7 +54,7 @@ function fieldAt(root: PayloadField, path: string, visit?: (field: PayloadField)
 }
 
 function newField(): PayloadField {
-  return { isDate: false, hasSecret: false, fields: new Map(), element: null }
+  return { date: null, hasSecret: false, fields: new Map(), element: null }
 }
 
 /** What a preview shows in place of a secret. */

@@ -2,11 +2,11 @@ import { type FilterImplOptions, filters as library, toValue } from 'liquidjs'
 import { escapeHtml } from '../model/html.ts'
 import { isTimeZone } from '../model/timing.ts'
 import { formatAmount, formatMoney, readAmount } from './amounts.ts'
-import { formatDate, formatTime, readDate } from './dates.ts'
+import { formatDate, formatTime } from './dates.ts'
 import type { Filling } from './filling.ts'
 import { COST } from './limits.ts'
 import { type Handler, LIST_FILTERS, numberOf } from './list-filters.ts'
-import { filterText, writtenText } from './values.ts'
+import { dateOf, filterText, writtenText } from './values.ts'
 
 /** Filters of liquidjs that take text and give text. */
 const TEXT =
@@ -109,7 +109,7 @@ const OWN: Readonly<Record<string, Handler>> = {
   date(filling, value, format, timeZone) {
     const { settings, work } = filling.rendering
     work.use(COST.format + (isName(format) ? Math.min(format.length, 200) * COST.key : 0))
-    const date = readDate(toValue(value), { ...settings, ...zoneOf(filling, timeZone) })
+    const date = dateOf(value, { ...settings, ...zoneOf(filling, timeZone) })
     if (!date) return value
     if (isName(format)) return formatDate(date, format, settings)
     return formatDate(date, settings.dateFormat, settings, { withTime: true })
@@ -117,7 +117,7 @@ const OWN: Readonly<Record<string, Handler>> = {
   time(filling, value, timeZone) {
     const { settings, work } = filling.rendering
     work.use(COST.format)
-    const date = readDate(toValue(value), { ...settings, ...zoneOf(filling, timeZone) })
+    const date = dateOf(value, { ...settings, ...zoneOf(filling, timeZone) })
     return date ? formatTime(date, settings) : value
   },
   default(filling, value, instead, ...named) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Channel } from '../model/channel.ts'
+import type { DateFields } from '../model/schema-paths.ts'
 import { createRenderer, type Rendered, type Renderer, type RenderOptions, type TemplateWords } from './render.ts'
 
 export interface Given extends Partial<RenderOptions> {
@@ -16,7 +17,12 @@ export const OPTIONS: RenderOptions = {
   timeZone: 'UTC',
   dateFormat: 'dd-MMM-yyyy',
   missing: 'empty',
-  dateFields: new Set(),
+  dateFields: new Map(),
+}
+
+/** Fields that may be dates without a time of day. */
+export function datesAt(...paths: string[]): DateFields {
+  return new Map(paths.map((path) => [path, 'date']))
 }
 
 /** Renders a body for a test. The parser is the costly part of a renderer, so that they share one. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Channel } from '../model/channel.ts'
-import { errorOf, OPTIONS, tryRender } from './fixture.ts'
+import { datesAt, errorOf, OPTIONS, tryRender } from './fixture.ts'
 import { createRenderer } from './render.ts'
 
 /** Work is counted, not timed; this only tells an answer from none, on a machine that does ten other things. */
@@ -196,7 +196,7 @@ describe('a digest that is meant well', () => {
     const rendered = tryRender(body, {
       channel: 'email',
       context: { rows },
-      dateFields: new Set(['rows[].at']),
+      dateFields: datesAt('rows[].at'),
       locale: 'de',
     })
 

@@ -1,3 +1,4 @@
+import type { DateKind } from '../model/schema-paths.ts'
 import { type DateSettings, isFullDateTime } from './dates.ts'
 import type { PayloadField } from './fields.ts'
 import { COST, type WorkBudget } from './limits.ts'
@@ -136,23 +137,27 @@ export function createPayload(root: unknown, options: PayloadOptions): Payload {
     if (field?.hasSecret) hasSecrets = true
     if (typeof value === 'string') {
       work.weigh(value)
-      return (field?.isDate ?? false) || (guessesDates && isFullDateTime(value)) ? dateText(value, dates) : value
+      const kind = kindOf(value, field)
+      return kind ? dateText(value, kind, dates) : value
     }
     if (typeof value === 'object' && value !== null) return foundObject(value, field)
     return value
+  }
+
+  function kindOf(value: unknown, field: PayloadField | null): DateKind | null {
+    return field?.date ?? (guessesDates && typeof value === 'string' && isFullDateTime(value) ? 'date' : null)
   }
 
   function foundObject(value: object, field: PayloadField | null): unknown {
     if (Array.isArray(value)) {
       work.weigh(value)
       if (field) remember(value, field)
-      const isOfDates =
-        field?.element?.isDate ?? (guessesDates && typeof value[0] === 'string' && isFullDateTime(value[0]))
-      return isOfDates
-        ? value.map((element: unknown) => (typeof element === 'string' ? dateText(element, dates) : element))
+      const kind = kindOf(value[0], field?.element ?? null)
+      return kind
+        ? value.map((element: unknown) => (typeof element === 'string' ? dateText(element, kind, dates) : element))
         : value
     }
-    if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : dateText(value.toISOString(), dates)
+    if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : dateText(value.toISOString(), 'date', dates)
     if (isSealed(value)) {
       if (sealedAs === null) throw new Error('a secret field of the payload is sealed, and was not opened')
       return sealedAs

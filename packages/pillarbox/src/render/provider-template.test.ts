@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { errorOf, render } from './fixture.ts'
+import { datesAt, errorOf, render } from './fixture.ts'
 
 const context = { name: 'Ada', n: 7, lines: 'one\n\ttwo\r\n three     four', blank: ' \n ', at: '2026-03-15' }
 
 function provided(providerTemplate: Record<string, unknown>, channel: 'whatsapp' | 'sms' = 'whatsapp') {
-  return render('x', { providerTemplate, channel, context, dateFields: new Set(['at']) })
+  return render('x', { providerTemplate, channel, context, dateFields: datesAt('at') })
 }
 
 describe('a provider template', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Parser } from 'liquidjs'
 import { assertLinear } from '../../../../test/support/linear.ts'
-import { bodyOf, errorOf, missingOf, OPTIONS, render, tryRender } from './fixture.ts'
+import { bodyOf, datesAt, errorOf, missingOf, OPTIONS, render, tryRender } from './fixture.ts'
 import { createRenderer } from './render.ts'
 
 // No zone of any test, so that the machine's own would be noticed.
@@ -145,7 +145,7 @@ describe('a date', () => {
   const india = {
     timeZone: 'Asia/Kolkata',
     locale: 'en-IN',
-    dateFields: new Set(['checkin', 'trip.at', 'rooms[].from', 'days[]']),
+    dateFields: datesAt('checkin', 'trip.at', 'rooms[].from', 'days[]'),
   }
   const context = {
     checkin: '2026-03-15',
@@ -208,6 +208,29 @@ describe('a date', () => {
 
     assert.equal(bodyOf('{{trip.at}} {{checkin}} {{note}}', given), '16-Mar-2026 2026-03-15 at 2026-03-15T20:00:00Z')
     assert.equal(bodyOf('{{list[0]}}{% for d in list %} {{d}}{% endfor %}', given), '16-Mar-2026 16-Mar-2026')
+  })
+
+  it('that is midnight is a day without a time, in every zone, unless the schema says that it has one', () => {
+    const midnight = {
+      checkin: '2026-03-15T00:00:00Z',
+      days: ['2026-03-15T00:00:00.000Z', '2026-03-15T00:00:00+05:30', '2026-03-15T00:00', '2026-03-15T00:01:00Z'],
+    }
+    const shown = (given: object) =>
+      bodyOf('{{checkin}}|{{ days | join: "|" }}|{{ checkin | date: "d MMM" }}|{{ checkin | time }}', {
+        ...india,
+        dateFormat: 'medium',
+        context: midnight,
+        ...given,
+      })
+    const days = '15 Mar 2026|15 Mar 2026|15 Mar 2026|15 Mar 2026|15 Mar 2026, 5:31 am|15 Mar|'
+
+    assert.equal(shown({}), days)
+    assert.equal(shown({ dateFields: null }), days)
+    assert.match(shown({ timeZone: 'America/New_York' }), /^15 Mar 2026\|.*14 Mar 2026, 8:01 pm\|15 Mar\|$/)
+    assert.match(
+      shown({ dateFields: new Map([['checkin', 'date-time']]) }),
+      /^15 Mar 2026, 5:30 am\|.*\|15 Mar\|5:30 am$/,
+    )
   })
 
   it('that cannot be read stays as it is', () => {
@@ -560,7 +583,7 @@ describe('a preview', () => {
   const renderer = createRenderer()
   const template = { subject: 'Hi {{GuestName}}', body: 'See you {{checkin}}, {{gestName}} {{other}}' }
   const context = { guest: { name: 'Ada' }, checkin: '2026-03-15' }
-  const options = { ...OPTIONS, dateFields: new Set(['checkin']), knownPaths: ['guest.name', 'checkin'] }
+  const options = { ...OPTIONS, dateFields: datesAt('checkin'), knownPaths: ['guest.name', 'checkin'] }
 
   it('is what is sent, and what an editor wants to know of it', () => {
     const preview = renderer.preview(template, 'sms', context, options)

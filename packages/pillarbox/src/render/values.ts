@@ -1,4 +1,5 @@
 import { Drop, toValue } from 'liquidjs'
+import type { DateKind } from '../model/schema-paths.ts'
 import { type DateSettings, formatDate, readDate } from './dates.ts'
 import { COST, type WorkBudget } from './limits.ts'
 import type { LocalDate } from './strftime.ts'
@@ -9,13 +10,13 @@ import type { LocalDate } from './strftime.ts'
  */
 export class DateText extends Drop {
   readonly #text: string
-  readonly #date: LocalDate
+  readonly date: LocalDate
   readonly #settings: DateSettings
 
   constructor(text: string, date: LocalDate, settings: DateSettings) {
     super()
     this.#text = text
-    this.#date = date
+    this.date = date
     this.#settings = settings
   }
 
@@ -24,7 +25,7 @@ export class DateText extends Drop {
   }
 
   override toString(): string {
-    return formatDate(this.#date, this.#settings.dateFormat, this.#settings, { withTime: true })
+    return formatDate(this.date, this.#settings.dateFormat, this.#settings, { withTime: true })
   }
 
   toJSON(): string {
@@ -32,10 +33,21 @@ export class DateText extends Drop {
   }
 }
 
-/** Text that is a date as one; any other as it is. */
-export function dateText(text: string, settings: DateSettings): string | DateText {
-  const date = readDate(text, { timeZone: settings.timeZone })
+const MIDNIGHT = /^(\d{4}-\d\d-\d\d)[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?$/i
+
+/**
+ * Text that is a date as one; any other as it is. Midnight is how most programs write a date that has no time of day:
+ * where it may be one, it is that day in every zone, and not 5:30 in the morning in some.
+ */
+export function dateText(text: string, kind: DateKind, settings: DateSettings): string | DateText {
+  const day = kind === 'date' ? MIDNIGHT.exec(text)?.[1] : undefined
+  const date = readDate(day ?? text, { timeZone: settings.timeZone })
   return date ? new DateText(text, date, settings) : text
+}
+
+/** What a date filter works on: a day stays one in every zone. */
+export function dateOf(value: unknown, settings: DateSettings): LocalDate | null {
+  return value instanceof DateText && !value.date.hasTime ? value.date : readDate(toValue(value), settings)
 }
 
 /** What `capture` took of an HTML body: what was filled in is escaped already. */
