@@ -745,7 +745,15 @@ async function account(
 
 function catalogue(eventTypes: EventType[], templates: TemplateSeed[] = []): Catalogue {
   const entities = { booking: 'bookings' }
-  return { name: 'atlas', defaultLocale: 'en', entities, eventTypes, templates, sources: { hasura: {} } }
+  return {
+    name: 'atlas',
+    defaultLocale: 'en',
+    tenantDefaults: {},
+    entities,
+    eventTypes,
+    templates,
+    sources: { hasura: {} },
+  }
 }
 
 function type(name: string, changes: Partial<EventType> = {}): EventType {

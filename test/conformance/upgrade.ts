@@ -71,7 +71,14 @@ export async function assertUpgraded(store: Store): Promise<void> {
     ['booking.confirmed', { type: 'booking', id: '42' }, 'pending'],
   )
 
-  const catalogue = { name: 'atlas', defaultLocale: 'en', entities: {}, eventTypes: [], sources: { hasura: {} } }
+  const catalogue = {
+    name: 'atlas',
+    defaultLocale: 'en',
+    tenantDefaults: {},
+    entities: {},
+    eventTypes: [],
+    sources: { hasura: {} },
+  }
   const place = { eventType: 'booking.confirmed', channel: 'sms', locale: 'en', scope: null } as const
   const seed = { ...place, subject: null, body: 'new', format: null, providerTemplate: null }
   const source = { document: '', actor: 'system', newId: () => assert.fail('nothing is new') }

@@ -1,9 +1,6 @@
 import type { TestTenant } from '../support/tenant.ts'
 import type { World } from '../support/world.ts'
 
-/** A tenant of the booking system: Indian numbers, and dates as 15-Mar-2026. */
-const INDIA = { defaultLocale: 'en-IN', timeZone: 'Asia/Kolkata', region: 'IN', dateFormat: 'dd-MMM-yyyy' }
-
 /** The payload of the booking system, with the names it may add. */
 export const BOOKING = {
   bookingId: 12345,
@@ -18,10 +15,11 @@ export const BOOKING = {
 }
 export const NAMES = { guestName: 'Guest Example', listingName: 'Cozy Studio' }
 
+/** A tenant of the booking system as the catalogue makes it: in India, with dates as 15-Mar-2026. */
 export function atlasTenant(
   world: World,
   channels = ['whatsapp', 'sms', 'email'],
   settings: object = {},
 ): Promise<TestTenant> {
-  return world.tenant({ catalogue: 'atlas', settings: { ...INDIA, ...settings }, channels })
+  return world.tenant({ catalogue: 'atlas', settings, channels })
 }

@@ -82,7 +82,7 @@ onEachStore('the scada catalogue', startWorld, (world) => {
         'Instance: Tank 4',
         'Priority: High',
         'Value: 92.5 % (limit 90 %)',
-        'Raised: Mar 15, 2026, 10:30 AM',
+        'Raised: 2026-03-15 10:30',
         '',
         'Open the drain.',
       ].join('\n'),
@@ -95,8 +95,8 @@ onEachStore('the scada catalogue', startWorld, (world) => {
         'Site: North plant',
         'Instance: Tank 4',
         'Value: 71 %',
-        'Raised: Mar 15, 2026, 10:30 AM',
-        'Cleared: Mar 15, 2026, 11:05 AM',
+        'Raised: 2026-03-15 10:30',
+        'Cleared: 2026-03-15 11:05',
       ].join('\n'),
     )
     assertClean(await tenant.notifications())

@@ -65,11 +65,12 @@ export function changesAnything(changes: readonly CatalogueChange[]): boolean {
 
 function settingChanges(current: CatalogueNow | null, next: Catalogue): CatalogueChange[] {
   if (!current) return []
-  const fields = fieldChanges(
-    { name: current.name, defaultLocale: current.defaultLocale, sources: current.sources },
-    { name: next.name, defaultLocale: next.defaultLocale, sources: next.sources },
-  )
+  const fields = fieldChanges(settingsOf(current), settingsOf(next))
   return fields.map((field) => ({ kind: 'setting_changed', text: `changes ${words(field)}`, fields: [field] }))
+}
+
+function settingsOf({ name, defaultLocale, tenantDefaults, sources }: CatalogueNow): Record<string, unknown> {
+  return { name, defaultLocale, ...tenantDefaults, sources }
 }
 
 function entityChanges(current: Record<string, string>, next: Record<string, string>): CatalogueChange[] {

@@ -82,6 +82,7 @@ describe('a good catalogue', () => {
     assert.deepEqual(catalogue, {
       name: 'atlas',
       defaultLocale: 'en-IN',
+      tenantDefaults: {},
       entities: { booking: 'bookings' },
       eventTypes: [type],
       templates,

@@ -1,4 +1,4 @@
-import type { Catalogue, EventType, HasuraSource, TemplateSeed } from '../model/catalogue.ts'
+import type { Catalogue, EventType, HasuraSource, TemplateSeed, TenantDefaults } from '../model/catalogue.ts'
 import type { FieldError } from '../model/errors.ts'
 import { pointerTo } from '../model/json-pointer.ts'
 import { hasAtMost, unusable } from './bounds.ts'
@@ -13,6 +13,7 @@ export interface CatalogueChecks {
   /** Of a payload's JSON Schema. */
   schema?(schema: Record<string, unknown>, path: string): Findings
   template?: TemplateCheck
+  tenantDefaults?(given: TenantDefaults): FieldError[]
 }
 
 /** `warnings` are legal and probably not meant. Paths are JSON pointers. */
@@ -62,7 +63,19 @@ function catalogueOf(report: CatalogueReport, document: CatalogueRemains, checks
     report.wrong('/eventTypes', `must have at most ${MAX_TEMPLATES} templates in all (got ${templates.length})`)
   adviseOnCancelling(report, eventTypes)
   const hasura = hasuraOf(report, document.sources?.hasura ?? {}, names)
-  return { name: document.name ?? 'catalogue', defaultLocale, entities, eventTypes, templates, sources: { hasura } }
+  const name = document.name ?? 'catalogue'
+  const tenantDefaults = tenantDefaultsOf(document)
+  report.pass({ problems: checks.tenantDefaults?.(tenantDefaults) ?? [], warnings: [] }, '')
+  return { name, defaultLocale, tenantDefaults, entities, eventTypes, templates, sources: { hasura } }
+}
+
+function tenantDefaultsOf({ timeZone, region, currency, dateFormat }: CatalogueRemains): TenantDefaults {
+  return {
+    ...(timeZone && { timeZone }),
+    ...(region && { region }),
+    ...(currency && { currency }),
+    ...(dateFormat && { dateFormat }),
+  }
 }
 
 function entitiesOf(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { readCatalogueText } from './file.ts'
 import { readyCatalogues } from './ready.ts'
 
 it('ships the catalogues that the documentation names', () => {
@@ -11,13 +12,14 @@ it('has a document for every name, and for nothing else', () => {
     assert.match(readyCatalogues.document(name) ?? '', new RegExp(`^name: ${name}$`, 'm'))
   for (const name of ['', 'Atlas', 'atlas.yaml', '../ready/atlas', '../../package', 'toString', '__proto__'])
     assert.equal(readyCatalogues.document(name), null)
-  assert.deepEqual(readyCatalogues.tenantSettings('toString'), {})
 })
 
-it('says for what is written for one country which region and currency its tenants have', () => {
+it('says for what is written for one country where its tenants are', () => {
   for (const name of readyCatalogues.names()) {
-    const [, region] = /^defaultLocale: [a-z]+-([A-Z]{2})$/m.exec(readyCatalogues.document(name) ?? '') ?? []
-    assert.equal(readyCatalogues.tenantSettings(name).region, region, name)
+    const read = readCatalogueText(readyCatalogues.document(name) ?? '')
+    assert.ok('catalogue' in read)
+    const { defaultLocale, tenantDefaults } = read.catalogue
+    assert.equal(tenantDefaults.region, new Intl.Locale(defaultLocale).region, name)
+    assert.ok(tenantDefaults.timeZone, name)
   }
-  assert.deepEqual(readyCatalogues.tenantSettings('busflow'), { region: 'DE', currency: 'EUR' })
 })

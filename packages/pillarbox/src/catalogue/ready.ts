@@ -5,14 +5,6 @@ export interface ReadyCatalogues {
   names(): string[]
   /** The YAML document of that name; null where there is none. */
   document(name: string): string | null
-  /** What a tenant sets that is made with it, unless it says otherwise: what its numbers and amounts are written in. */
-  tenantSettings(name: string): { region?: string; currency?: string }
-}
-
-/** Of those catalogues that are written for one country. */
-const TENANT_SETTINGS: Readonly<Record<string, { region: string; currency: string }>> = {
-  atlas: { region: 'IN', currency: 'INR' },
-  busflow: { region: 'DE', currency: 'EUR' },
 }
 
 const FOLDER = new URL('./ready/', import.meta.url)
@@ -26,5 +18,4 @@ export const readyCatalogues: ReadyCatalogues = {
   // Only a name that is in the list becomes part of a path.
   document: (name) =>
     readyCatalogues.names().includes(name) ? readFileSync(new URL(`${name}.yaml`, FOLDER), 'utf8') : null,
-  tenantSettings: (name) => (Object.hasOwn(TENANT_SETTINGS, name) ? { ...TENANT_SETTINGS[name] } : {}),
 }

@@ -187,6 +187,10 @@ const TriggerName = Word('booking_confirmed', '^[A-Za-z_][\\w-]{0,99}$')
 export const CatalogueSchema = Fields('an object with eventTypes', {
   name: Type.Optional(Word('atlas', '^[\\w-]{1,63}$')),
   defaultLocale: Type.Optional(Locale),
+  timeZone: MayBeEmpty(Type.String({ maxLength: 64, title: 'an IANA time zone, such as Asia/Kolkata' })),
+  region: MayBeEmpty(Type.String({ maxLength: 2, title: 'the two letters of a country (ISO 3166), such as IN' })),
+  currency: MayBeEmpty(Type.String({ maxLength: 3, title: 'the three letters of a currency (ISO 4217), such as INR' })),
+  dateFormat: MayBeEmpty(Type.String({ maxLength: 60, title: 'short, medium, long, full, iso, or a pattern' })),
   entities: MayBeEmpty(EntitiesForm),
   eventTypes: Named('an object with at least one event type, by name', EventTypeName, EventTypeForm, {
     minProperties: 1,

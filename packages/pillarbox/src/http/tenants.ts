@@ -3,8 +3,8 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { Line, LocaleTag, Nullable } from '../intake/body-fields.ts'
 import { found } from '../model/errors.ts'
 import type { Tenant } from '../model/tenant.ts'
-import { settingProblems } from '../operate/tenant-settings.ts'
-import { changeTenant, provisionTenant, withSettings } from '../operate/tenants.ts'
+import { changeTenant, provisionTenant } from '../operate/tenants.ts'
+import { settingProblems } from '../render/tenant-settings.ts'
 import { OPS_ONLY, TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { operationsOf } from './operation.ts'
@@ -88,8 +88,8 @@ export function tenantRoutes(app: App, context: Context): void {
       { bodyLimit: context.config.batchBodyLimitBytes, validatorCompiler: withSettingsChecked(NewTenant) },
     ),
     async ({ body, actor }, reply) => {
-      const { id, name, defaultLocale, timeZone = 'UTC', catalogue, ...given } = body
-      const wanted = { id, name, defaultLocale, timeZone, settings: withSettings({}, given), catalogue }
+      const { id, name, defaultLocale, timeZone, catalogue, ...settings } = body
+      const wanted = { id, name, defaultLocale, timeZone, settings, catalogue }
       const { tenant, adminKey } = await provisionTenant(context, wanted, actor)
       return reply.status(201).send({ ...tenantJson(tenant), keys: { admin: adminKey } })
     },

@@ -101,9 +101,18 @@ export interface HasuraSource {
   payload: Record<string, string>
 }
 
+/** What a tenant that is made with a catalogue has, unless it says otherwise. */
+export interface TenantDefaults {
+  timeZone?: string
+  region?: string
+  currency?: string
+  dateFormat?: string
+}
+
 export interface Catalogue {
   name: string
   defaultLocale: string
+  tenantDefaults: TenantDefaults
   /** Singular → plural, e.g. booking → bookings. */
   entities: Record<string, string>
   eventTypes: EventType[]

@@ -142,6 +142,21 @@ describe('a catalogue that is given', () => {
     )
   })
 
+  it('is refused where its tenants would have settings that nobody knows', async () => {
+    const given = { timeZone: 'Asia/Nowhere', region: 'QQ', currency: 'QQQ', dateFormat: 'whenever' }
+    await assert.rejects(
+      () => readCatalogue(deps, 'acme', { ...given, eventTypes: { a: { recipients: [] } } }),
+      (error) => {
+        assert.ok(isPillarboxError(error, 'invalid_catalogue'))
+        assert.deepEqual(
+          error.details.errors?.map(({ path }) => path),
+          ['/timeZone', '/region', '/currency', '/dateFormat'],
+        )
+        return true
+      },
+    )
+  })
+
   it('is right where the guide shows one', async () => {
     const guide = readFileSync(new URL('../../../../docs/guides/catalogue.md', import.meta.url), 'utf8')
     const documents = [...guide.matchAll(/```yaml\n(name: [\s\S]*?)```/g)].map((match) => match[1] ?? '')

@@ -105,13 +105,9 @@ async function catalogueNow(
     untrusted.run('readCatalogueText', [{ tenantId, text: document }], tenantId),
   ])
   const read = answerOf(result, () => ({ problems: [], warnings: [] }))
-  return {
-    name,
-    defaultLocale,
-    entities,
-    eventTypes,
-    sources: 'catalogue' in read ? read.catalogue.sources : { hasura: {} },
-  }
+  const { sources, tenantDefaults } =
+    'catalogue' in read ? read.catalogue : { sources: { hasura: {} }, tenantDefaults: {} }
+  return { name, defaultLocale, tenantDefaults, entities, eventTypes, sources }
 }
 
 /** All of a tenant's. An import is rare, and has at most a few thousand. */

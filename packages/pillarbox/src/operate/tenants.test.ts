@@ -8,12 +8,13 @@ import { openSqlite } from '../store/sqlite/open.ts'
 import { createUntrustedInProcess } from '../untrusted/untrusted.ts'
 import { provisionTenant } from './tenants.ts'
 
-describe('a tenant made with a ready-made catalogue by its name', () => {
-  async function made(t: TestContext, given: { defaultLocale?: string; settings?: object; catalogue: unknown }) {
+describe('a tenant made with a catalogue', () => {
+  type Given = Partial<Parameters<typeof provisionTenant>[1]> & { catalogue: unknown }
+
+  async function made(t: TestContext, given: Given) {
     const store = await openSqlite({ path: ':memory:', clock: systemClock, logger: silent })
     t.after(() => store.close())
     await store.migrate()
-    const { defaultLocale, settings = {}, catalogue } = given
     const { tenant } = await provisionTenant(
       {
         store,
@@ -21,30 +22,48 @@ describe('a tenant made with a ready-made catalogue by its name', () => {
         readyMade: readyCatalogues,
         untrusted: createUntrustedInProcess(),
       },
-      { id: 'acme', name: 'Acme', timeZone: 'UTC', defaultLocale, settings: { ...settings }, catalogue },
+      { id: 'acme', name: 'Acme', settings: {}, ...given },
       'test',
     )
-    return [tenant.defaultLocale, tenant.settings] as const
+    const { defaultLocale, timeZone, settings } = tenant
+    return { defaultLocale, timeZone, ...settings }
   }
 
-  it('has the region and currency that it is written for', async (t) => {
-    assert.deepEqual(await made(t, { catalogue: 'busflow' }), ['de-DE', { region: 'DE', currency: 'EUR' }])
+  const INDIA = { timeZone: 'Asia/Kolkata', region: 'IN', currency: 'INR', dateFormat: 'dd-MMM-yyyy' }
+
+  it('has the locale, zone, region, currency and date format that it is written for', async (t) => {
+    assert.deepEqual(await made(t, { catalogue: 'atlas' }), { defaultLocale: 'en-IN', ...INDIA })
+    const eventTypes = { hello: { entity: 'guest', recipients: [], delivery: { none: true } } }
+    const own = { name: 'own', defaultLocale: 'fr', timeZone: 'Europe/Paris', currency: 'EUR', eventTypes }
+    assert.deepEqual(await made(t, { catalogue: own }), {
+      defaultLocale: 'fr',
+      timeZone: 'Europe/Paris',
+      currency: 'EUR',
+    })
   })
 
-  it('has its own where it names them', async (t) => {
-    const settings = { currency: 'CHF' }
-    assert.deepEqual(await made(t, { catalogue: 'busflow', settings }), ['de-DE', { region: 'DE', currency: 'CHF' }])
+  it('has its own where it names them, and none where it says so', async (t) => {
+    const settings = { currency: 'USD', dateFormat: null }
+    assert.deepEqual(await made(t, { catalogue: 'atlas', defaultLocale: 'hi-IN', timeZone: 'Asia/Dubai', settings }), {
+      defaultLocale: 'hi-IN',
+      timeZone: 'Asia/Dubai',
+      region: 'IN',
+      currency: 'USD',
+    })
   })
 
-  it('has none where it is at home somewhere else', async (t) => {
-    assert.deepEqual(await made(t, { catalogue: 'busflow', defaultLocale: 'de-CH' }), ['de-CH', {}])
+  it('has none where it is at home in another country', async (t) => {
+    assert.deepEqual(await made(t, { catalogue: 'busflow', defaultLocale: 'de-CH' }), {
+      defaultLocale: 'de-CH',
+      timeZone: 'UTC',
+    })
   })
 
-  it('has none where the catalogue is for everybody, or is its own', async (t) => {
-    assert.deepEqual(await made(t, { catalogue: 'push' }), ['en', {}])
-    const templates = [{ channel: 'sms', body: 'Hello' }]
-    const eventTypes = { hello: { entity: 'guest', recipients: [{ phone: 'phone' }], templates } }
-    const own = { name: 'busflow', defaultLocale: 'de-DE', entities: { guest: 'guests' }, eventTypes }
-    assert.deepEqual(await made(t, { catalogue: own }), ['de-DE', {}])
+  it('has UTC where the catalogue says nothing', async (t) => {
+    const eventTypes = { hello: { entity: 'guest', recipients: [], delivery: { none: true } } }
+    assert.deepEqual(await made(t, { catalogue: { name: 'own', eventTypes } }), {
+      defaultLocale: 'en',
+      timeZone: 'UTC',
+    })
   })
 })

@@ -1,4 +1,5 @@
 import type { ReadyCatalogues } from '../catalogue/ready.ts'
+import type { TenantDefaults } from '../model/catalogue.ts'
 import { found, invalidBody, PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
 import type { Tenant } from '../model/tenant.ts'
@@ -11,8 +12,8 @@ import { type GivenCatalogue, readCatalogue, readCatalogueDocument } from './cat
 /**
  * Makes a tenant with its first admin key and, where given, its catalogue, whole or by the name of a ready-made one.
  * Everything is checked before anything is written; should the process die in between, the tenant exists and an ops key
- * can issue what is missing. Without a locale of its own it has the catalogue's, and then also the region and currency
- * that a ready-made one is written for, unless it names others.
+ * can issue what is missing. What it does not say itself it has from the catalogue: locale, time zone, region, currency and
+ * date format; but a tenant whose locale is of another country has only the locale it names.
  */
 export async function provisionTenant(
   deps: {
@@ -21,15 +22,22 @@ export async function provisionTenant(
     readyMade: ReadyCatalogues
     untrusted: Untrusted
   },
-  { catalogue: given, defaultLocale, ...rest }: NewTenant,
+  { id, name, catalogue: given, timeZone, defaultLocale, settings }: NewTenant,
   actor: string,
 ): Promise<{ tenant: Tenant; adminKey: string }> {
-  const { store, ids, readyMade } = deps
-  const catalogue = given === undefined ? null : await resolve(deps, rest.id, given)
-  const catalogueLocale = catalogue?.catalogue.defaultLocale ?? 'en'
-  const isAtHome = typeof given === 'string' && (defaultLocale ?? catalogueLocale) === catalogueLocale
-  const settings = { ...(isAtHome ? readyMade.tenantSettings(given) : {}), ...rest.settings }
-  const tenant = { ...rest, defaultLocale: defaultLocale ?? catalogueLocale, settings }
+  const { store, ids } = deps
+  const catalogue = given === undefined ? null : await resolve(deps, id, given)
+  const home = catalogue?.catalogue ?? { defaultLocale: 'en', tenantDefaults: {} }
+  const isAtHome = areOfOneCountry(defaultLocale ?? home.defaultLocale, home.defaultLocale)
+  const defaults: TenantDefaults = isAtHome ? home.tenantDefaults : {}
+  const { timeZone: homeZone, ...homeSettings } = defaults
+  const tenant = {
+    id,
+    name,
+    defaultLocale: defaultLocale ?? home.defaultLocale,
+    timeZone: timeZone ?? homeZone ?? 'UTC',
+    settings: withSettings(homeSettings, settings),
+  }
   assertTimeZone(tenant.timeZone)
   if (!(await store.tenants.insert(tenant)))
     throw new PillarboxError('already_exists', `There is a tenant "${tenant.id}".`)
@@ -41,9 +49,18 @@ export async function provisionTenant(
   return { tenant: stored, adminKey: admin.key }
 }
 
-type NewTenant = Omit<Tenant, 'createdAt' | 'defaultLocale'> & {
-  defaultLocale: string | undefined
+type NewTenant = Pick<Tenant, 'id' | 'name'> & {
+  defaultLocale?: string | undefined
+  timeZone?: string | undefined
+  /** Null: without one, also where the catalogue has one. */
+  settings: Record<string, unknown>
   catalogue: unknown
+}
+
+/** Locales without a country are of any. */
+function areOfOneCountry(...locales: string[]): boolean {
+  const countries = locales.flatMap((locale) => new Intl.Locale(locale).region ?? [])
+  return new Set(countries).size <= 1
 }
 
 /** Changes what is named of a tenant; of its settings null removes one, and the rest stays. */
@@ -67,10 +84,7 @@ export async function changeTenant(
 type TenantChanges = Partial<Pick<Tenant, 'name' | 'defaultLocale' | 'timeZone'>> & Record<string, unknown>
 
 /** Settings with what is given changed, and what is given as null removed. */
-export function withSettings(
-  current: Record<string, unknown>,
-  given: Record<string, unknown>,
-): Record<string, unknown> {
+function withSettings(current: Record<string, unknown>, given: Record<string, unknown>): Record<string, unknown> {
   const merged = { ...current, ...given }
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null && value !== undefined))
 }

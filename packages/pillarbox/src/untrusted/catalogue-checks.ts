@@ -3,6 +3,7 @@ import type { CatalogueChecks } from '../catalogue/parse.ts'
 import { formatProblem } from '../render/body-format.ts'
 import type { Renderer } from '../render/render.ts'
 import { knownPaths } from '../render/render-options.ts'
+import { settingProblems } from '../render/tenant-settings.ts'
 import { ITEM_MS, type Mark, READING_MS } from './limits.ts'
 import { templateProblems } from './template-problems.ts'
 
@@ -15,6 +16,7 @@ export function catalogueChecks(renderer: Renderer, mark: Mark): CatalogueChecks
     return found
   }
   return {
+    tenantDefaults: settingProblems,
     schema: (schema, path) => part(path, () => checkSchema(schema)),
     template: (template, type, path) =>
       part(path, () => {

@@ -18,7 +18,7 @@ const options = {
   timeZone: 'UTC',
   dateFormat: 'medium',
   missing: 'empty' as const,
-  dateFields: new Set<string>(),
+  dateFields: new Map(),
   knownPaths: null,
 }
 

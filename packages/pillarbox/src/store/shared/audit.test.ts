@@ -73,7 +73,14 @@ describe('the audit', () => {
 
   it('has every import of a catalogue', async (t) => {
     const { store, newId, audit } = await setup(t)
-    const nothing = { name: 'atlas', defaultLocale: 'en', entities: {}, eventTypes: [], templates: [] }
+    const nothing = {
+      name: 'atlas',
+      defaultLocale: 'en',
+      tenantDefaults: {},
+      entities: {},
+      eventTypes: [],
+      templates: [],
+    }
 
     for (const actor of ['key:ada', 'key:bob'])
       await store.catalogue.replace(TENANT, { ...nothing, sources: { hasura: {} } }, { document: '', actor, newId })

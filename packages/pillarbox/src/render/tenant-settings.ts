@@ -1,7 +1,7 @@
 import { isSupportedCountry } from 'libphonenumber-js/max'
 import { parseDuration } from '../model/duration.ts'
 import type { FieldError } from '../model/errors.ts'
-import { dateFormatProblem } from '../render/dates.ts'
+import { dateFormatProblem } from './dates.ts'
 
 /** What a tenant may set, as far as its form alone does not settle it. Null: to be removed. */
 export interface GivenSettings {
