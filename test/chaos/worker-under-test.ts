@@ -65,6 +65,7 @@ if (!(await store.keys.findByHash(hash)))
   )
 
 const renderer = createRenderer()
+const untrusted = createUntrustedInProcess()
 const payloadSeal = createPayloadSeal(Buffer.alloc(32, 7))
 const notPartOfThese = async (): Promise<never> => {
   throw new Error('not part of these tests')
@@ -76,6 +77,7 @@ const engine = createEngine({
   registry,
   receiptSources: new Map(),
   renderer,
+  untrusted,
   openSecrets: () => ({}),
   payloadSeal,
   scrub: (text) => text,
@@ -95,7 +97,7 @@ const app = await buildApp({
   seal: createSeal(Buffer.alloc(32)),
   nudge: (topic) => engine.hub.nudge(topic),
   renderer,
-  untrusted: createUntrustedInProcess(),
+  untrusted,
   payloadSeal,
   replan: notPartOfThese,
   rewrite: { rerender: notPartOfThese, correct: notPartOfThese },

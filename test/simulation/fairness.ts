@@ -7,6 +7,7 @@ import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
 import { openSqlite } from '../../packages/pillarbox/src/store/sqlite/open.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
+import { createUntrustedInProcess } from '../../packages/pillarbox/src/untrusted/untrusted.ts'
 import { sampleNotification } from '../support/samples.ts'
 import { processClock, Scheduler, seededRandom } from './scheduler.ts'
 import { ENGINE_SETTINGS, silent } from './simulate.ts'
@@ -56,6 +57,7 @@ export async function simulateFairness(
     registry: () => provider,
     receiptSources: new Map(),
     renderer: createRenderer(),
+    untrusted: createUntrustedInProcess(),
     openSecrets: () => ({}),
     payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
     scrub: (text) => text,

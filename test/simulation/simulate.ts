@@ -9,6 +9,7 @@ import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
+import { createUntrustedInProcess } from '../../packages/pillarbox/src/untrusted/untrusted.ts'
 import { sampleNotification } from '../support/samples.ts'
 import { Ledger } from './ledger.ts'
 import { ALL_DUE_MS, CHAOS_MS, planRun, type RunPlan, TENANTS, TIMES } from './plan-of-run.ts'
@@ -126,6 +127,7 @@ export const ENGINE_SETTINGS: EngineSettings = {
 
 /** Stateless but for its cache of parsed templates, so one serves all. */
 const renderer = createRenderer()
+const untrusted = createUntrustedInProcess()
 
 /** The workers: hired, killed by chance, replaced. */
 class Crew {
@@ -160,6 +162,7 @@ class Crew {
       registry: (channel) => (channel ? (bug?.provider?.(provider, ledger) ?? provider) : null),
       receiptSources: new Map([['vendor', vendorReceipts]]),
       renderer,
+      untrusted,
       openSecrets: () => ({}),
       payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
       scrub: (text) => text,

@@ -13,6 +13,7 @@ import { createIdSource } from './runtime/ids.ts'
 import { createPayloadSeal } from './security/payload-seal.ts'
 import { openSqlite } from './store/sqlite/open.ts'
 import type { Store } from './store/store.ts'
+import { createUntrustedInProcess } from './untrusted/untrusted.ts'
 
 const SETTINGS: EngineSettings = {
   host: 'host',
@@ -99,6 +100,7 @@ async function setup(t: TestContext): Promise<Bench> {
         registry: () => provider,
         receiptSources: new Map(),
         renderer: createRenderer(),
+        untrusted: createUntrustedInProcess(),
         openSecrets: () => ({}),
         payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
         scrub: (text) => text,

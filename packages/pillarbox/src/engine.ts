@@ -25,6 +25,7 @@ import type { PayloadSeal } from './security/payload-seal.ts'
 import type { Store } from './store/store.ts'
 import { createAccountBook, type OpenSecrets } from './tenant/account-book.ts'
 import { createTenantSnapshots, type TenantSnapshots } from './tenant/snapshots.ts'
+import type { Untrusted } from './untrusted/untrusted.ts'
 
 /**
  * One worker: the loops that turn events into notifications, notifications into provider calls, and what vendors call back
@@ -49,6 +50,8 @@ export interface EngineDeps {
   /** By the name that callbacks are kept under. */
   receiptSources: ReadonlyMap<string, Pick<ReceiptSource, 'parse'>>
   renderer: Renderer
+  /** Where whatever a stranger wrote is worked on. */
+  untrusted: Untrusted
   openSecrets: OpenSecrets
   /** Secret payload fields and the contents made from them. */
   payloadSeal: PayloadSeal
@@ -83,7 +86,7 @@ export interface EngineSettings extends DispatchSettings {
 }
 
 export function createEngine(deps: EngineDeps): Engine {
-  const { store, registry, renderer, openSecrets, payloadSeal: sealing, resolve = null, settings } = deps
+  const { store, registry, renderer, untrusted, openSecrets, payloadSeal: sealing, resolve = null, settings } = deps
   const { clock, random, ids, logger } = deps
   const ports = { clock, random, ids, logger }
   const { configMaxAgeMs: maxAgeMs, pollMaxMs, workerTtlMs: ttlMs } = settings
@@ -98,6 +101,7 @@ export function createEngine(deps: EngineDeps): Engine {
     store,
     contexts,
     renderer,
+    untrusted,
     sealing,
     resolve,
     hub,

@@ -273,6 +273,7 @@ function assembleEngine(parts: Assembly): Engine {
     registry,
     receiptSources,
     renderer: createRenderer(),
+    untrusted: parts.untrusted,
     openSecrets: (account) => openAccountSecrets(seal, account),
     payloadSeal,
     resolve,

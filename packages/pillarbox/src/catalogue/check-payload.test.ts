@@ -196,19 +196,17 @@ describe('a payload’s schema', () => {
     ],
     ['that answers later', { $async: true }, '/$async', /cannot be used/],
     ['with names within', { properties: { a: { $id: 'x' } } }, '/properties/a/$id', /cannot be used/],
-    ['with a hostile pattern', { properties: { a: { pattern: '(a+)+' } } }, '/properties/a/pattern', /for ever/],
-    ['with a hostile name pattern', { patternProperties: { '(a+)+': {} } }, '/patternProperties/(a+)+', /for ever/],
+    [
+      'with a pattern that is too long',
+      { patternProperties: { ['a'.repeat(201)]: {} } },
+      `/patternProperties/${'a'.repeat(201)}`,
+      /at most 200 characters \(got 201\)/,
+    ],
     [
       'with a pattern that is none',
       { properties: { a: { pattern: '(' } } },
       '/properties/a/pattern',
       /regular expression/,
-    ],
-    [
-      'that compares without end',
-      { properties: { a: { uniqueItems: true } } },
-      '/properties/a/uniqueItems',
-      /maxItems/,
     ],
     ['that is too large', { description: 'x'.repeat(70_000) }, '', /at most 65536/],
   ]
@@ -272,13 +270,4 @@ describe('a payload’s schema', () => {
       { numRuns: 300 },
     )
   })
-})
-
-it('spends no more than a moment on the patterns of one payload, however many texts it has', () => {
-  const schema = { type: 'object', properties: { x: { type: 'array', items: { type: 'string', pattern: '^a*a*b' } } } }
-  const rules = { name: 'a.b', payload: schema, secrets: [] }
-
-  const problems = checkPayload(rules, { x: Array.from({ length: 900 }, () => 'a'.repeat(1_000)) })
-
-  assert.ok(problems.length > 0)
 })

@@ -1,13 +1,13 @@
 import { closest } from '../model/closest.ts'
-import type { FieldError } from '../model/errors.ts'
+import { errorText, type FieldError } from '../model/errors.ts'
 import { pointerTo } from '../model/json-pointer.ts'
 import { localTarget, type PayloadSchema } from '../model/schema-paths.ts'
-import { patternProblem } from './pattern.ts'
 
 const MAX_SCHEMA = 65_536
 /** With everything that is referred to written out. More would make checking one payload slow. */
 const MAX_PARTS = 5_000
-const MAX_UNIQUE_ITEMS = 1_000
+/** The longest pattern. */
+const MAX_PATTERN = 200
 
 export const DRAFTS = {
   'https://json-schema.org/draft/2020-12/schema': '2020-12',
@@ -23,9 +23,8 @@ export function draftOf({ $schema: named }: PayloadSchema): SchemaDraft | null {
 }
 
 /**
- * What keeps a schema that anybody may have written from being compiled and used safely: references that lead out of
- * it, nowhere, or back to themselves; patterns and lists that could take for ever; too much of it. Paths are pointers
- * into the schema.
+ * What keeps a schema that anybody may have written from being compiled and used: references that lead out of it, nowhere,
+ * or back to themselves; patterns that are none; too much of it. Paths are pointers into the schema.
  */
 export function safetyProblems(schema: PayloadSchema): FieldError[] {
   const size = JSON.stringify(schema).length
@@ -54,7 +53,7 @@ function look(
 ): void {
   for (const keyword of ['$dynamicRef', '$recursiveRef', '$async', ...(path === '' ? [] : ['$id'])])
     if (part[keyword] !== undefined) wrong(`${path}/${keyword}`, 'cannot be used here; refer to #/$defs/… with $ref')
-  const { $ref: ref, pattern, patternProperties, uniqueItems, maxItems } = part
+  const { $ref: ref, pattern, patternProperties } = part
   if (ref !== undefined) {
     const target = typeof ref === 'string' ? localTarget(root, ref) : undefined
     if (typeof ref !== 'string' || !ref.startsWith('#'))
@@ -70,11 +69,17 @@ function look(
     const problem = typeof text === 'string' ? patternProblem(text) : null
     if (problem !== null) wrong(at, problem)
   }
-  if (uniqueItems === true && !(typeof maxItems === 'number' && maxItems <= MAX_UNIQUE_ITEMS))
-    wrong(
-      `${path}/uniqueItems`,
-      `needs maxItems (at most ${MAX_UNIQUE_ITEMS}) beside it: every item is compared with every other`,
-    )
+}
+
+function patternProblem(pattern: string): string | null {
+  if (pattern.length > MAX_PATTERN) return `must have at most ${MAX_PATTERN} characters (got ${pattern.length})`
+  try {
+    new RegExp(pattern, 'u')
+    return null
+  } catch (error) {
+    const text = errorText(error)
+    return `must be a regular expression: ${text.slice(text.lastIndexOf(': ') + 2)}`
+  }
 }
 
 /** Parts of a schema with its references written out; one that leads back to itself has no such number. */

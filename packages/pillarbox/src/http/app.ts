@@ -126,7 +126,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     ...deps,
     authentication,
     userTokens,
-    events: createEventIntake({ store, payloadSeal, ids, clock, nudge }),
+    events: createEventIntake({ store, payloadSeal, ids, clock, nudge, untrusted: deps.untrusted }),
     notifications: createNotificationIntake({ store, snapshots, renderer, sealing: payloadSeal, ids, clock, nudge }),
     receivers: createReceivingAccounts({
       accounts: store.accounts,

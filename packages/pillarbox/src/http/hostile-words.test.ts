@@ -53,4 +53,39 @@ describe('words that would take for ever', () => {
     assert.equal(refused.statusCode, 422)
     assert.match(refused.json().detail, /\/eventTypes\/order\.paid\/payload takes more than 250 ms of processor time/)
   })
+
+  it('are refused as patterns and lists of a schema that a payload makes slow, and the next payload is taken', async () => {
+    const { keys } = await f.tenant('payloads')
+    const payload = {
+      type: 'object',
+      properties: {
+        code: { type: 'string', pattern: '^(?:a|a){25}b$' },
+        list: { type: 'array', allOf: Array.from({ length: 300 }, () => ({ uniqueItems: true })) },
+      },
+    }
+    const eventTypes = { 'order.paid': { entity: 'order', recipients: [{ phone: 'phone' }], payload } }
+    const imported = await f.call(keys.admin, 'PUT', '/api/event-types', { name: 'shop', eventTypes })
+    assert.equal(imported.statusCode, 200, imported.body)
+    const publish = (...payloads: object[]) =>
+      f.call(
+        keys.publisher,
+        'POST',
+        '/api/events',
+        payloads.map((each, i) => ({ type: 'order.paid', entity: { type: 'order', id: `${i}` }, payload: each })),
+      )
+
+    const answers = await publish(
+      { code: 'a'.repeat(25) },
+      { code: `${'a'.repeat(25)}b` },
+      { list: Array.from({ length: 1_000 }, (_, i) => ({ i })) },
+    )
+
+    const { results } = answers.json()
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      [422, 202, 422],
+    )
+    for (const refused of [results[0], results[2]])
+      assert.match(String(refused?.detail), /\/payload cannot be checked by its schema: limit exceeded/)
+  })
 })

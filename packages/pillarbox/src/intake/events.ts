@@ -8,7 +8,6 @@ import {
   TOPIC,
 } from '@pillarbox/client/contract'
 import { Type } from 'typebox'
-import { checkPayload } from '../catalogue/check-payload.ts'
 import type { EventType } from '../model/catalogue.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { NewEvent } from '../model/event.ts'
@@ -17,6 +16,8 @@ import { createTimedCache } from '../runtime/timed-cache.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
+import { checkPayloads, type GivenPayload } from '../untrusted/payloads.ts'
+import type { Untrusted } from '../untrusted/untrusted.ts'
 import { ChannelName, EntityRef, FormOf, Instant, JsonObject, Line, LocaleTag, Nullable } from './body-fields.ts'
 
 /**
@@ -87,7 +88,16 @@ export interface EventSource {
   actor: string
 }
 
-export type EventAnswer = { id: string; duplicate: boolean } | { problem: PillarboxError }
+export type EventAnswer = { id: string; duplicate: boolean } | EventProblem
+
+interface EventProblem {
+  problem: PillarboxError
+}
+
+interface OpenedEvent extends GivenPayload {
+  event: NewEvent
+  type: EventType
+}
 
 const CATALOGUE_MAX_AGE_MS = 1_000
 
@@ -97,8 +107,9 @@ export function createEventIntake(deps: {
   ids: IdSource
   clock: Clock
   nudge: (topic: WakeTopic) => void
+  untrusted: Untrusted
 }): EventIntake {
-  const { store, payloadSeal, ids, clock, nudge } = deps
+  const { store, payloadSeal, ids, clock, nudge, untrusted } = deps
   const types = createTimedCache({
     clock,
     maxAgeMs: CATALOGUE_MAX_AGE_MS,
@@ -114,11 +125,8 @@ export function createEventIntake(deps: {
     return known ?? (await store.catalogue.eventType(tenantId, name))
   }
 
-  /** The event as it is to be written: checked in clear, then sealed. */
-  async function accept(
-    { tenantId, actor }: EventSource,
-    body: unknown,
-  ): Promise<{ event: NewEvent } | { problem: PillarboxError }> {
+  /** The event with its type, and its payload in clear, which nobody has looked at yet. */
+  async function open({ tenantId, actor }: EventSource, body: unknown): Promise<OpenedEvent | EventProblem> {
     const checked = checkEvent(body, { newId: ids, tenantId })
     if ('problems' in checked) return { problem: invalidEvent(checked.problems) }
     const { payloadText: _, ...given } = checked.event
@@ -129,20 +137,40 @@ export function createEventIntake(deps: {
     if (payloadSeal.hasSealedToken(event.payload))
       return { problem: invalidEvent([{ path: '/payload', message: 'must not hold a device token that is sealed' }]) }
     const opened = payloadSeal.openPayload(event, type.secrets)
-    const wrong = 'problem' in opened ? [opened.problem] : checkPayload(type, opened.payload)
-    if (wrong.length)
-      return { problem: invalidEvent(wrong.map(({ path, message }) => ({ path: `/payload${path}`, message }))) }
-    const sealed = type.secrets.length ? { ...event, payload: payloadSeal.sealFields(event, type.secrets) } : event
-    const tokens = type.recipients.flatMap(({ deviceToken }) => deviceToken ?? [])
-    return { event: tokens.length ? { ...sealed, payload: payloadSeal.sealTokens(sealed, tokens) } : sealed }
+    if ('problem' in opened) return { problem: invalidPayload([opened.problem]) }
+    return { tenantId, event, type, payload: opened.payload }
+  }
+
+  /** Each event as it is to be written: its payload checked in clear, for all of them at once, then sealed. */
+  async function accept(
+    from: EventSource,
+    bodies: readonly unknown[],
+  ): Promise<({ event: NewEvent } | EventProblem)[]> {
+    const taken: (OpenedEvent | EventProblem)[] = []
+    for (const body of bodies) taken.push(await open(from, body))
+    const opened = taken.flatMap((each) => ('event' in each ? [each] : []))
+    const faults = await checkPayloads(untrusted, opened, from.tenantId)
+    const faultsOf = new Map(opened.map((each, i) => [each, faults[i] ?? []]))
+    return taken.map((each) => {
+      if ('problem' in each) return each
+      const { event, type } = each
+      const wrong = faultsOf.get(each) ?? []
+      if (wrong.length > 0) return { problem: invalidPayload(wrong) }
+      return { event: sealed(event, type) }
+    })
+  }
+
+  function sealed(event: NewEvent, { secrets, recipients }: EventType): NewEvent {
+    const withSecrets = secrets.length ? { ...event, payload: payloadSeal.sealFields(event, secrets) } : event
+    const tokens = recipients.flatMap(({ deviceToken }) => deviceToken ?? [])
+    return tokens.length ? { ...withSecrets, payload: payloadSeal.sealTokens(withSecrets, tokens) } : withSecrets
   }
 
   return {
     async publish(from, bodies) {
       const answers: EventAnswer[] = []
       const accepted: { event: NewEvent; index: number }[] = []
-      for (const [index, body] of bodies.entries()) {
-        const taken = await accept(from, body)
+      for (const [index, taken] of (await accept(from, bodies)).entries()) {
         if ('problem' in taken) answers[index] = taken
         else accepted.push({ event: taken.event, index })
       }
@@ -169,6 +197,10 @@ function unknownType(type: string): PillarboxError {
 function wrongEntity({ name, entity }: EventType): PillarboxError {
   const message = `must be "${entity}": that is what events of the type ${name} are about`
   return invalidEvent([{ path: '/entity/type', message }])
+}
+
+function invalidPayload(faults: readonly FieldError[]): PillarboxError {
+  return invalidEvent(faults.map(({ path, message }) => ({ path: `/payload${path}`, message })))
 }
 
 /** Its words name fields and never repeat what stands in them. */

@@ -28,6 +28,7 @@ async function setup(t: TestContext) {
     store,
     contexts: createContextBook(store, createTenantSnapshots(store, clock, 1_000)),
     renderer: createRenderer(),
+    untrusted,
     sealing: createPayloadSeal(Buffer.alloc(32, 7)),
     resolve: null,
     hub: createHub(clock, store.wake),

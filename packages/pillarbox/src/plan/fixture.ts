@@ -17,6 +17,7 @@ import { systemClock } from '../runtime/system.ts'
 import { createPayloadSeal, isSealedContent } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
 import { createTenantSnapshots } from '../tenant/snapshots.ts'
+import { createUntrustedInProcess } from '../untrusted/untrusted.ts'
 import { createContextBook } from './context-book.ts'
 import { createEventBook } from './event-book.ts'
 import type { ChainDeps } from './next-in-chain.ts'
@@ -110,7 +111,16 @@ export async function openPlanning(t: TestContext, options: Options): Promise<Be
     createTenantSnapshots(base, clock, 1_000),
   )
   const seal = createPayloadSeal(Buffer.alloc(32, 7))
-  const common = { store, renderer: createRenderer(), sealing: seal, clock, random, ids, logger }
+  const common = {
+    store,
+    renderer: createRenderer(),
+    untrusted: createUntrustedInProcess(),
+    sealing: seal,
+    clock,
+    random,
+    ids,
+    logger,
+  }
   const settings = { batchRows, pollMaxMs: 200 }
   const deps: PlannerDeps = { ...common, contexts, resolve, hub, settings }
   const planner = createPlanner(deps)

@@ -1,5 +1,5 @@
-import { checkPayload } from '../catalogue/check-payload.ts'
 import { CHANNELS, isChannel } from '../model/channel.ts'
+import type { FieldError } from '../model/errors.ts'
 import type { StoredEvent } from '../model/event.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
 import { dueAt } from '../model/timing.ts'
@@ -23,24 +23,24 @@ export interface ReadyEvent {
   dueAt: number
 }
 
-export interface JudgeDeps {
-  sealing: Pick<PayloadSeal, 'openPayload'>
-  now: number
-}
-
-/** An event that is seen for the first time: whether it can be told at all, and when. */
-export function judgeEvent({ sealing, now }: JudgeDeps, event: StoredEvent, context: PlanContext): Judgement {
+/** An event that is seen for the first time, opened; or what keeps it from being told at all. */
+export function openNewEvent(
+  sealing: Pick<PayloadSeal, 'openPayload'>,
+  event: StoredEvent,
+  context: PlanContext,
+): DueEvent | StoppedEvent {
   const wrong = malformed(event)
   if (wrong) return failedEvent('invalid_event', wrong)
   const opened = openEvent(sealing, event, context)
   if ('kind' in opened) return opened
-  const { payload, tenant, type } = opened
-  if (event.entity.type !== type.entity)
-    return failedEvent(
-      'invalid_event',
-      `it is about a ${event.entity.type}, but ${type.name} is about a ${type.entity}`,
-    )
-  const faults = checkPayload(type, payload)
+  const { type } = opened
+  if (event.entity.type === type.entity) return opened
+  return failedEvent('invalid_event', `it is about a ${event.entity.type}, but ${type.name} is about a ${type.entity}`)
+}
+
+/** Whether a new event can be told, and when. `faults`: what is wrong with its payload. */
+export function judgeEvent(now: number, opened: DueEvent, faults: readonly FieldError[]): Judgement {
+  const { event, payload, tenant, type } = opened
   if (faults.length > 0) return failedEvent('invalid_event', inWords(faults))
   if (type.delivery.kind === 'none') return { kind: 'no_delivery' }
 
@@ -54,13 +54,8 @@ export function judgeEvent({ sealing, now }: JudgeDeps, event: StoredEvent, cont
 }
 
 /** A schedule whose time has come. Whatever it needs is as it is now, not as it was when the event was written. */
-export function judgeSchedule(
-  { sealing, now }: JudgeDeps,
-  { event, schedule }: { event: StoredEvent; schedule: StoredSchedule },
-  context: PlanContext,
-): Judgement {
-  const opened = openEvent(sealing, event, context)
-  if ('kind' in opened) return opened
+export function judgeSchedule(now: number, opened: DueEvent, schedule: StoredSchedule): Judgement {
+  const { event } = opened
   if (opened.type.delivery.kind === 'none') return { kind: 'no_delivery' }
   // What was due before it happened, or before it was approved, was not late until then.
   const since = Math.max(schedule.dueAt, happenedAt(event, now), schedule.approvedAt ?? 0)
@@ -81,7 +76,7 @@ function happenedAt(event: StoredEvent, now: number): number {
 
 const MAX_FAULTS = 10
 
-function inWords(faults: ReturnType<typeof checkPayload>): string {
+function inWords(faults: readonly FieldError[]): string {
   const said = faults.slice(0, MAX_FAULTS).map(({ path, message }) => `${path || 'it'} ${message}`)
   const more = faults.length > MAX_FAULTS ? `; and ${faults.length - MAX_FAULTS} more` : ''
   return `the payload is not as its schema says: ${said.join('; ')}${more}`

@@ -7,6 +7,7 @@ import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
+import type { Untrusted } from '../untrusted/untrusted.ts'
 import type { ContextBook } from './context-book.ts'
 import { createPeopleBook, type PeopleBook } from './people.ts'
 import { planEvent, planSchedule } from './plan-event.ts'
@@ -24,6 +25,7 @@ export interface PlannerDeps {
   store: Pick<Store, 'plan' | 'people' | 'lists' | 'templates'>
   contexts: ContextBook
   renderer: Renderer
+  untrusted: Untrusted
   sealing: Pick<PayloadSeal, 'openPayload' | 'sealContent'>
   /** The host's, in embedded use. */
   resolve: ResolveHook | null
@@ -120,7 +122,7 @@ async function planBatch<Taken, Plan extends EventPlan | SchedulePlan>(
     planned = { rows, plans, written: await batch.write(plans) }
   } catch (error) {
     await batch?.release()
-    if (isPillarboxError(error, 'store_unavailable')) throw error
+    if (isPillarboxError(error, 'store_unavailable') || isPillarboxError(error, 'overloaded')) throw error
     const [first, ...others] = batch?.rows ?? []
     // The planner cannot tell which of several rows is at fault, nor which row could not even be read: each is tried alone.
     if (limit > 1 && (first === undefined || others.length > 0)) return oneByOne(tools, kind, limit)

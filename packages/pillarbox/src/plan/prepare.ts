@@ -3,9 +3,11 @@ import type { Clock } from '../model/ports.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
+import { checkPayloads } from '../untrusted/payloads.ts'
+import type { Untrusted } from '../untrusted/untrusted.ts'
 import type { ContextBook, PlanContext } from './context-book.ts'
-import { conversationOf, type DueEvent, eventTime, withAnswer } from './due-event.ts'
-import { type Judgement, judgeEvent, judgeSchedule, type ReadyEvent } from './judge.ts'
+import { conversationOf, type DueEvent, eventTime, openEvent, withAnswer } from './due-event.ts'
+import { type Judgement, judgeEvent, judgeSchedule, openNewEvent, type ReadyEvent } from './judge.ts'
 import { BATCH_NOTIFICATIONS, channelCount, partLimit, positionOf, type RecipientPart, takePart } from './part.ts'
 import type { PeopleBook } from './people.ts'
 import { askHook, type Resolved, type ResolveHook } from './resolve-hook.ts'
@@ -16,6 +18,7 @@ export interface PrepareDeps {
   people: PeopleBook
   sealing: Pick<PayloadSeal, 'openPayload'>
   resolve: ResolveHook | null
+  untrusted: Untrusted
   clock: Clock
 }
 
@@ -51,8 +54,11 @@ export async function prepare(deps: PrepareDeps, rows: readonly DueRow[]): Promi
   return prepared
 }
 
-/** Each context is read once for the whole batch, however long reading takes. */
-async function judge({ contexts, sealing, clock }: PrepareDeps, rows: readonly DueRow[]): Promise<PreparedRow[]> {
+/** Each context is read once for the whole batch, however long reading takes, and all payloads are checked at once. */
+async function judge(
+  { contexts, sealing, clock, untrusted }: PrepareDeps,
+  rows: readonly DueRow[],
+): Promise<PreparedRow[]> {
   const read = new Map<string, Promise<PlanContext>>()
   const contextOf = ({ tenantId, type }: StoredEvent): Promise<PlanContext> => {
     const key = `${tenantId}\n${type}`
@@ -61,14 +67,23 @@ async function judge({ contexts, sealing, clock }: PrepareDeps, rows: readonly D
     return context
   }
   const found = await Promise.all(rows.map(({ event }) => contextOf(event)))
-  const judging = { sealing, now: clock.now() }
-  return rows.flatMap(({ event, schedule }, i): PreparedRow[] => {
+  const opened = rows.flatMap((row, i) => {
     const context = found[i]
     if (!context) return []
+    const open = row.schedule ? openEvent : openNewEvent
+    return [{ row, context, result: open(sealing, row.event, context) }]
+  })
+  // A schedule's event was checked when it was new.
+  const unchecked = opened.flatMap(({ row, result }) => ('kind' in result || row.schedule ? [] : [result]))
+  const wrong = await checkPayloads(untrusted, unchecked, 'planning')
+  const faults = new Map(unchecked.map((due, i) => [due, wrong[i] ?? []]))
+  const now = clock.now()
+  return opened.map(({ row: { event, schedule }, context, result }) => {
+    if ('kind' in result) return { event, schedule, context, judgement: result, setBack: null }
     const judgement = schedule
-      ? judgeSchedule(judging, { event, schedule }, context)
-      : judgeEvent(judging, event, context)
-    return [{ event, schedule, context, judgement, setBack: null }]
+      ? judgeSchedule(now, result, schedule)
+      : judgeEvent(now, result, faults.get(result) ?? [])
+    return { event, schedule, context, judgement, setBack: null }
   })
 }
 

@@ -8,8 +8,8 @@ import type { WorkResult } from './untrusted.ts'
 /** How a message ended: with results, or with the end of the child that had it. */
 export type MessageEnd = { results: WorkResult[] } | { death: Death; part: string | null }
 
-/** `crash`: it ended for no reason that the work could be blamed for. */
-export type Death = 'time' | 'memory' | 'silence' | 'crash'
+/** `crash`: it ended in another way; `unready`: before it had begun. */
+export type Death = 'time' | 'memory' | 'silence' | 'crash' | 'unready'
 
 export interface PoolChild {
   /** One message at a time. */
@@ -66,7 +66,7 @@ export function startChild({ clock, logger }: { clock: Clock; logger: Logger }):
   function end(code: number | null, signal: NodeJS.Signals | null): void {
     ended.abort()
     const death = deathOf(code, signal)
-    if (death === 'crash' && code !== 0)
+    if (code !== 0 && (death === 'crash' || death === 'unready'))
       logger.error({ code, signal, output }, 'a process for templates and schemas ended by itself')
     onReady()
     onDone({ death, part })
@@ -74,7 +74,7 @@ export function startChild({ clock, logger }: { clock: Clock; logger: Logger }):
 
   function deathOf(code: number | null, signal: NodeJS.Signals | null): Death {
     if (isSilent) return 'silence'
-    if (!isReady) return 'crash'
+    if (!isReady) return 'unready'
     if (signal === 'SIGKILL') return 'time'
     // V8 aborts when its heap is exhausted; by way of a shell or on another system that is a code.
     return signal === 'SIGABRT' || signal === 'SIGTRAP' || (code !== null && code > 128) ? 'memory' : 'crash'

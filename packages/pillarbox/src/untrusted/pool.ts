@@ -104,7 +104,7 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
     const { death, part } = 'results' in end ? { death: 'crash' as const, part: null } : end
     // The next one need not wait for a process to start.
     if (!closing) childOf(seat)
-    if (death === 'silence' || death === 'crash')
+    if (death === 'silence' || death === 'unready')
       throw new PillarboxError('overloaded', 'The process that works on templates and schemas does not answer.')
     offenders.note(sourceOf(one))
     logger.warn({ task, death, part, tenantId: one.tenantId }, 'what a tenant wrote was stopped')
@@ -160,6 +160,7 @@ function sourceOf(given: Given): string {
 }
 
 function wordsFor(death: Death, task: TaskName, part: string | null): string {
+  if (death === 'crash') return 'the process that worked on it ended'
   const isReading = (task === 'parseCatalogue' || task === 'readCatalogueText') && part === null
   const limit =
     death === 'memory' ? `${HEAP_MB} MB of memory` : `${isReading ? READING_MS : ITEM_MS} ms of processor time`
