@@ -9,6 +9,7 @@ import { until } from '../support/until.ts'
 import { openWorld, type World } from '../support/world.ts'
 
 const CATALOGUE = {
+  entities: { trip: 'trips', bus: 'buses' },
   eventTypes: {
     'trip.changed': {
       entity: 'trip',
@@ -54,7 +55,7 @@ for (const engine of ENGINE_NAMES)
     await world.start()
     const tenant = await world.tenant({ catalogue: CATALOGUE, channels: ['push'] })
     const at = (target: string): string => `${target}${target.includes('?') ? '&' : '?'}tenantId=${tenant.id}`
-    const [direct, first, second, banned] = ['a', 'b', 'c', 'd'].map(
+    const [direct, first, second, banned, corrected] = ['a', 'b', 'c', 'd', 'e'].map(
       (letter) => `device-token-${letter.repeat(30)}:APA91b`,
     )
     const rider = (token: string | undefined) => ({ name: 'Ana', device: { token, platform: 'fcm' } })
@@ -93,10 +94,22 @@ for (const engine of ENGINE_NAMES)
       return body['status'] === 'parked' && body['reason'] === 'suppressed'
     })
 
+    const again = await world.ops('POST', at(`/api/notifications/${String(stopped.body['id'])}/retry`), {
+      to: { deviceToken: corrected, platform: 'fcm' },
+    })
+    const resent = await world.ops('POST', at('/api/trips/1/resend-notification'), { channel: 'push' })
+    assert.deepEqual([again.status, resent.status], [200, 202])
+    await until('the corrected one and the resent ones are sent', async () => {
+      const items = await found('/api/sandbox/messages')
+      return items.length === 6
+    })
+
     assert.notDeepEqual(await placesOf(world, 'the bus leaves'), [], 'the search finds what is kept in clear')
-    for (const token of [direct, first, second, banned]) assert.deepEqual(await placesOf(world, token ?? ''), [])
+    for (const token of [direct, first, second, banned, corrected])
+      assert.deepEqual(await placesOf(world, token ?? ''), [])
     await world.stop()
-    for (const token of [direct, first, second, banned]) assert.deepEqual(await placesOf(world, token ?? ''), [])
+    for (const token of [direct, first, second, banned, corrected])
+      assert.deepEqual(await placesOf(world, token ?? ''), [])
   })
 
 for (const engine of ENGINE_NAMES)

@@ -56,6 +56,7 @@ export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
     notifications: {
       ...notifications,
       insert: (given) => notifications.insert(given.map(seal)),
+      insertByHand: (given, act) => notifications.insertByHand(given.map(seal), act),
       async find(tenantId, id) {
         const found = await notifications.find(tenantId, id)
         return found && open(found)
@@ -69,11 +70,12 @@ export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
         )
         return { ...found, items: found.items.map(open) }
       },
-      act({ replacement, ...request }) {
+      act({ replacement, correction, ...request }) {
         const { tenantId } = request
         return notifications.act({
           ...request,
           ...(replacement && { replacement: seal({ ...replacement, tenantId }) }),
+          ...(correction && { correction: seal(correction) }),
         })
       },
     },
