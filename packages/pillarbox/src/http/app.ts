@@ -28,6 +28,7 @@ import { inboxRoutes } from './inbox.ts'
 import { parseJsonBody, refuseUnfit } from './json-body.ts'
 import { keyRoutes } from './keys.ts'
 import { readListsInTurns } from './list-turns.ts'
+import { maskAnswers } from './masking.ts'
 import { messageTemplateRoutes } from './message-templates.ts'
 import { notificationRoutes } from './notifications.ts'
 import { collectOpenApi, isPluginRoute, serveOpenApi } from './openapi.ts'
@@ -119,6 +120,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   const authentication = installAuthentication(app, { store, userTokens, clock, config })
   onlyStrictJson(app)
   bindCursors(app)
+  maskAnswers(app)
   answerUnknownPaths(app)
   await collectOpenApi(app, deps.version)
 

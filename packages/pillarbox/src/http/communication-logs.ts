@@ -5,7 +5,6 @@ import { addressOf, maskAddress } from '../model/recipient.ts'
 import { TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { entityQuery, invalidQuery } from './entity-query.ts'
-import { keySeenBy } from './masking.ts'
 import { operationsOf } from './operation.ts'
 import { ForOps, Id, iso, isoOrNull, PageSchema, Paging, pageJson, TextOrNull, Time, TimeOrNull } from './schemas.ts'
 
@@ -50,15 +49,14 @@ export function communicationLogRoutes(app: App, { store }: Context): void {
           'is required: name one entity, e.g. with bookingId=12345',
         )
       const page = await store.notifications.list({ tenantId, entityType, entityId }, query)
-      return pageJson(page, (view) => logJson(view, keySeenBy(request, view)))
+      return pageJson(page, logJson)
     },
   )
 }
 
-function logJson(view: NotificationView, idempotencyKey: string): Static<typeof LogJson> {
+function logJson(view: NotificationView): Static<typeof LogJson> {
   return {
     ...view,
-    idempotencyKey,
     toAddress: addressOf(view.channel, maskAddress(view.to)) ?? view.to.list ?? null,
     sentAtUtc: isoOrNull(view.sentAt),
     createdAtUtc: iso(view.createdAt),

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { Line, LocaleTag, Nullable } from '../intake/body-fields.ts'
 import type { Contact } from '../model/contact.ts'
@@ -6,7 +5,6 @@ import { found } from '../model/errors.ts'
 import { changeContact, findContacts, makeContact, wholeContact } from '../operate/contacts.ts'
 import { TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { asSeenBy } from './masking.ts'
 import { operationsOf } from './operation.ts'
 import {
   Closed,
@@ -69,8 +67,7 @@ export function contactRoutes(app: App, context: Context): void {
       },
       response: { 200: PageSchema(ContactJson) },
     }),
-    async (request) =>
-      pageJson(await findContacts(store, request.tenantId, request.query), (contact) => contactJson(contact, request)),
+    async (request) => pageJson(await findContacts(store, request.tenantId, request.query), contactJson),
   )
 
   app.get(
@@ -79,8 +76,7 @@ export function contactRoutes(app: App, context: Context): void {
       description: 'A viewer sees it masked.',
       response: { 200: ContactJson },
     }),
-    async (request) =>
-      contactJson(found(await store.people.findContact(request.tenantId, idParameter(request))), request),
+    async (request) => contactJson(found(await store.people.findContact(request.tenantId, idParameter(request)))),
   )
 
   app.post(
@@ -90,8 +86,7 @@ export function contactRoutes(app: App, context: Context): void {
       body: Closed(fields),
       response: { 201: ContactJson },
     }),
-    async (request, reply) =>
-      reply.status(201).send(contactJson(await makeContact(context, request, request.body), request)),
+    async (request, reply) => reply.status(201).send(contactJson(await makeContact(context, request, request.body))),
   )
 
   app.put(
@@ -101,7 +96,7 @@ export function contactRoutes(app: App, context: Context): void {
       response: { 200: ContactJson },
     }),
     async (request) =>
-      contactJson(await changeContact(store, request, idParameter(request), wholeContact(request.body)), request),
+      contactJson(await changeContact(store, request, idParameter(request), wholeContact(request.body))),
   )
 
   app.patch(
@@ -110,7 +105,7 @@ export function contactRoutes(app: App, context: Context): void {
       body: Closed({ ...fields, ...ReadVersion }, { minProperties: 1 }),
       response: { 200: ContactJson },
     }),
-    async (request) => contactJson(await changeContact(store, request, idParameter(request), request.body), request),
+    async (request) => contactJson(await changeContact(store, request, idParameter(request), request.body)),
   )
 
   app.delete(
@@ -126,9 +121,9 @@ export function contactRoutes(app: App, context: Context): void {
   )
 }
 
-function contactJson(contact: Contact, request: FastifyRequest): Static<typeof ContactJson> {
+function contactJson(contact: Contact): Static<typeof ContactJson> {
   return {
-    ...withTimes(asSeenBy(request, contact), 'createdAt', 'updatedAt'),
+    ...withTimes(contact, 'createdAt', 'updatedAt'),
     links: {
       notifications: `/api/notifications?contactId=${contact.id}`,
       conversations: `/api/conversations?contactId=${contact.id}`,

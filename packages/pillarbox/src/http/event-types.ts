@@ -61,7 +61,7 @@ const VersionJson = Type.Object({
   importedAt: Time,
 })
 
-const operation = operationsOf('Catalogue')
+const operation = operationsOf('Catalogue', 'one', { isConfiguration: true })
 
 /** `/api/event-types`: the tenant's catalogue. */
 export function eventTypeRoutes(app: App, context: Context): void {

@@ -98,7 +98,7 @@ export function keyRoutes(app: App, context: Context): void {
 function addRoutes(app: App, context: Context, collection: KeyCollection): void {
   const { store, clock, authentication } = context
   const { url, access, ownerOf, parameter, kind, body, revoking } = collection
-  const operation = operationsOf('Keys', collection.tenant)
+  const operation = operationsOf('Keys', collection.tenant, { isConfiguration: true })
 
   app.post(
     url,

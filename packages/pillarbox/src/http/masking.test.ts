@@ -3,54 +3,109 @@ import { describe, it } from 'node:test'
 import type { FastifyRequest } from 'fastify'
 import type { Role } from '../model/api-key.ts'
 import type { Address } from '../model/recipient.ts'
-import { addressSeenBy, keySeenBy, settingsSeenBy } from './masking.ts'
+import { settingsSeenBy, withoutPeople } from './masking.ts'
 
 function by(role: Role) {
-  const caller = { key: { role }, actor: 'key:x' } as NonNullable<FastifyRequest['caller']>
-  return { request: { caller } as FastifyRequest, caller }
+  return { key: { role }, actor: 'key:x' } as NonNullable<FastifyRequest['caller']>
 }
 
-describe('an idempotency key that ends with an address', () => {
-  const cases: [string, Address, string, string][] = [
+const to = (address: Address, more: object) => withoutPeople({ to: address, ...more }) as Record<string, unknown>
+
+describe('an answer without people', () => {
+  const written: [string, Address, string, string][] = [
     ['an email', { email: 'ada@example.com' }, 'ada@example.com', 'a***@example.com'],
     ['an email with a percent sign', { email: 'a%b@example.com' }, 'a%25b@example.com', 'a***@example.com'],
     ['an email as a caller wrote it', { email: 'a%b@example.com' }, 'A%B@example.com', 'a***@example.com'],
+    ['an email without a domain', { email: 'ada@localhost' }, 'ada@localhost', 'a***@localhost'],
     ['a telephone number', { phone: '+12025550100' }, '+12025550100', '+12***00'],
+    ['a telephone number as vendors write it', { phone: '+12025550100' }, '12025550100', '+12***00'],
     ['a device token', { deviceToken: 'abcd:efgh%ijkl' }, 'abcd%3Aefgh%25ijkl', 'abcd***ijkl'],
     ['a URL', { url: 'https://example.com/a%20b' }, 'https%3A//example.com/a%2520b', 'https://example.com/***'],
     [
       'a URL as a caller wrote it',
-      { url: 'https://example.com/hook' },
-      'https://example.com/hook',
-      'https://example.com/***',
+      { url: 'https://a.example/hook' },
+      'https://a.example/hook',
+      'https://a.example/***',
     ],
+    ['a name', { name: 'Ada Lovelace' }, 'ada lovelace', 'A***'],
   ]
-  for (const [what, to, written, shown] of cases)
-    it(`hides ${what} from a viewer, and from nobody else`, () => {
-      const idempotencyKey = `42:paid:${written}`
+  for (const [what, address, text, shown] of written)
+    it(`hides ${what} wherever it is repeated`, () => {
+      const seen = to(address, { idempotencyKey: `42:paid:${text}`, attempts: [{ error: `550 <${text}> unknown` }] })
 
-      assert.equal(keySeenBy(by('viewer').request, { idempotencyKey, to }), `42:paid:${shown}`)
-      assert.equal(keySeenBy(by('operator').request, { idempotencyKey, to }), idempotencyKey)
+      assert.deepEqual(seen['idempotencyKey'], `42:paid:${shown}`)
+      assert.deepEqual(seen['attempts'], [{ error: `550 <${shown}> unknown` }])
     })
 
-  it('shows a user’s id, which is no address', () => {
-    const one = { idempotencyKey: '42:paid:ada', to: { userId: 'ada' } }
+  it('hides what has the form of an address, whoever’s it is', () => {
+    const { lastError } = to({}, { lastError: 'Neither bob@example.org nor +919876543210 nor 919876543210 exists.' })
 
-    assert.equal(keySeenBy(by('viewer').request, one), '42:paid:ada')
+    assert.equal(lastError, 'Neither b***@example.org nor +91***10 nor 919***10 exists.')
   })
-})
 
-it('hides a suppressed URL from a viewer, also in the provider’s words', () => {
-  const one = {
-    channel: 'webhook' as const,
-    address: 'https://example.com/hook?key=1',
-    error: '410 from https://example.com/hook?key=1',
-  }
+  it('keeps ids, times, keys and codes', () => {
+    const plain = {
+      id: '019bc186-0000-7000-8000-000000000000',
+      createdAt: '2026-01-15T12:00:00.000Z',
+      idempotencyKey: '42@20260115T120000Z:reminder:1767225600000',
+      code: '131026',
+      to: { userId: 'ada' },
+      audit: [{ from: 'queued', to: 'sent' }],
+      entity: { type: 'booking', id: '4711' },
+      lastError: 'The vendor answered 131026 after 3000 ms.',
+    }
 
-  assert.deepEqual(addressSeenBy(by('viewer').request, one), {
-    channel: 'webhook',
-    address: 'https://example.com/***',
-    error: '410 from https://example.com/***',
+    assert.deepEqual(withoutPeople(plain), plain)
+  })
+
+  it('shows of facts dates, small numbers and truths, and of words nothing', () => {
+    const payload = {
+      guest: 'Ada',
+      on: '2026-03-15',
+      at: '2026-03-15T10:00:00+05:30',
+      nights: 3,
+      price: '120.50',
+      isPaid: true,
+      phone: 919_876_543_210,
+      phones: ['+91 98765 43210', null],
+      'ada@example.com': {},
+    }
+
+    assert.deepEqual(
+      withoutPeople({ event: { payload }, content: { subject: 'Hi Ada', body: 'x', data: { a: 'Ada' } } }),
+      {
+        event: {
+          payload: {
+            guest: 'A***',
+            on: '2026-03-15',
+            at: '2026-03-15T10:00:00+05:30',
+            nights: 3,
+            price: '120.50',
+            isPaid: true,
+            phone: '***',
+            phones: ['+91***10', null],
+            'a***@example.com': {},
+          },
+        },
+        content: { subject: '***', body: '***', data: { a: 'A***' } },
+      },
+    )
+  })
+
+  it('has a lone address masked by its channel, in the words of the provider too', () => {
+    const one = {
+      channel: 'webhook',
+      address: 'https://example.com/hook?key=1',
+      error: '410 from https://example.com/hook?key=1',
+    }
+
+    assert.deepEqual(withoutPeople({ items: [one] }), {
+      items: [{ channel: 'webhook', address: 'https://example.com/***', error: '410 from https://example.com/***' }],
+    })
+  })
+
+  it('takes a short name for no part of another word', () => {
+    assert.equal(to({ name: 'Ali' }, { error: 'Ali is no alibi' })['error'], 'A*** is no alibi')
   })
 })
 
@@ -60,9 +115,9 @@ it('shows whoever cannot change an account only the hosts of its URLs, and no se
     nested: { list: ['HTTP://example.com/x', 'plain'], apiKey: 'abc' },
   }
 
-  assert.deepEqual(settingsSeenBy(by('operator').caller, settings), {
+  assert.deepEqual(settingsSeenBy(by('operator'), settings), {
     url: 'https://hooks.example.com/***',
     nested: { list: ['HTTP://example.com/***', 'plain'], apiKey: '***' },
   })
-  assert.deepEqual(settingsSeenBy(by('admin').caller, settings), settings)
+  assert.deepEqual(settingsSeenBy(by('admin'), settings), settings)
 })

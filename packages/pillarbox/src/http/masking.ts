@@ -1,56 +1,175 @@
-import type { FastifyRequest } from 'fastify'
-import type { Channel } from '../model/channel.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { isChannel } from '../model/channel.ts'
 import { escapedKeyPart } from '../model/idempotency.ts'
 import { type Address, addressField, maskAddress } from '../model/recipient.ts'
 import { soundsSecret } from '../operate/account-checks.ts'
-import { type ApiCaller, callerOf, TO_ADMINISTER } from './auth.ts'
+import { type ApiCaller, TO_ADMINISTER } from './auth.ts'
 
-interface PersonFields {
-  name: string | null
-  phone: string | null
-  email: string | null
-}
-
-/** A person as the caller may see one: a viewer recognises those it knows and learns nothing of the others. */
-export function asSeenBy<T extends PersonFields>(request: FastifyRequest, person: T): T {
-  if (!isViewer(request)) return person
-  const { name, phone, email } = person
-  return {
-    ...person,
-    name: name && (maskAddress({ name }).name ?? null),
-    phone: phone && (maskAddress({ phone }).phone ?? null),
-    email: email && (maskAddress({ email }).email ?? null),
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Its answers are about no person: a viewer sees them as they are. */
+    isConfiguration?: boolean
+    /** In its answers addresses are masked for everybody, not only for viewers. */
+    masksAddresses?: boolean
   }
 }
 
-/** The key of a notification to one of several recipients may end with their address; a viewer sees it masked. */
-export function keySeenBy(
-  request: FastifyRequest,
-  { idempotencyKey, to }: { idempotencyKey: string; to: Address },
-): string {
-  if (!isViewer(request)) return idempotencyKey
-  const masked = maskAddress(to)
-  let key = idempotencyKey
-  for (const field of ['email', 'phone', 'deviceToken', 'url'] as const) {
-    const [address, cover] = [to[field], masked[field]]
-    if (!address || cover === undefined) continue
-    // As it stands, and as keys of ours write it.
-    for (const written of [address, escapedKeyPart(address)]) key = covered(key, written, cover)
-  }
-  return key
+/**
+ * Who sees people. Routes answer with what there is, and here it is masked on its way out: for a viewer everything by
+ * which somebody could be found or named, wherever it stands, so that no route can forget to. A viewer recognises those it
+ * knows, and learns nothing of the others.
+ */
+export function maskAnswers(app: FastifyInstance): void {
+  app.addHook('preSerialization', async (request, _reply, payload) => {
+    const { isConfiguration, masksAddresses } = request.routeOptions.config
+    if (isViewer(request)) return isConfiguration ? payload : withoutPeople(payload)
+    return masksAddresses ? masked(payload, '', null) : payload
+  })
 }
 
-/** A lone address, also where a provider's words repeat it. */
-export function addressSeenBy<T extends { channel: Channel; address: string; error: string | null }>(
-  request: FastifyRequest,
-  one: T,
-): T {
-  if (!isViewer(request)) return one
-  const field = addressField(one.channel)
-  const cover = maskAddress({ [field]: one.address })[field] ?? '***'
-  // Vendors leave the plus of a telephone number out.
-  const words = one.error && covered(covered(one.error, one.address, cover), one.address.replace(/^\+/, ''), cover)
-  return { ...one, address: cover, error: words }
+/** An answer as a viewer may see it. */
+export function withoutPeople(answer: unknown): unknown {
+  // What is known of one item's people is looked for in that item alone.
+  if (isRecord(answer) && Array.isArray(answer['items']))
+    return { ...answer, items: answer['items'].map((item: unknown) => masked(item, '', coverFor(item))) }
+  return masked(answer, '', coverFor(answer))
+}
+
+/** Replaces in text what would tell of a person. */
+type Cover = (text: string) => string
+
+const ADDRESS_FIELDS = ['email', 'phone', 'deviceToken', 'url'] as const satisfies (keyof Address)[]
+/** Lists of bare addresses. */
+const TARGETS = new Set(['bcc', 'resolvedTargets', 'recipient'])
+/** What was written to somebody, whom it may name in any word. */
+const WORDS = new Set(['subject', 'body'])
+/** What the host knows of somebody, under names of its own. */
+const FACTS = new Set(['payload', 'data', 'providerTemplate'])
+/** An account's, which `settingsSeenBy` has seen to. */
+const SETTINGS = 'settings'
+const HIDDEN = '***'
+
+/** `cover`: null where only addresses are masked, and neither words nor facts. */
+function masked(value: unknown, key: string, cover: Cover | null): unknown {
+  if (typeof value === 'string') {
+    if (TARGETS.has(key)) return maskTarget(value)
+    if (cover === null) return value
+    return WORDS.has(key) ? HIDDEN : cover(value)
+  }
+  if (Array.isArray(value)) return value.map((item) => masked(item, key, cover))
+  if (!isRecord(value) || key === SETTINGS) return value
+  if (cover !== null && FACTS.has(key)) return hidden(value)
+  const shown = Object.entries(value).map(([name, inner]) => [name, masked(inner, name, cover)] as const)
+  return { ...Object.fromEntries(shown), ...maskAddress(personIn(value, key)), ...maskedAddress(value) }
+}
+
+/** What of an object is a person: what somebody is sent to, is called, or is recognised by. */
+function personIn(value: Record<string, unknown>, key: string): Address {
+  if (key !== 'to' && key !== 'recipients' && !('email' in value) && !('phone' in value)) return {}
+  const fields = (['name', ...ADDRESS_FIELDS] as const).map((field) => [field, value[field]] as const)
+  return Object.fromEntries(fields.filter(([, found]) => typeof found === 'string'))
+}
+
+/** A lone address, with the channel that says what kind it is. */
+function loneAddress({ channel, address }: Record<string, unknown>): Address {
+  return typeof address === 'string' && isChannel(channel) ? { [addressField(channel)]: address } : {}
+}
+
+function maskedAddress(value: Record<string, unknown>): { address?: string } {
+  const [address] = Object.values<string | undefined>({ ...maskAddress(loneAddress(value)) })
+  return address === undefined ? {} : { address }
+}
+
+/** Most targets are members of a list, by email or telephone. One that a vendor did not name has nothing to hide. */
+function maskTarget(target: string): string {
+  if (target === 'unknown') return target
+  return (target.includes('@') ? maskAddress({ email: target }).email : maskAddress({ phone: target }).phone) ?? HIDDEN
+}
+
+/** A fact can be called anything and be anything: what is no date, small number or truth is hidden. */
+function hidden(value: unknown): unknown {
+  if (typeof value === 'string') {
+    if (EMAIL_WHOLE.test(value)) return maskAddress({ email: value }).email
+    if (DATE.test(value) || SMALL_NUMBER.test(value) || value === '') return value
+    return PHONE_WHOLE.test(value) ? maskAddress({ phone: value }).phone : maskAddress({ name: value }).name
+  }
+  if (typeof value === 'number') return Math.abs(value) < 1e6 ? value : HIDDEN
+  if (Array.isArray(value)) return value.map(hidden)
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [coverForms(name), hidden(inner)]))
+}
+
+const EMAIL_WHOLE = /^[^\s@]+@[^\s@]+$/
+const PHONE_WHOLE = /^\+?[\d ()-]{7,20}$/
+const DATE = /^\d{4}-\d\d-\d\d(?:[T ][\d:.]{5,12}(?:Z|[+-]\d\d:?\d\d)?)?$/
+const SMALL_NUMBER = /^-?\d{1,6}(?:[.,]\d{1,6})?$/
+
+/**
+ * Covers the people that an answer names, as they stand, as keys of ours write them and as vendors do, and whatever has
+ * the form of an address.
+ */
+function coverFor(answer: unknown): Cover {
+  const covers = new Map<string, string>()
+  const names = new Set<string>()
+  for (const person of peopleIn(answer, '')) {
+    if (covers.size >= MOST_COVERED) break
+    const shown = maskAddress(person)
+    for (const field of ADDRESS_FIELDS) {
+      const address = person[field]
+      if (!address) continue
+      // Vendors leave the plus of a telephone number out.
+      for (const form of [address, escapedKeyPart(address), encodeURIComponent(address.toWellFormed())])
+        covers.set(form.toLowerCase(), shown[field] ?? HIDDEN)
+      if (field === 'phone') covers.set(address.replace(/^\+/, ''), shown.phone ?? HIDDEN)
+    }
+    if (person.name && person.name.length >= SHORTEST_NAME) {
+      covers.set(person.name.toLowerCase(), shown.name ?? HIDDEN)
+      names.add(person.name.toLowerCase())
+    }
+  }
+  if (covers.size === 0) return coverForms
+  const forms = [...covers.keys()].filter((form) => form !== '').toSorted((a, b) => b.length - a.length)
+  const written = forms.map((form) =>
+    names.has(form) ? `(?<![\\p{L}\\p{N}])${escaped(form)}(?![\\p{L}\\p{N}])` : escaped(form),
+  )
+  const people = new RegExp(written.join('|'), 'giu')
+  return (text) => coverForms(text.replace(people, (found) => covers.get(found.toLowerCase()) ?? HIDDEN))
+}
+
+/** Of an event with very many recipients; those that are not looked for in words are masked all the same. */
+const MOST_COVERED = 2_000
+/** A shorter one would be found in the middle of sentences. */
+const SHORTEST_NAME = 3
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+}
+
+function* peopleIn(value: unknown, key: string): Generator<Address> {
+  if (Array.isArray(value)) for (const item of value) yield* peopleIn(item, key)
+  else if (typeof value === 'string' && TARGETS.has(key))
+    yield value.includes('@') ? { email: value } : { phone: value }
+  else if (isRecord(value) && !FACTS.has(key)) {
+    yield personIn(value, key)
+    yield loneAddress(value)
+    for (const [name, inner] of Object.entries(value)) yield* peopleIn(inner, name)
+  }
+}
+
+const EMAIL = /[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+/g
+const PHONE = /(?<!\w)\+[1-9]\d{6,14}(?!\d)/g
+/** In a sentence; elsewhere it is more likely an id, a time or a link of ours. */
+const BARE_PHONE = /(?<![\w.-])\d{9,15}(?![\w-])/g
+const LINK = /https?:\/\/[^\s"'<>]+/gi
+
+function coverForms(text: string): string {
+  const covered = text
+    .replace(EMAIL, (email) => maskAddress({ email }).email ?? HIDDEN)
+    .replace(PHONE, (phone) => maskAddress({ phone }).phone ?? HIDDEN)
+  if (!covered.includes(' ')) return covered
+  return covered
+    .replace(LINK, (url) => maskAddress({ url }).url ?? HIDDEN)
+    .replace(BARE_PHONE, (phone) => maskAddress({ phone }).phone ?? HIDDEN)
 }
 
 /**
@@ -67,14 +186,14 @@ function withoutPaths(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutPaths)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, soundsSecret(name) ? '***' : withoutPaths(inner)]),
+    Object.entries(value).map(([name, inner]) => [name, soundsSecret(name) ? HIDDEN : withoutPaths(inner)]),
   )
 }
 
-function covered(text: string, written: string, cover: string): string {
-  return text.replaceAll(new RegExp(written.replaceAll(/[^\w@]/g, '\\$&'), 'gi'), () => cover)
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)
 }
 
-function isViewer(request: FastifyRequest): boolean {
-  return callerOf(request).key.role === 'viewer'
+function isViewer({ caller }: FastifyRequest): boolean {
+  return caller?.key.role === 'viewer'
 }

@@ -155,7 +155,7 @@ const TestAddress = Closed(
   { description: 'What the template’s channel needs.' },
 )
 
-const operation = operationsOf('Templates')
+const operation = operationsOf('Templates', 'one', { isConfiguration: true })
 
 /** `/api/message-templates`: the words, per event type × channel × locale × scope. Checked when they are saved. */
 export function messageTemplateRoutes(app: App, context: Context): void {

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { LaneView } from '../dispatch/lane-store.ts'
 import { ChannelName, EntityRef, JsonObject, Nullable } from '../intake/body-fields.ts'
 import type { StoredAccount } from '../model/account.ts'
-import { EVENT_STATUSES, type EventRecipient, SCHEDULE_STATUSES, type StoredEvent, topicOf } from '../model/event.ts'
+import { EVENT_STATUSES, SCHEDULE_STATUSES, type StoredEvent, topicOf } from '../model/event.ts'
 import {
   type AttemptView,
   type AuditView,
@@ -11,7 +11,6 @@ import {
   type NotificationView,
 } from '../model/notification.ts'
 import { RECEIPT_KINDS, type ReceiptView } from '../model/receipt.ts'
-import { type Address, maskAddress } from '../model/recipient.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
 import { withoutSealedTexts } from '../security/payload-seal.ts'
 import type { HttpConfig } from './context.ts'
@@ -78,7 +77,7 @@ const fields = {
   readAt: TimeOrNull,
 }
 
-/** A notification as lists and actions show it: the address masked. */
+/** A notification as lists and actions show it. */
 export const NotificationJson = Type.Object(fields)
 
 const AttemptJson = Type.Object({
@@ -213,15 +212,13 @@ export const NotificationStatusJson = Type.Object({
 
 export function notificationJson(
   view: NotificationView,
-  { now, config, reveal = false }: { now: number; config: HttpConfig; reveal?: boolean },
+  { now, config }: { now: number; config: HttpConfig },
 ): Static<typeof NotificationJson> {
   const waitingSince = Math.max(view.createdAt, view.dueAt ?? 0, view.nextAttemptAt ?? 0)
   return {
     ...withTimes(view, 'createdAt', 'dueAt', 'nextAttemptAt', 'expiresAt', 'sentAt', 'deliveredAt', 'readAt'),
-    to: reveal ? view.to : maskAddress(view.to),
     stuck: isLive(view.status) && now - waitingSince > config.stuckAfterMs,
     stale: view.status === 'sent' && view.sentAt !== null && now - view.sentAt > config.staleAfterMs,
-    resolvedTargets: reveal ? view.resolvedTargets : (view.resolvedTargets?.map(maskTarget) ?? null),
     isSealed: view.content !== null && 'sealed' in view.content,
   }
 }
@@ -239,12 +236,6 @@ export function waitingForJson(
   return { accountId: account.id, why: 'held', detail: lane.holdReason, until: iso(now + lane.heldForMs) }
 }
 
-/** A member of a list is reached by email, or by telephone. One that a vendor did not name has nothing to hide. */
-function maskTarget(target: string): string {
-  if (target === 'unknown') return target
-  return (target.includes('@') ? maskAddress({ email: target }).email : maskAddress({ phone: target }).phone) ?? '***'
-}
-
 export function statusJson(view: NotificationView): Static<typeof NotificationStatusJson> {
   // The last call is not a failed one while it runs, nor once it was accepted.
   const running = view.status === 'sending' || view.sentAt !== null ? 1 : 0
@@ -252,12 +243,8 @@ export function statusJson(view: NotificationView): Static<typeof NotificationSt
   return { ...withTimes(view, 'nextAttemptAt', 'deliveredAt'), notificationId: view.id, retryCount }
 }
 
-export function receiptJson(receipt: ReceiptView, reveal: boolean): Static<typeof ReceiptJson> {
-  const { recipient } = receipt
-  return {
-    ...withTimes(receipt, 'at', 'receivedAt'),
-    recipient: recipient === null || reveal ? recipient : maskTarget(recipient),
-  }
+export function receiptJson(receipt: ReceiptView): Static<typeof ReceiptJson> {
+  return withTimes(receipt, 'at', 'receivedAt')
 }
 
 export function attemptJson(attempt: AttemptView): Static<typeof AttemptJson> {
@@ -288,36 +275,13 @@ export function eventJson(event: StoredEvent): Static<typeof EventJson> {
   return { ...withTimes(rest, 'occurredAt', 'dueAt', 'createdAt', 'publishedAt'), nextAttemptAt, topic: topicOf(event) }
 }
 
-/** The event with payload and recipients; whoever may not see addresses sees them masked, and nobody sees secrets. */
-export function eventDetailJson(event: StoredEvent, reveal: boolean): Static<typeof EventJson> {
-  const payload = withoutSealedTexts(event.payload)
+/** The event with payload and recipients. Nobody sees secrets. */
+export function eventDetailJson(event: StoredEvent): Static<typeof EventJson> {
   return {
     ...eventJson(event),
-    payload: reveal ? payload : maskDeep(payload),
-    recipients: reveal ? event.recipients : (event.recipients?.map(maskRecipient) ?? null),
+    payload: withoutSealedTexts(event.payload),
+    recipients: event.recipients,
     channels: event.channels,
     conversation: event.conversation,
   }
-}
-
-function maskRecipient(recipient: EventRecipient): EventRecipient {
-  const { name, phone, email } = recipient
-  const address: Address = {
-    ...(name !== undefined && { name }),
-    ...(phone !== undefined && { phone }),
-    ...(email !== undefined && { email }),
-  }
-  return { ...recipient, ...maskAddress(address) }
-}
-
-/** A payload's fields can be called anything, so what looks like an address is taken for one. */
-function maskDeep(value: unknown): unknown {
-  if (typeof value === 'string') {
-    if (/^[^\s@]+@[^\s@]+$/.test(value)) return maskAddress({ email: value }).email
-    const isPhone = /^\+?[\d ()-]{7,20}$/.test(value) && !/^\d{4}-\d\d-\d\d$/.test(value)
-    return isPhone ? maskAddress({ phone: value }).phone : value
-  }
-  if (Array.isArray(value)) return value.map(maskDeep)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, maskDeep(inner)]))
 }

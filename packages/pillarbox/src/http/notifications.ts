@@ -10,7 +10,6 @@ import type { App, Context } from './context.ts'
 import { entityQuery } from './entity-query.ts'
 import { type ItemAnswer, itemProblem } from './items.ts'
 import { MAX_ITEMS, unfitJson } from './json-body.ts'
-import { keySeenBy } from './masking.ts'
 import {
   attemptJson,
   auditJson,
@@ -182,31 +181,34 @@ export function notificationRoutes(app: App, context: Context): void {
 
   app.get(
     '/api/notifications',
-    operation(TO_READ, 'List notifications, newest first', {
-      description:
-        'Beside the named filters, `<entityType>Id=` finds the notifications of one entity, e.g. `bookingId=12345`.',
-      querystring: listQuery.schema,
-      response: { 200: PageSchema(NotificationJson) },
-    }),
+    operation(
+      TO_READ,
+      'List notifications, newest first',
+      {
+        description:
+          'Beside the named filters, `<entityType>Id=` finds the notifications of one entity, e.g. `bookingId=12345`.',
+        querystring: listQuery.schema,
+        response: { 200: PageSchema(NotificationJson) },
+      },
+      { config: { masksAddresses: true } },
+    ),
     async (request) => {
       const filter = await filterOf(request.query, scopeOf(request), context)
       const now = clock.now()
-      return pageJson(await store.notifications.list(filter, request.query), (view) => ({
-        ...notificationJson(view, { now, config }),
-        idempotencyKey: keySeenBy(request, view),
-      }))
+      return pageJson(await store.notifications.list(filter, request.query), (view) =>
+        notificationJson(view, { now, config }),
+      )
     },
   )
 
   app.get(
     '/api/notifications/:id',
     operation(TO_READ, 'One notification with its whole history', {
-      description: 'A viewer sees addresses masked.',
+      description: 'A viewer sees addresses and names masked, and neither words nor facts.',
       response: { 200: NotificationDetailJson },
     }),
     async (request) => {
       const view = await find(request)
-      const reveal = callerOf(request).key.role !== 'viewer'
       const waitsFor = view.status === 'queued' || view.status === 'retrying' ? view.accountId : null
       const [attempts, receipts, audit, event, schedule, account, lanes] = await Promise.all([
         store.notifications.attempts(view.id),
@@ -219,14 +221,13 @@ export function notificationRoutes(app: App, context: Context): void {
       ])
       const lane = lanes.find(({ accountId }) => accountId === waitsFor)
       return {
-        ...notificationJson(view, { now: clock.now(), config, reveal }),
-        idempotencyKey: keySeenBy(request, view),
+        ...notificationJson(view, { now: clock.now(), config }),
         waitingFor: waitingForJson(account, lane, clock.now()),
         content: view.content === null || 'sealed' in view.content ? null : view.content,
         attempts: attempts.map(attemptJson),
-        receipts: receipts.map((receipt) => receiptJson(receipt, reveal)),
+        receipts: receipts.map(receiptJson),
         audit: audit.map((row) => auditJson(row, view)),
-        event: event && eventDetailJson(event, reveal),
+        event: event && eventDetailJson(event),
         schedule: schedule && scheduleJson(schedule),
       }
     },
@@ -258,7 +259,7 @@ export function notificationRoutes(app: App, context: Context): void {
         TO_OPERATE,
         SUMMARIES[action],
         { ...DESCRIPTIONS[action], body: ACT_BODIES[action], response: { 200: NotificationJson } },
-        { validatorCompiler: optionalBody(ACT_BODIES[action]) },
+        { validatorCompiler: optionalBody(ACT_BODIES[action]), config: { masksAddresses: true } },
       ),
       async (request) => {
         const { to, ...given } = (request.body as Static<typeof RetryBody> | null) ?? {}

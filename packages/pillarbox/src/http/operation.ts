@@ -24,7 +24,7 @@ interface OperationOptions {
 }
 
 /** Makes the options of a resource's routes: who may use one, what the document says of it, what it takes and answers. */
-export function operationsOf(tag: string, tenant: TenantScope = 'one') {
+export function operationsOf(tag: string, tenant: TenantScope = 'one', shared: FastifyContextConfig = {}) {
   return <const S extends OperationSchema>(
     access: Access,
     summary: string,
@@ -35,7 +35,7 @@ export function operationsOf(tag: string, tenant: TenantScope = 'one') {
     const querystring = Object.keys(parameters).length > 0 ? { querystring: Closed(parameters) } : {}
     return {
       ...options,
-      config: { access, tenant, ...config },
+      config: { access, tenant, ...shared, ...config },
       schema: { tags: [tag], summary, ...querystring, ...schema } as unknown as Omit<S, 'query' | 'querystring'> & {
         querystring: QueryOf<S>
       },

@@ -3,11 +3,10 @@ import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { Line, Nullable } from '../intake/body-fields.ts'
 import { found } from '../model/errors.ts'
-import type { ListMember, RecipientList } from '../model/recipient-list.ts'
+import type { RecipientList } from '../model/recipient-list.ts'
 import { addMembers, changeList, makeList, replaceList, type WrittenList } from '../operate/recipient-lists.ts'
 import { TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { asSeenBy } from './masking.ts'
 import { operationsOf } from './operation.ts'
 import { Closed, Id, isId, PageSchema, Paging, pageJson, TextOrNull, Time, withTimes } from './schemas.ts'
 
@@ -98,7 +97,7 @@ export function recipientListRoutes(app: App, context: Context): void {
     async (request) => {
       const list = await listOf(request)
       const { members, next } = await lists.members(request.tenantId, list.id, null, SHOWN_WHOLE)
-      return { ...listJson(list), members: next === null ? members.map((member) => memberJson(member, request)) : null }
+      return { ...listJson(list), members: next === null ? members : null }
     },
   )
 
@@ -152,7 +151,7 @@ export function recipientListRoutes(app: App, context: Context): void {
       const { limit, cursor = null } = request.query
       const { id } = await listOf(request)
       const { members, next } = await lists.members(request.tenantId, id, cursor, limit)
-      return { items: members.map((member) => memberJson(member, request)), nextCursor: next }
+      return { items: members, nextCursor: next }
     },
   )
 
@@ -189,8 +188,4 @@ function listJson(list: RecipientList): Static<typeof ListJson> {
 
 function writtenJson({ list, duplicates }: WrittenList): Static<typeof WrittenListJson> {
   return { ...listJson(list), duplicates }
-}
-
-function memberJson({ name, email, phone }: ListMember, request: FastifyRequest): Static<typeof MemberJson> {
-  return asSeenBy(request, { name, email, phone })
 }

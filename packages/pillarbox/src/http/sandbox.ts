@@ -1,9 +1,7 @@
 import { Type } from 'typebox'
-import type { Target } from '../channels/channel.ts'
 import { ChannelName, JsonObject, Nullable } from '../intake/body-fields.ts'
 import { PillarboxError } from '../model/errors.ts'
-import { maskAddress } from '../model/recipient.ts'
-import { callerOf, scopeOf, TO_READ } from './auth.ts'
+import { scopeOf, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { foreignCursor } from './cursors.ts'
 import { operationsOf } from './operation.ts'
@@ -27,11 +25,6 @@ const MessageJson = Type.Object({
   duplicateOf: Nullable(Type.String({ description: 'The first message with the same key.' })),
 })
 
-function masked({ bcc, ...to }: Target): Target {
-  const one = (email: string): string => maskAddress({ email }).email ?? '***'
-  return { ...maskAddress(to), ...(bcc && { bcc: bcc.map(one) }) }
-}
-
 const operation = operationsOf('Sandbox', 'any')
 
 /** `/api/sandbox/messages`: what the pretend vendor took, as its recipients would see it. */
@@ -39,7 +32,7 @@ export function sandboxRoutes(app: App, { sandbox }: Context): void {
   app.get(
     '/api/sandbox/messages',
     operation(TO_READ, 'What the sandbox took, newest first', {
-      description: 'A viewer sees addresses masked. 404 on a server without a sandbox.',
+      description: 'A viewer sees neither addresses nor words. 404 on a server without a sandbox.',
       query: {
         channel: Type.Optional(ChannelName),
         to: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096, description: 'The exact address.' })),
@@ -54,13 +47,9 @@ export function sandboxRoutes(app: App, { sandbox }: Context): void {
       if (cursor !== undefined && !/^sbx-[0-9]{1,15}$/.test(cursor)) throw foreignCursor()
       const after = cursor === undefined ? {} : { before: cursor }
       const messages = sandbox({ ...filter, ...after, tenantId: scopeOf(request), limit: limit + 1 })
-      const reveal = callerOf(request).key.role !== 'viewer'
       const items = messages.slice(0, limit)
       const page = { items, nextCursor: messages.length > limit ? (items.at(-1)?.id ?? null) : null }
-      return pageJson(page, (message) => ({
-        ...withTimes(message, 'acceptedAt'),
-        to: { ...(reveal ? message.to : masked(message.to)) },
-      }))
+      return pageJson(page, (message) => ({ ...withTimes(message, 'acceptedAt'), to: { ...message.to } }))
     },
   )
 }

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { ChannelName, Line, Nullable } from '../intake/body-fields.ts'
 import { found } from '../model/errors.ts'
@@ -6,7 +5,6 @@ import { SUPPRESSION_CAUSES, type Suppression } from '../model/suppression.ts'
 import { findSuppressions, suppressAddress } from '../operate/suppressions.ts'
 import { TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { addressSeenBy } from './masking.ts'
 import { operationsOf } from './operation.ts'
 import { Closed, Id, idParameter, PageSchema, Paging, pageJson, Time, withTimes } from './schemas.ts'
 
@@ -49,10 +47,7 @@ export function suppressionRoutes(app: App, context: Context): void {
       },
       response: { 200: PageSchema(SuppressionJson) },
     }),
-    async (request) =>
-      pageJson(await findSuppressions(store, request.tenantId, request.query), (suppression) =>
-        suppressionJson(suppression, request),
-      ),
+    async (request) => pageJson(await findSuppressions(store, request.tenantId, request.query), suppressionJson),
   )
 
   app.get(
@@ -61,7 +56,7 @@ export function suppressionRoutes(app: App, context: Context): void {
       description: 'A viewer sees it masked.',
       response: { 200: SuppressionJson },
     }),
-    async (request) => suppressionJson(found(await suppressions.find(request.tenantId, idParameter(request))), request),
+    async (request) => suppressionJson(found(await suppressions.find(request.tenantId, idParameter(request)))),
   )
 
   app.post(
@@ -73,7 +68,7 @@ export function suppressionRoutes(app: App, context: Context): void {
       response: { 201: SuppressionJson },
     }),
     async (request, reply) =>
-      reply.status(201).send(suppressionJson(await suppressAddress(context, request, request.body), request)),
+      reply.status(201).send(suppressionJson(await suppressAddress(context, request, request.body))),
   )
 
   app.delete(
@@ -89,6 +84,6 @@ export function suppressionRoutes(app: App, context: Context): void {
   )
 }
 
-function suppressionJson(suppression: Suppression, request: FastifyRequest): Static<typeof SuppressionJson> {
-  return withTimes(addressSeenBy(request, suppression), 'createdAt')
+function suppressionJson(suppression: Suppression): Static<typeof SuppressionJson> {
+  return withTimes(suppression, 'createdAt')
 }

@@ -64,8 +64,8 @@ const NewTenant = Closed({
 
 const TenantChanges = Closed(changes, { minProperties: 1 })
 
-const opsOperation = operationsOf('Tenants', 'none')
-const operation = operationsOf('Tenants')
+const opsOperation = operationsOf('Tenants', 'none', { isConfiguration: true })
+const operation = operationsOf('Tenants', 'one', { isConfiguration: true })
 
 /** `/ops/tenants` for those who run the server, `/api/tenant` for a tenant's own admin. */
 export function tenantRoutes(app: App, context: Context): void {
