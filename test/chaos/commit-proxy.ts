@@ -1,5 +1,5 @@
-import { once } from 'node:events'
-import { connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { IDLE, listenFor, type Message, QUERY, READY, SYNC, splitMessages } from '../support/postgres/wire.ts'
 
 /**
  * Where a connection is cut, seen from the statement that commits:
@@ -49,7 +49,7 @@ export async function startCommitProxy(databaseUrl: string): Promise<CommitProxy
     if (isFrozen) for (const socket of [client, upstream]) socket.pause()
   })
   const proxy: CommitProxy = {
-    url: await listen(server, target),
+    url: await listenFor(server, target),
     decide: () => null,
     freeze() {
       isFrozen = true
@@ -68,22 +68,7 @@ export async function startCommitProxy(databaseUrl: string): Promise<CommitProxy
   return proxy
 }
 
-async function listen(server: Server, target: URL): Promise<string> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('The proxy has no port')
-  const url = new URL(target)
-  url.hostname = '127.0.0.1'
-  url.port = String(address.port)
-  return url.href
-}
-
-const SYNC = 'S'
-const QUERY = 'Q'
 const BIND = 'B'
-const READY = 'Z'
-const IDLE = 'I'
 
 /**
  * The client's messages gather until one that makes the server answer (Sync, or a simple Query) and go on together. Such
@@ -143,30 +128,6 @@ function relay(client: Socket, upstream: Socket, decide: (role: string) => Side 
   upstream.on('data', fromServer)
   client.on('close', () => upstream.end())
   upstream.on('close', () => client.destroy())
-}
-
-interface Message {
-  /** One letter; empty for the first message of a client, which has none. */
-  type: string
-  bytes: Buffer
-}
-
-function splitMessages(hasStartup: boolean, onMessage: (message: Message) => void): (chunk: Buffer) => void {
-  let rest: Buffer = Buffer.alloc(0)
-  let isStartup = hasStartup
-  return (chunk) => {
-    rest = Buffer.concat([rest, chunk])
-    for (;;) {
-      const header = isStartup ? 0 : 1
-      if (rest.length < header + 4) return
-      const length = header + rest.readInt32BE(header)
-      if (rest.length < length) return
-      const bytes = rest.subarray(0, length)
-      rest = rest.subarray(length)
-      onMessage({ type: isStartup ? '' : String.fromCharCode(bytes[0] ?? 0), bytes })
-      isStartup = false
-    }
-  }
 }
 
 /** `claim` of `application_name=pillarbox claim` in the startup message. */

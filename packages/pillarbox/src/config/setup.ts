@@ -91,6 +91,7 @@ const REFUSALS: Record<string, string> = {
 /** The error to stop a start with, where the database answered and will not have us; null: it is worth trying again. */
 export function refusalOf(error: unknown): SetupError | null {
   for (let at = error; at instanceof Error; at = at.cause) {
+    if (at instanceof SetupError) return at
     const advice = REFUSALS[(at as { code?: string }).code ?? '']
     if (advice !== undefined) return new SetupError(`PostgreSQL refuses us: ${at.message}`, advice, error)
   }

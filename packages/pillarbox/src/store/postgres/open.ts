@@ -13,9 +13,10 @@ import { createLowWater } from './low-water.ts'
 import { migrate, schemaVersions } from './migrate.ts'
 import { openNotifications } from './notifications.ts'
 import { openPlan } from './plan.ts'
+import { createPoolingProbe } from './pooling.ts'
 import { receiptParts } from './receipts.ts'
 import { scriptRunner } from './scripts.ts'
-import { openSession, openSessions, type SessionOptions } from './session.ts'
+import { newClient, openSession, openSessions, type SessionOptions } from './session.ts'
 import { openWake } from './wake.ts'
 
 export interface PostgresOptions {
@@ -27,8 +28,6 @@ export interface PostgresOptions {
   poolSize?: number
   /** After this long the server gives a statement up. Default: 30 000. */
   statementTimeoutMs?: number
-  /** False behind a pooler in transaction mode: no prepared statements, no session settings, no wake-ups. Default: true. */
-  prepare?: boolean
 }
 
 const POOL_SIZE = 4
@@ -72,9 +71,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     clock: options.clock,
     logger,
     statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
-    prepare: options.prepare ?? true,
+    prepare: probe,
     settings,
   })
+  const probe = createPoolingProbe({ newClient: () => newClient(session('probe'), () => {}), logger })
   const admin = openSessions(poolSize, session('admin'))
   const intake = openSession(session('intake', BY_KEY))
   const planning = openSession({ ...session('plan', [...BY_KEY, IN_ORDER, WITHOUT_DISK]), pipeline: true })

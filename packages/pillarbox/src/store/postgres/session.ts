@@ -3,6 +3,7 @@
 import pg from 'pg'
 import { PillarboxError } from '../../model/errors.ts'
 import type { Clock, Logger } from '../../model/ports.ts'
+import type { PoolingProbe } from './pooling.ts'
 import { isRolledBack, isUnavailable, sqlStateOf, translated } from './unavailable.ts'
 
 export interface Query {
@@ -59,8 +60,8 @@ export interface SessionOptions {
   clock: Clock
   logger: Logger
   statementTimeoutMs: number
-  /** False behind a pooler in transaction mode: no named statements, no session settings. */
-  prepare: boolean
+  /** False behind a pooler in transaction mode: no named statements, no session settings. Or who finds that out. */
+  prepare: boolean | PoolingProbe
   /** Sends statements without waiting for the answers of those before; `begin` needs it. Default: false. */
   pipeline?: boolean
   /** Further settings of the session, `name = value`. */
@@ -95,6 +96,7 @@ export function openSession(options: SessionOptions): Session {
   const { clock, logger, role } = options
   const closing = new AbortController()
   let client: pg.Client | null = null
+  let mayPrepare = false
   let turn: Promise<unknown> = Promise.resolve()
   let load = 0
   let backOffMs = 0
@@ -134,7 +136,8 @@ export function openSession(options: SessionOptions): Session {
     })
     try {
       await fresh.connect()
-      if (options.prepare) await fresh.query(settingsOf(options))
+      mayPrepare = await isSessionOurs(options, fresh)
+      if (mayPrepare) await fresh.query(settingsOf(options))
     } catch (error) {
       discard(fresh)
       backOffMs = Math.min(MAX_BACK_OFF_MS, Math.max(FIRST_BACK_OFF_MS, backOffMs * 2))
@@ -162,7 +165,7 @@ export function openSession(options: SessionOptions): Session {
     const { name, text, values, rowMode } = query
     const config = {
       text,
-      ...(name !== undefined && options.prepare ? { name } : {}),
+      ...(name !== undefined && mayPrepare ? { name } : {}),
       ...(values === undefined ? {} : { values: values as unknown[] }),
       ...(rowMode === undefined ? {} : { rowMode }),
     }
@@ -305,6 +308,11 @@ export function newClient(options: SessionOptions, onLost: (error: unknown) => v
   client.on('error', onLost)
   client.on('end', () => onLost(new Error('Connection terminated')))
   return client
+}
+
+/** Whether the connected client's session lasts as long as its connection. */
+export async function isSessionOurs({ prepare }: SessionOptions, client: pg.Client): Promise<boolean> {
+  return typeof prepare === 'boolean' ? prepare : await prepare(client)
 }
 
 /** Gives a client up without waiting: its socket may be half-open. */

@@ -1,5 +1,5 @@
 import type { WakeStore, WakeTopic } from '../../runtime/wake-store.ts'
-import { discard, newClient, type SessionOptions } from './session.ts'
+import { discard, isSessionOurs, newClient, type SessionOptions } from './session.ts'
 
 const CHANNEL = 'pillarbox'
 const TOPICS: readonly WakeTopic[] = ['events', 'dispatch', 'receipts', 'inbox']
@@ -32,6 +32,8 @@ export function openWake(options: SessionOptions): PostgresWake {
   const hinted = new Set<WakeTopic>()
   let client: Client | null = null
   let keeping: Promise<void> | null = null
+  /** No hints can be had: whoever would get them polls. */
+  let isOff = options.prepare === false
   /** The protocol answers one statement at a time. */
   let turn: Promise<unknown> = Promise.resolve()
 
@@ -54,6 +56,11 @@ export function openWake(options: SessionOptions): PostgresWake {
     const fresh = newClient(options, () => lost.abort())
     try {
       await fresh.connect()
+      // A pooler in transaction mode hands the session to somebody else: nothing would ever arrive.
+      if (!(await isSessionOurs(options, fresh))) {
+        isOff = true
+        return
+      }
       fresh.on('notification', ({ processId, payload }) => {
         const topic = TOPICS.find((each) => each === payload)
         if (topic !== undefined && processId !== processIdOf(fresh)) call(topic)
@@ -74,7 +81,7 @@ export function openWake(options: SessionOptions): PostgresWake {
   const keep = async (): Promise<void> => {
     let backOffMs = FIRST_BACK_OFF_MS
     let isFirst = true
-    while (!closing.signal.aborted) {
+    while (!closing.signal.aborted && !isOff) {
       try {
         await keepOne(() => {
           backOffMs = FIRST_BACK_OFF_MS
@@ -87,12 +94,12 @@ export function openWake(options: SessionOptions): PostgresWake {
         logger.debug({ error: String(error) }, 'The wake-up connection failed; polling goes on without it')
         isFirst = false
       }
-      await clock.sleep(backOffMs, closing.signal)
+      if (!isOff) await clock.sleep(backOffMs, closing.signal)
       backOffMs = Math.min(MAX_BACK_OFF_MS, backOffMs * 2)
     }
   }
   const start = (): void => {
-    if (!closing.signal.aborted) keeping ??= keep()
+    if (!closing.signal.aborted && !isOff) keeping ??= keep()
   }
 
   const notifyOnce = (topic: WakeTopic): void => {
@@ -106,13 +113,12 @@ export function openWake(options: SessionOptions): PostgresWake {
     wasHinted: (topic) => hinted.delete(topic),
     notify: (topic) => {
       hinted.add(topic)
-      if (!options.prepare || closing.signal.aborted) return
+      if (isOff || closing.signal.aborted) return
       start()
       notify(topic)
     },
     subscribe: (listener) => {
-      // A pooler in transaction mode hands the session to somebody else: nothing would ever arrive.
-      if (options.prepare) start()
+      start()
       listeners.add(listener)
       return () => {
         listeners.delete(listener)
