@@ -39,7 +39,7 @@ interface Given {
   send?: (request: SendRequest) => Promise<Outcome>
   lookup?: (request: SendRequest) => Promise<Outcome | null>
   provider?: null
-  mayStart?: boolean
+  mayStart?: boolean | (() => boolean)
   isBreakerOpen?: boolean
   standIn?: () => Promise<Account | null>
   fallBack?: () => Promise<NewNotification | null>
@@ -77,7 +77,7 @@ function setup(given: Given = {}) {
     clock,
     logger,
     random: () => 0.5,
-    mayStart: () => given.mayStart ?? true,
+    mayStart: () => (typeof given.mayStart === 'function' ? given.mayStart() : (given.mayStart ?? true)),
     holdMs: () => 4_000,
     saw: async (_account, outcome) => void seen.push(outcome),
     isBreakerOpen: () => given.isBreakerOpen ?? false,
@@ -404,6 +404,22 @@ describe('a call in doubt', () => {
 
     assert.equal(sent.length, 1)
     assert.deepEqual([completion?.to, completion?.possibleDuplicate], ['sent', true])
+  })
+
+  it('goes back unsent when so little of the lease is left after asking that a call could outlast it', async () => {
+    let hasLease = true
+    const { run, asked, sent } = setup({
+      capability: 'lookup',
+      claim: doubtful,
+      mayStart: () => hasLease,
+      lookup: async () => {
+        hasLease = false
+        return null
+      },
+    })
+
+    assert.equal(await run(), null)
+    assert.deepEqual([asked.length, sent.length], [1, 0])
   })
 
   it('keeps its flag and is not made again while the vendor cannot be asked (P4)', async () => {

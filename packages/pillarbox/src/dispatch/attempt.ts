@@ -64,6 +64,8 @@ export async function attempt(
     const askedAt = deps.clock.monotonic()
     const found = await askAboutEarlierCall(call.provider, request, deadline)
     if (found) return settleFound(await settle(deps, call, found, askedAt))
+    // Asking takes as long as a call may: the lease may no longer last for another.
+    if (!deps.mayStart()) return null
   }
 
   const startedAt = deps.clock.monotonic()
