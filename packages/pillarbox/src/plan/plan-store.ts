@@ -24,8 +24,9 @@ export interface PlanStore {
 
 /**
  * Rows that one planner holds until it calls `write` or `release`, whichever comes first. A batch that is kept for longer
- * than 15 seconds, or whose connection is lost, is released by the store; `write` then rejects with `store_unavailable`.
- * The same error says that the database rolled the batch back to end a deadlock. Nothing is written in either case.
+ * than 15 seconds may be released by the store; `write` then rejects with an error that is the batch's own, as if the
+ * database had refused it. One whose connection is lost is released, too, and rejects with `store_unavailable`; the same error
+ * says that the database rolled the batch back to end a deadlock. Nothing is written in any of these cases.
  */
 export interface TakenBatch<Row, Plan> {
   readonly rows: readonly Row[]

@@ -23,7 +23,8 @@ export interface OpenTransaction<T> {
   readonly rows: T[]
   /**
    * Runs the statements in their order and commits; answers the rows of each. Where one fails, nothing is written and the
-   * first error is the answer. A transaction that has ended already rejects with `store_unavailable`.
+   * first error is the answer. A transaction that has ended already rejects with `store_unavailable`; one that was kept for
+   * too long with an error of its own, because trying the same again would take as long again.
    */
   commit(writes: readonly Query[]): Promise<unknown[][]>
   /** Undoes everything. Does nothing where the transaction has ended. Never rejects. */
@@ -222,8 +223,13 @@ export function openSession(options: SessionOptions): Session {
       ended.abort()
       return isFirst
     }
-    const endedAlready = (): PillarboxError =>
-      new PillarboxError('store_unavailable', 'The transaction was given up before it could be committed')
+    const openedAt = clock.monotonic()
+    let isOvertime = false
+    const endedAlready = (): Error =>
+      // The server counts from a little earlier than we do, and may be the first to end it.
+      isOvertime || clock.monotonic() - openedAt > OPEN_TRANSACTION_MS - 1_000
+        ? new Error(`the transaction was kept open for longer than ${OPEN_TRANSACTION_MS / 1_000} s, and was given up`)
+        : new PillarboxError('store_unavailable', 'The transaction was given up before it could be committed')
     lost = () => void (end() && over.resolve())
     opened({
       rows,
@@ -239,6 +245,7 @@ export function openSession(options: SessionOptions): Session {
     })
     void clock.sleep(OPEN_TRANSACTION_MS, ended.signal).then(() => {
       if (!end()) return
+      isOvertime = true
       logger.warn({ role }, 'a transaction was left open for too long; its connection is closed')
       failed(on, endedAlready())
       over.resolve()
