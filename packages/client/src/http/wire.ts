@@ -87,6 +87,8 @@ export interface NewPush {
 export interface AcceptedNotification {
   /** A UUIDv7. */
   id: string
+  /** The same id, by the name that the status has for it. */
+  notificationId: string
   status: NotificationStatus
   links: {
     self: string

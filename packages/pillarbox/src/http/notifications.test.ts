@@ -103,10 +103,10 @@ describe('sending a notification', () => {
     const answer = await send(FULL)
 
     assert.equal(answer.statusCode, 202)
-    const { id, status, links } = answer.json()
+    const { id, notificationId, status, links } = answer.json()
     assert.deepEqual(
-      { status, links },
-      { status: 'queued', links: { self: `${URL}/${id}`, status: `${URL}/${id}/status` } },
+      { notificationId, status, links },
+      { notificationId: id, status: 'queued', links: { self: `${URL}/${id}`, status: `${URL}/${id}/status` } },
     )
     const row = await view(f, id)
     assert.equal(row.tenantId, 'acme')

@@ -44,6 +44,7 @@ import { bodyCheck, fieldErrors, optionalBody, withBodyCheck } from './validatio
 
 const SubmittedJson = Type.Object({
   id: Id,
+  notificationId: Type.String({ description: 'The same id, by the name that the status has for it.' }),
   status: Type.Enum([...NOTIFICATION_STATUSES]),
   links: Type.Object({ self: Type.String(), status: Type.String() }),
 })
@@ -125,7 +126,8 @@ export function notificationRoutes(app: App, context: Context): void {
       if ('problem' in answer) throw answer.problem
       if (answer.duplicate) throw duplicateNotification(answer.id)
       const self = `/api/notifications/${answer.id}`
-      return reply.status(202).send({ id: answer.id, status: answer.status, links: { self, status: `${self}/status` } })
+      const { id, status } = answer
+      return reply.status(202).send({ id, notificationId: id, status, links: { self, status: `${self}/status` } })
     },
   })
 
