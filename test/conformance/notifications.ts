@@ -76,9 +76,36 @@ function ageRules(rule: Rule): void {
     },
   )
 
+  rule(
+    'what is sent through a provider without receipts is delivered when it is accepted, and never stale',
+    async (bench) => {
+      const { store, advance, view } = bench
+      const untold = await reach(bench, 'sent')
+      const told = await reach(bench, 'sent', undefined, { provider: 'meta' })
+      await advance(10)
+
+      const { sentAt, deliveredAt } = await view(untold.id)
+      assert.ok(sentAt !== null)
+      assert.equal(deliveredAt, sentAt)
+      assert.equal((await view(told.id)).deliveredAt, null)
+      for (const [{ lane }, expected] of [
+        [untold, []],
+        [told, [told.id]],
+      ] as const) {
+        const { items } = await store.notifications.list({ tenantId: lane.tenantId, staleForMs: 5 }, { limit: 10 })
+        assert.deepEqual(
+          items.map(({ id }) => id),
+          expected,
+        )
+      }
+      const { items } = await store.notifications.list({ tenantId: untold.lane.tenantId }, { limit: 10 })
+      assert.equal(items[0]?.deliveredAt, sentAt)
+    },
+  )
+
   rule('finds what is stale: sent longer ago than asked', async ({ store, lane, enqueue, worker, claim, advance }) => {
     const target = await lane()
-    await enqueue(target, 2)
+    await enqueue(target, 2, { provider: 'meta' })
     const by = await worker()
     const [first] = await claim(by, target, 1)
     assert.ok(first)

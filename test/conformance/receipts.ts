@@ -134,7 +134,7 @@ function mergeRules(rule: Rule): void {
     'finds what a receipt settled as sent among the sent ones, and once it is old among the stale',
     async (bench) => {
       const { store, advance } = bench
-      const { id, lane } = await reach(bench, 'uncertain')
+      const { id, lane } = await reach(bench, 'uncertain', undefined, { provider: 'meta' })
       await store.receipts.merge(receiptOf(lane, id, 'sent'))
       const ids = async (filter: object): Promise<string[]> =>
         (await store.notifications.list({ tenantId: lane.tenantId, ...filter }, { limit: 10 })).items.map(

@@ -154,7 +154,7 @@ const TABLE = {
     check: duration('PT1S', 'P30D'),
   }),
   staleAfterMs: option({
-    doc: 'A notification that was sent so long ago, and of which no receipt has said since what became of it, counts as stale.',
+    doc: 'A notification that was sent so long ago, and of which no receipt has said since what became of it, counts as stale; not where its provider sends none.',
     part: 'any',
     default: 24 * 3_600_000,
     check: duration('PT1S', 'P365D'),

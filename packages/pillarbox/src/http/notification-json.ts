@@ -10,7 +10,7 @@ import {
   NOTIFICATION_STATUSES,
   type NotificationView,
 } from '../model/notification.ts'
-import { RECEIPT_KINDS, type ReceiptView } from '../model/receipt.ts'
+import { RECEIPT_KINDS, type ReceiptView, sendsReceipts } from '../model/receipt.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
 import { withoutSealedTexts } from '../security/payload-seal.ts'
 import type { HttpConfig } from './context.ts'
@@ -214,11 +214,12 @@ export function notificationJson(
   view: NotificationView,
   { now, config }: { now: number; config: HttpConfig },
 ): Static<typeof NotificationJson> {
+  const isUnheard = view.status === 'sent' && sendsReceipts(view.provider)
   const waitingSince = Math.max(view.createdAt, view.dueAt ?? 0, view.nextAttemptAt ?? 0)
   return {
     ...withTimes(view, 'createdAt', 'dueAt', 'nextAttemptAt', 'expiresAt', 'sentAt', 'deliveredAt', 'readAt'),
     stuck: isLive(view.status) && now - waitingSince > config.stuckAfterMs,
-    stale: view.status === 'sent' && view.sentAt !== null && now - view.sentAt > config.staleAfterMs,
+    stale: isUnheard && view.sentAt !== null && now - view.sentAt > config.staleAfterMs,
     isSealed: view.content !== null && 'sealed' in view.content,
   }
 }

@@ -101,6 +101,13 @@ export function landingOf(kind: ReceiptKind, failure: ReceiptFailure | null, tak
   return { status, reason: null, error: null, action }
 }
 
+/** Providers whose vendors report what became of a message. Of any other's, nothing more is heard once it was accepted. */
+export const PROVIDERS_WITH_RECEIPTS = ['meta', 'interakt', 'msg91', 'sns', 'aws-sms', 'ses', 'acs'] as const
+
+export function sendsReceipts(provider: string | null): boolean {
+  return (PROVIDERS_WITH_RECEIPTS as readonly (string | null)[]).includes(provider)
+}
+
 /**
  * Providers whose reports do not always repeat our reference, and are found by the vendor's message id: SNS knows of no
  * reference, and SES leaves it out of what it tells the owner of an address. The condition of the index `attempts_message`

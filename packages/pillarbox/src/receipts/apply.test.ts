@@ -558,7 +558,8 @@ describe('a failure that is reported', () => {
 
     assert.equal(await then(ses(message, 'Delivery', {})), 'delivered')
     assert.equal(await then(ses(message, 'Reject', {})), 'delivered')
-    assert.equal(await then(ses(message, 'Bounce', { bounce: 'Transient/General' })), 'failed')
+    assert.equal(await then(ses(message, 'Bounce', { bounce: 'Transient/General' })), 'delivered')
+    assert.equal(await then(ses(message, 'Bounce', { bounce: 'Permanent/General' })), 'failed')
   })
 })
 

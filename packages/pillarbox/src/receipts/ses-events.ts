@@ -18,7 +18,7 @@ export const SES_EVENTS: Meanings = {
   AmazonSnsSubscriptionSucceeded: { means: 'nothing', words: 'The topic was connected.' },
 }
 
-/** Bounces by type and subtype. SES has tried again by itself before it reports a transient one. */
+/** Bounces by type and subtype. A transient one says nothing of the address or the mail that would not be otherwise tomorrow. */
 export const SES_BOUNCES: Meanings = {
   'Undetermined/Undetermined': bounced(unreachable('The recipient’s server sent it back, and SES cannot tell why.')),
   'Permanent/General': bounced(dead('The recipient’s server refused it for good.')),
@@ -28,14 +28,12 @@ export const SES_BOUNCES: Meanings = {
   'Permanent/OnTenantSuppressionList': bounced(dead('The address is on the suppression list of SES’s tenant.')),
   'Permanent/EmailValidationSuppressed': bounced(dead('SES found the address not to be valid.')),
   'Permanent/UnsubscribedRecipient': bounced(fail('The recipient unsubscribed.', 'suppressed')),
-  'Transient/General': bounced(unreachable('The recipient’s server sent it back.')),
-  'Transient/MailboxFull': bounced(unreachable('The mailbox is full.')),
-  'Transient/MessageTooLarge': bounced(fail('It is too large for the recipient’s server.', 'content_rejected')),
-  'Transient/CustomTimeoutExceeded': bounced(unreachable('It could not be delivered in the time set for it.')),
-  'Transient/ContentRejected': bounced(fail('The recipient’s server does not take its content.', 'content_rejected')),
-  'Transient/AttachmentRejected': bounced(
-    fail('The recipient’s server does not take its attachment.', 'content_rejected'),
-  ),
+  'Transient/General': { means: 'sent', words: 'The recipient’s server sent it back.' },
+  'Transient/MailboxFull': { means: 'sent', words: 'The mailbox is full.' },
+  'Transient/MessageTooLarge': { means: 'sent', words: 'It is too large for the recipient’s server.' },
+  'Transient/CustomTimeoutExceeded': { means: 'sent', words: 'It could not be delivered in the time set for it.' },
+  'Transient/ContentRejected': { means: 'sent', words: 'The recipient’s server does not take its content.' },
+  'Transient/AttachmentRejected': { means: 'sent', words: 'The recipient’s server does not take its attachment.' },
 }
 
 /** What stands for a subtype that is not in the table. */

@@ -31,12 +31,12 @@ const BOUNCES = {
   'Permanent/OnTenantSuppressionList': 'bounced: permanent invalid_recipient, dead',
   'Permanent/EmailValidationSuppressed': 'bounced: permanent invalid_recipient, dead',
   'Permanent/UnsubscribedRecipient': 'bounced: permanent suppressed',
-  'Transient/General': 'bounced: permanent unreachable',
-  'Transient/MailboxFull': 'bounced: permanent unreachable',
-  'Transient/MessageTooLarge': 'bounced: permanent content_rejected',
-  'Transient/CustomTimeoutExceeded': 'bounced: permanent unreachable',
-  'Transient/ContentRejected': 'bounced: permanent content_rejected',
-  'Transient/AttachmentRejected': 'bounced: permanent content_rejected',
+  'Transient/General': 'sent',
+  'Transient/MailboxFull': 'sent',
+  'Transient/MessageTooLarge': 'sent',
+  'Transient/CustomTimeoutExceeded': 'sent',
+  'Transient/ContentRejected': 'sent',
+  'Transient/AttachmentRejected': 'sent',
 }
 
 const AT = Date.UTC(2026, 10, 15, 9, 30, 15, 123)
@@ -115,7 +115,6 @@ describe('SES’s events', () => {
 
   for (const [type, isDead] of [
     ['Permanent', true],
-    ['Transient', undefined],
     ['Undetermined', undefined],
   ] as const)
     it(`Bounce ${type} of a kind nobody knows yet counts by its type`, () => {
@@ -124,6 +123,12 @@ describe('SES’s events', () => {
       assert.ok(event?.kind === 'bounced' && event.failure.kind === 'permanent')
       assert.deepEqual([event.failure.code, event.failure.isDead], [`${type}/Brand-new`, isDead])
     })
+
+  it('Bounce Transient parks nothing, of whatever kind: SES has the mail, and that is all it says', () => {
+    const [event] = parse('Bounce', { bounce: 'Transient/Brand-new' }).events
+
+    assert.equal(event?.kind, 'sent')
+  })
 
   it('speak of each recipient alone, and say when there are others', () => {
     const destination = ['a@example.com', 'b@example.com', 'c@example.com']

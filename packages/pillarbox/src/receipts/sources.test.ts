@@ -13,6 +13,7 @@ import {
 import fc from 'fast-check'
 import { callbackOf } from '../../../../test/support/callbacks.ts'
 import { account } from '../../../../test/support/providers.ts'
+import { PROVIDERS_WITH_RECEIPTS } from '../model/receipt.ts'
 import { systemClock } from '../runtime/system.ts'
 import { createOutbound } from '../security/outbound.ts'
 import type { Parsed } from './receipt-source.ts'
@@ -73,6 +74,8 @@ function check({ events, unreadable }: Parsed): void {
 describe('every source of receipts', () => {
   it('goes by the name of its webhook', () => {
     assert.deepEqual([...sources.keys()], ['meta', 'interakt', 'msg91', 'acs', 'ses', 'sns-sms'])
+    const providers = [...sources.values()].flatMap((source) => source.providers)
+    assert.deepEqual(providers.toSorted(), PROVIDERS_WITH_RECEIPTS.toSorted())
   })
 
   it('reads its own vendor’s callbacks', () => {

@@ -1,6 +1,7 @@
 import type { NotificationStatus, NotificationView } from '../../model/notification.ts'
 import { isLive } from '../../model/notification.ts'
 import type { Page, PageOf } from '../../model/page.ts'
+import { PROVIDERS_WITH_RECEIPTS } from '../../model/receipt.ts'
 import type { NotificationFilter } from '../../plan/notification-store.ts'
 import { pageOf } from './cursor.ts'
 import { uuidOrNull } from './fields.ts'
@@ -103,7 +104,7 @@ function statusSources(dialect: Dialect, filter: NotificationFilter): StatusSour
       const own = [
         'not exists (select 1 from pillarbox.dispatch d where d.notification_id = n.id)',
         `not exists (select 1 from pillarbox.settled s where s.notification_id = n.id and s.status <> 'sent')`,
-        ...conditionsOf(filter, { staleForMs: sentBefore(dialect.plus(dialect.now, ':staleMs')) }),
+        ...conditionsOf(filter, { staleForMs: isStale(dialect) }),
       ]
       return { from: LEDGER, key: 'n.id', conditions: own }
     }
@@ -118,6 +119,12 @@ function statusSources(dialect: Dialect, filter: NotificationFilter): StatusSour
     ]
     return { from: SETTLED, key: 's.notification_id', conditions: own }
   })
+}
+
+/** Of a provider that sends receipts, and none has said for so long what became of it. */
+function isStale(dialect: Dialect): string {
+  const providers = PROVIDERS_WITH_RECEIPTS.map((provider) => `'${provider}'`).join(', ')
+  return `n.provider in (${providers}) and ${sentBefore(dialect.plus(dialect.now, ':staleMs'))}`
 }
 
 /** Since the call that was accepted, or since a receipt said that it was after all. */

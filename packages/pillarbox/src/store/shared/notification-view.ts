@@ -1,6 +1,7 @@
 import type { NotificationView } from '../../model/notification.ts'
 import { NOTIFICATION_STATUSES, type NotificationStatus, type SettledStatus } from '../../model/notification.ts'
 import type { StoredReason } from '../../model/reason.ts'
+import { sendsReceipts } from '../../model/receipt.ts'
 import type { Address } from '../../model/recipient.ts'
 import { booleanOf, textOrNull, uuidOrNull } from './fields.ts'
 import { nounOf } from './noun.ts'
@@ -95,6 +96,8 @@ export function viewOf(found: Row): NotificationView {
   const status = statusOf(found)
   const isWaiting = status === 'queued' || status === 'retrying'
   const ledger = LEDGER.of(found)
+  // Nobody will say any more of it, so that its acceptance is all the delivery there is.
+  const isFinal = status === 'sent' && !sendsReceipts(ledger.provider)
   return {
     ...ledger,
     to: jsonOf<Address>(found['recipient']),
@@ -109,7 +112,7 @@ export function viewOf(found: Row): NotificationView {
     possibleDuplicate: booleanOf(found['possible_duplicate']),
     providerMessageId: textOrNull(found['provider_message_id']),
     sentAt: sentAt(found),
-    deliveredAt: instantOrNull(found['delivered_at']),
+    deliveredAt: instantOrNull(found['delivered_at']) ?? (isFinal ? sentAt(found) : null),
     readAt: instantOrNull(found['read_at']),
   }
 }
