@@ -177,6 +177,57 @@ export function eventRules(rule: Rule): void {
     assert.deepEqual(await ids({ tenantId: mine, from: middle, to: middle }), [])
   })
 
+  rule('lists events of one type, one entity and one key', async ({ store, event, tenant }) => {
+    const tenantId = await tenant()
+    const entity = { type: 'trip', id: '42' }
+    await store.events.insert([
+      event(tenantId, { id: 'booking' }),
+      event(tenantId, { id: 'late', type: 'trip.late', entity }),
+      event(tenantId, { id: 'over', type: 'trip.over', entity, publishedBy: 'key:ada' }),
+      event(tenantId, { id: 'other', type: 'trip.over', entity: { type: 'trip', id: '43' } }),
+      event(await tenant(), { id: 'foreign', type: 'trip.late', entity, publishedBy: 'key:ada' }),
+    ])
+    const ids = async (filter: Parameters<typeof store.events.list>[0]): Promise<string[]> =>
+      (await allPages((page) => store.events.list({ tenantId, ...filter }, page), 1)).map(({ id }) => id).sort()
+
+    assert.deepEqual(await ids({ type: 'trip.over' }), ['other', 'over'])
+    assert.deepEqual(await ids({ entityType: 'trip' }), ['late', 'other', 'over'])
+    assert.deepEqual(await ids({ entityType: 'trip', entityId: '42' }), ['late', 'over'])
+    assert.deepEqual(await ids({ entityType: 'booking', entityId: '42' }), ['booking'])
+    assert.deepEqual(await ids({ publishedBy: 'key:ada' }), ['over'])
+    assert.deepEqual(await ids({ type: 'trip.late', publishedBy: 'key:ada' }), [])
+    assert.deepEqual(await ids({ type: 'trip.late', entityId: '42', status: 'pending' }), ['late'])
+  })
+
+  rule('counts the notifications of events by where they stand', async (bench) => {
+    const { store, event, lane, tenant, worker, enqueue, claim } = bench
+    const tenantId = await tenant()
+    const target = await lane({ tenantId })
+    const entity = { type: 'booking', id: '42' }
+    const [first, second, none] = ['first', 'second', 'none'].map((id) => event(tenantId, { id })) as [
+      NewEvent,
+      NewEvent,
+      NewEvent,
+    ]
+    const elsewhere = event(tenantId, { id: 'elsewhere', entity: { type: 'trip', id: '42' } })
+    await store.events.insert([first, second, none, elsewhere])
+    await enqueue(target, 2, { eventId: 'first', entity })
+    await claim(await worker(), target)
+    await enqueue(target, 1, { eventId: 'first', entity, parked: { reason: 'no_recipient', error: 'nobody' } })
+    await enqueue(target, 3, { eventId: 'second', entity })
+    await enqueue(target, 1, { eventId: 'elsewhere', entity: elsewhere.entity })
+    await enqueue(await lane(), 1, { eventId: 'first', entity })
+    await enqueue(target, 1, { entity })
+
+    const counts = await store.events.counts(tenantId, [second, none, elsewhere, first])
+
+    assert.deepEqual(
+      counts.map((ofEvent) => Object.fromEntries(Object.entries(ofEvent).filter(([, count]) => count > 0))),
+      [{ queued: 3 }, {}, { queued: 1 }, { queued: 1, sending: 1, parked: 1 }],
+    )
+    assert.deepEqual(await store.events.counts(tenantId, []), [])
+  })
+
   rule('lists events newest first', async ({ store, event, tenant, advance }) => {
     const tenantId = await tenant()
     for (const id of ['b', 'a', 'c']) {

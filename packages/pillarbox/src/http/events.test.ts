@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { planEvents } from '../../../../test/support/planning.ts'
+import { sampleNotification } from '../../../../test/support/samples.ts'
 import { type Scope, shared } from '../../../../test/support/shared.ts'
 import { validEvent } from '../../../client/src/check-event.ts'
 import { CATALOGUE, openFixture } from './fixture.ts'
@@ -285,5 +287,177 @@ describe('the outbox', () => {
     const answer = await f.call(f.opsKey, 'POST', '/ops/outbox/e-1/replay')
     assert.deepEqual([answer.statusCode, answer.json().errors[0]?.path], [422, 'tenantId'])
     assert.equal((await f.call(f.opsKey, 'POST', '/ops/outbox/e-1/replay?tenantId=other')).statusCode, 200)
+  })
+})
+
+describe('what became of events', () => {
+  const withTrips = {
+    ...CATALOGUE,
+    entities: { booking: 'bookings', trip: 'trips' },
+    eventTypes: { ...CATALOGUE.eventTypes, 'trip.late': { entity: 'trip', recipients: [] } },
+  }
+
+  /** One event planned into a sent and a parked notification, one that failed, and one of another key. */
+  async function told(t: Scope) {
+    const { f, tenant, publish } = await setup(t)
+    await f.call(tenant.keys.admin, 'PUT', '/api/event-types', withTrips)
+    await publish({ ...EVENT, occurredAt: null, correlationId: 'corr-1' })
+    const made = (changes: object) =>
+      sampleNotification({ tenantId: 'acme', eventId: 'e-1', entity: EVENT.entity, scheduleId, ...changes })
+    const scheduleId = f.deps.ids()
+    const obstacle = { accountId: null, provider: null, content: null }
+    await planEvents(f.store, 1, () => ({
+      kind: 'notifications',
+      scheduleId,
+      cancels: null,
+      notifications: [
+        made({
+          ...obstacle,
+          id: f.deps.ids(),
+          idempotencyKey: 'a',
+          parked: { reason: 'no_recipient', error: 'nobody' },
+        }),
+        made({
+          ...obstacle,
+          id: f.deps.ids(),
+          idempotencyKey: 'b',
+          channel: 'email',
+          to: { email: 'guest@example.com' },
+          parked: { reason: 'no_active_channels', error: 'no account' },
+        }),
+      ],
+    }))
+    f.advance(1_000)
+    await publish({ id: 'e-2', type: 'booking.confirmed', entity: { type: 'booking', id: '7' }, topic: 'desk' })
+    await f.store.plan.deferEvent({ tenantId: 'acme', id: 'e-2' }, 'no template', null)
+    f.advance(1_000)
+    const trip = { id: 'e-3', type: 'trip.late', entity: { type: 'trip', id: '7' } }
+    await f.call(tenant.keys.admin, 'POST', '/api/events', trip)
+    const get = (path: string, key = tenant.keys.viewer) => f.call(key, 'GET', `/api/events${path}`)
+    const ids = async (query: string, key?: string) => (await get(query, key)).json().items.map(({ id }) => id)
+    return { f, tenant, get, ids, scheduleId }
+  }
+  const reading = shared(told)
+
+  it('is listed newest first, with how many notifications stand where', async () => {
+    const { get, f } = await reading()
+    const { items } = (await get('')).json()
+
+    assert.deepEqual(
+      items.map(({ id }) => id),
+      ['e-3', 'e-2', 'e-1'],
+    )
+    const { counts, ...first } = items[2] ?? assert.fail()
+    assert.deepEqual(
+      { ...first },
+      {
+        id: 'e-1',
+        tenantId: 'acme',
+        type: 'booking.confirmed',
+        entity: { type: 'booking', id: '12345' },
+        status: 'published',
+        attemptCount: 1,
+        nextAttemptAt: null,
+        lastError: null,
+        correlationId: 'corr-1',
+        topic: 'booking.events',
+        locale: 'de-DE',
+        schemaVersion: 1,
+        occurredAt: null,
+        dueAt: null,
+        createdAt: new Date(f.now() - 2_000).toISOString(),
+        publishedAt: new Date(f.now() - 2_000).toISOString(),
+      },
+    )
+    assert.equal(counts['parked'], 2)
+    assert.equal(
+      Object.values(counts).reduce((sum, count) => sum + count),
+      2,
+    )
+    assert.deepEqual([items[1]?.lastError, items[1]?.topic], ['no template', 'desk'])
+  })
+
+  it('is found by type, entity, status and time, page by page', async () => {
+    const { ids, get, f } = await reading()
+    const at = (offset: number): string => encodeURIComponent(new Date(f.now() + offset).toISOString())
+
+    assert.deepEqual(await ids('?type=booking.confirmed'), ['e-2', 'e-1'])
+    assert.deepEqual(await ids('?bookingId=7'), ['e-2'])
+    assert.deepEqual(await ids('?tripId=7'), ['e-3'])
+    assert.deepEqual(await ids('?entityType=booking&entityId=12345'), ['e-1'])
+    assert.deepEqual(await ids('?entityId=7'), ['e-3', 'e-2'])
+    assert.deepEqual(await ids('?status=failed'), ['e-2'])
+    assert.deepEqual(await ids(`?from=${at(-1_500)}&to=${at(-500)}`), ['e-2'])
+    const first = (await get('?limit=1')).json()
+    assert.deepEqual(await ids(`?limit=2&cursor=${first.nextCursor}`), ['e-2', 'e-1'])
+    for (const query of ['status=done', 'bokingId=7', 'from=x', 'eventType=a', 'tenantId=acme'])
+      assert.equal((await get(`?${query}`)).statusCode, 422, query)
+    assert.equal((await get('?tenantId=acme', f.opsKey)).json().items.length, 3)
+    assert.equal((await get('', f.opsKey)).statusCode, 422)
+  })
+
+  it('is told in words, with schedules and notifications', async () => {
+    const { get, f, tenant, scheduleId } = await reading()
+    const answer = (await get('/e-1', tenant.keys.operator)).json() as unknown as {
+      counts: Record<string, number>
+      schedules: { id: string; status: string }[]
+      notifications: { channel: string; to: { email?: string } }[]
+      explanation: { at: string; code: string; text: string; channel?: string; recipient?: string }[]
+      payload: { guestEmail: string }
+    }
+
+    assert.equal(answer.payload.guestEmail, 'guest@example.com')
+    assert.deepEqual(
+      answer.schedules.map(({ id, status }) => [id, status]),
+      [[scheduleId, 'completed']],
+    )
+    assert.deepEqual(
+      answer.notifications.map(({ channel }) => channel),
+      ['email', 'sms'],
+    )
+    assert.deepEqual(
+      answer.explanation.map(({ code, text }) => `${code}: ${text}`),
+      [
+        'published: booking.confirmed about booking 12345 was published by key:publisher.',
+        'planned: It was turned into 2 notifications.',
+        'no_recipient: sms: set aside for an operator, not sent to +15***00. The event names nobody with an address for this channel. (nobody)',
+        'no_active_channels: email: set aside for an operator, not sent to g***@example.com. Templates exist, but the tenant has no active account for their channels. (no account)',
+      ],
+    )
+    const { channel, recipient, at } = answer.explanation[3] ?? assert.fail()
+    assert.deepEqual([channel, recipient, at], ['email', 'g***@example.com', new Date(f.now() - 2_000).toISOString()])
+  })
+
+  it('shows a viewer no address, and nobody what is not there', async () => {
+    const { get, tenant } = await reading()
+
+    const { body, statusCode } = await get('/e-1')
+
+    assert.equal(statusCode, 200)
+    for (const address of ['guest@example.com', '9876543210']) assert.ok(!body.includes(address), body)
+    assert.equal((await get('/nothing', tenant.keys.admin)).statusCode, 404)
+  })
+
+  it('is shown to a publisher only of what its own key published', async () => {
+    const { get, ids, tenant } = await reading()
+    const { publisher } = tenant.keys
+
+    assert.deepEqual(await ids('', publisher), ['e-2', 'e-1'])
+    assert.deepEqual(await ids('?tripId=7', publisher), [])
+    assert.equal((await get('/e-1', publisher)).statusCode, 200)
+    const [theirs, none] = [await get('/e-3', publisher), await get('/nothing', publisher)]
+    assert.deepEqual([theirs.statusCode, theirs.json().detail], [none.statusCode, none.json().detail])
+  })
+
+  it('is planned again by an operator where it failed', async (t) => {
+    const { f, tenant, get } = await told(t)
+    const replay = (key: string, id: string) => f.call(key, 'POST', `/api/events/${id}/replay`)
+
+    assert.equal((await replay(tenant.keys.viewer, 'e-2')).statusCode, 403)
+    assert.equal((await replay(tenant.keys.operator, 'e-1')).json().code, 'not_failed')
+    const answer = await replay(tenant.keys.operator, 'e-2')
+
+    assert.deepEqual([answer.statusCode, answer.json().status], [200, 'pending'])
+    assert.equal((await get('/e-2')).json().status, 'pending')
   })
 })

@@ -1,11 +1,37 @@
 import { Type } from 'typebox'
+import { ChannelName } from '../intake/body-fields.ts'
 import { type EventAnswer, EventBody } from '../intake/events.ts'
-import { PillarboxError } from '../model/errors.ts'
-import { TO_PUBLISH, tenantOf } from './auth.ts'
+import { found, notFound, PillarboxError } from '../model/errors.ts'
+import { EVENT_STATUSES } from '../model/event.ts'
+import { NOTIFICATION_STATUSES } from '../model/notification.ts'
+import { storyOf } from '../operate/event-story.ts'
+import { replayEvent } from '../operate/replay-event.ts'
+import { callerOf, TO_OPERATE, TO_PUBLISH, TO_READ_STATUS, tenantOf } from './auth.ts'
 import type { App, Context } from './context.ts'
+import { entityQuery } from './entity-query.ts'
 import { type ItemAnswer, itemProblem } from './items.ts'
 import { MAX_ITEMS } from './json-body.ts'
-import { ForOps, ItemResult, Query } from './schemas.ts'
+import {
+  EventJson,
+  eventDetailJson,
+  eventJson,
+  NotificationJson,
+  notificationJson,
+  ScheduleJson,
+  scheduleJson,
+} from './notification-json.ts'
+import { operationsOf } from './operation.ts'
+import {
+  eventIdParameter,
+  ForOps,
+  ItemResult,
+  instantsMs,
+  PageSchema,
+  Paging,
+  Query,
+  Time,
+  withTimes,
+} from './schemas.ts'
 import { bodyCheck, withBodyCheck } from './validation.ts'
 
 const PublishedJson = Type.Object({ id: Type.String(), duplicate: Type.Boolean() })
@@ -13,8 +39,112 @@ const PublishedJson = Type.Object({ id: Type.String(), duplicate: Type.Boolean()
 /** The intake judges events one by one: one bad event of a list spoils no other. */
 const checkList = bodyCheck(Type.Array(Type.Unknown(), { minItems: 1, maxItems: MAX_ITEMS }))
 
-/** `/api/events`: facts in, durable when answered. */
-export function eventRoutes(app: App, { store, events, config }: Context): void {
+const counts = Type.Object(Object.fromEntries(NOTIFICATION_STATUSES.map((status) => [status, Type.Integer()])), {
+  description: 'How many of its notifications stand where.',
+})
+
+const EventItemJson = Type.Object({ ...EventJson.properties, counts })
+
+const EventStoryJson = Type.Object({
+  ...EventItemJson.properties,
+  schedules: Type.Array(ScheduleJson),
+  notifications: Type.Array(NotificationJson, {
+    description: 'The newest 200; all of them are at /api/notifications?eventId=.',
+  }),
+  explanation: Type.Array(
+    Type.Object({
+      at: Time,
+      code: Type.String({ description: 'What was decided; of a notification that stopped, its reason.' }),
+      text: Type.String(),
+      notificationId: Type.Optional(Type.String()),
+      channel: Type.Optional(ChannelName),
+      recipient: Type.Optional(Type.String({ description: 'Masked.' })),
+    }),
+    { description: 'What was decided about it, oldest first, in words.' },
+  ),
+})
+
+const listQuery = entityQuery({
+  type: Type.Optional(Type.String({ maxLength: 100 })),
+  status: Type.Optional(Type.Enum([...EVENT_STATUSES])),
+  from: Type.Optional(Time),
+  to: Type.Optional(Time),
+  ...ForOps,
+  ...Paging,
+})
+
+const operation = operationsOf('Events')
+
+/** `/api/events`: facts in, durable when answered; and what became of them. */
+export function eventRoutes(app: App, context: Context): void {
+  const { store, events, clock, config } = context
+
+  app.get(
+    '/api/events',
+    operation(TO_READ_STATUS, 'List events, newest first', {
+      description:
+        '`<entityType>Id=` finds the events of one entity, e.g. `bookingId=12345`. A publisher finds what its own key published, and nothing else.',
+      querystring: listQuery.schema,
+      response: { 200: PageSchema(EventItemJson) },
+    }),
+    async (request) => {
+      const { tenantId } = request
+      const { from, to, ...query } = request.query
+      const page = await store.events.list(
+        {
+          ...query,
+          tenantId,
+          ...(await listQuery.knownEntityOf(query, tenantId, store)),
+          ...instantsMs({ from, to }),
+          ...onlyOwn(request),
+        },
+        query,
+      )
+      const counted = await store.events.counts(tenantId, page.items)
+      const items = page.items.map((event, i) => ({ ...eventJson(event), counts: found(counted[i]) }))
+      return { ...page, items }
+    },
+  )
+
+  app.get(
+    '/api/events/:id',
+    operation(
+      TO_READ_STATUS,
+      'One event, what it led to, and why',
+      {
+        description:
+          'A viewer sees addresses masked, nobody sees sealed fields. A publisher finds what its own key published, and nothing else.',
+        response: { 200: EventStoryJson },
+      },
+      { config: { masksAddresses: true } },
+    ),
+    async (request) => {
+      const event = found(await store.events.find(request.tenantId, eventIdParameter(request)))
+      const { publishedBy } = onlyOwn(request)
+      if (publishedBy !== undefined && event.publishedBy !== publishedBy) throw notFound()
+      const story = await storyOf(store, event)
+      return {
+        ...eventDetailJson(event),
+        counts: story.counts,
+        schedules: story.schedules.map(scheduleJson),
+        notifications: story.notifications.map((view) => notificationJson(view, { now: clock.now(), config })),
+        explanation: story.explanation.map((line) => withTimes(line, 'at')),
+      }
+    },
+  )
+
+  app.post(
+    '/api/events/:id/replay',
+    operation(TO_OPERATE, 'Plan a failed event again', {
+      description: 'From failed, else 409 not_failed.',
+      response: { 200: EventJson },
+    }),
+    async (request) => {
+      const { tenantId, actor } = request
+      return eventJson(await replayEvent(context, { tenantId, id: eventIdParameter(request), actor }))
+    },
+  )
+
   app.route({
     method: 'POST',
     url: '/api/events',
@@ -47,6 +177,12 @@ export function eventRoutes(app: App, { store, events, config }: Context): void 
       return reply.status(answer.duplicate ? 200 : 202).send(answer)
     },
   })
+}
+
+/** A publisher finds what its own key published. */
+function onlyOwn(request: Parameters<typeof callerOf>[0]): { publishedBy?: string } {
+  const { key, actor } = callerOf(request)
+  return key.role === 'publisher' ? { publishedBy: actor } : {}
 }
 
 function itemAnswer(answer: EventAnswer, index: number): ItemAnswer {

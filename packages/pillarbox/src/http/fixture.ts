@@ -85,6 +85,7 @@ export interface AnswerJson {
   correctedFrom: unknown
   correctedTo: unknown
   correlationId: unknown
+  counts: Record<string, number>
   createdAt: string
   createdBy: unknown
   currency: unknown
@@ -109,6 +110,7 @@ export interface AnswerJson {
   eventTypes: unknown
   executionId: unknown
   expiresAt: unknown
+  explanation: AnswerJson[]
   from: unknown
   id: string
   idempotencyKey: string
@@ -178,6 +180,7 @@ export interface AnswerJson {
   text: string
   timing: unknown
   to: AnswerJson
+  topic: unknown
   toAddress: unknown
   triggeredBy: unknown
   unknown: unknown

@@ -1,15 +1,11 @@
-import { textProblem } from '@pillarbox/client/contract'
 import { Type } from 'typebox'
-import { notFound } from '../model/errors.ts'
 import { EVENT_STATUSES } from '../model/event.ts'
 import { replayEvent } from '../operate/replay-event.ts'
 import { OPS_ONLY, scopeOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { EventJson, eventJson } from './notification-json.ts'
 import { operationsOf } from './operation.ts'
-import { instantsMs, PageSchema, Paging, pageJson, Time } from './schemas.ts'
-
-const MAX_EVENT_ID = 200
+import { eventIdParameter, instantsMs, PageSchema, Paging, pageJson, Time } from './schemas.ts'
 
 const operation = operationsOf('Operations', 'any')
 
@@ -39,9 +35,8 @@ export function outboxRoutes(app: App, context: Context): void {
       response: { 200: EventJson },
     }),
     async (request) => {
-      const { id } = request.params as { id: string }
-      if (id.length > MAX_EVENT_ID || textProblem(id)) throw notFound()
-      return eventJson(await replayEvent(context, { tenantId: scopeOf(request), id, actor: request.actor }))
+      const replayed = { tenantId: scopeOf(request), id: eventIdParameter(request), actor: request.actor }
+      return eventJson(await replayEvent(context, replayed))
     },
   )
 }

@@ -1,4 +1,4 @@
-import { TENANT_ID } from '@pillarbox/client/contract'
+import { MAX_ID_LENGTH, TENANT_ID, textProblem } from '@pillarbox/client/contract'
 import { type TSchema, Type } from 'typebox'
 import { PATTERN_WORDS as BODY_PATTERN_WORDS, instantMs, Line, Nullable } from '../intake/body-fields.ts'
 import { AddressFields } from '../intake/notification-body.ts'
@@ -127,6 +127,12 @@ export function isId(text: string): boolean {
 export function idParameter(request: { params: unknown }, name = 'id'): string {
   const id = String((request.params as Record<string, unknown>)[name]).toLowerCase()
   return found(isId(id) && id)
+}
+
+/** An event's id out of a path: any text that one may have. */
+export function eventIdParameter(request: { params: unknown }): string {
+  const { id } = request.params as { id: string }
+  return found(id.length <= 2 * MAX_ID_LENGTH && !textProblem(id) && id)
 }
 
 /**

@@ -23,6 +23,7 @@ export interface ScheduleStore {
 export interface ScheduleFilter {
   tenantId?: string
   status?: ScheduleStatus[]
+  eventId?: string
   eventType?: string
   entityType?: string
   entityId?: string

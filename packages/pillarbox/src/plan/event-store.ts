@@ -1,17 +1,29 @@
 import type { EventStatus, NewEvent, StoredEvent } from '../model/event.ts'
+import type { NotificationStatus } from '../model/notification.ts'
 import type { Page, PageOf } from '../model/page.ts'
 
 export interface EventStore {
   /** Writes events that are not there yet; answers in the given order. Repeats inside one call count as repeats too. */
   insert(events: readonly NewEvent[]): Promise<{ id: string; duplicate: boolean }[]>
   find(tenantId: string, id: string): Promise<StoredEvent | null>
+  /** Newest first. */
   list(filter: EventFilter, page: Page): Promise<PageOf<StoredEvent>>
+  /** How many notifications each of these events of a tenant has in each status, in the given order. */
+  counts(
+    tenantId: string,
+    events: readonly Pick<StoredEvent, 'id' | 'entity'>[],
+  ): Promise<Record<NotificationStatus, number>[]>
   /** failed → pending with a fresh count; `false` when it is not failed. Audited. */
   replay(tenantId: string, id: string, actor: string): Promise<boolean>
 }
 
 export interface EventFilter {
   tenantId?: string
+  type?: string
+  entityType?: string
+  entityId?: string
+  /** The API key they came with. */
+  publishedBy?: string
   status?: EventStatus
   from?: number
   to?: number

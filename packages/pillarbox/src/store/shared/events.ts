@@ -5,14 +5,16 @@ import type { EventFilter, EventStore } from '../../plan/event-store.ts'
 import { writeAudit } from './audit.ts'
 import { decodeCursor, invalidCursor, pageOf } from './cursor.ts'
 import { entityOrNull } from './fields.ts'
+import { countByEvent } from './notification-view.ts'
 import { conditionsOf, nounOf, whereAll } from './noun.ts'
 import { type Dialect, type Row, row, rows, type Script, type ScriptRunner } from './script.ts'
 
 /** Reading events and replaying them. */
-export function sharedEvents({ dialect, read, write }: ScriptRunner): Pick<EventStore, 'find' | 'list' | 'replay'> {
+export function sharedEvents({ dialect, read, write }: ScriptRunner): Omit<EventStore, 'insert'> {
   return {
     find: (tenantId, id) => read(() => findEvent(tenantId, id)),
     list: (filter, page) => read(() => listEvents(dialect, filter, page)),
+    counts: (tenantId, events) => read(() => countByEvent(tenantId, events)),
     replay: (tenantId, id, actor) => write(() => replayEvent(dialect, tenantId, id, actor)),
   }
 }
@@ -88,7 +90,12 @@ function* findEvent(tenantId: string, id: string): Script<StoredEvent | null> {
 function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): Script<PageOf<StoredEvent>> {
   const where = conditionsOf(filter, {
     tenantId: 'e.tenant_id = :tenantId',
-    status: 'e.status = :status',
+    type: 'e.type = :type',
+    entityType: 'e.entity_type = :entityType',
+    entityId: 'e.entity_id = :entityId',
+    publishedBy: 'e.published_by = :publishedBy',
+    // In so many words, as the index of those that failed has it.
+    status: `e.status = '${filter.status}'`,
     from: `e.created_at >= ${dialect.instant(':from')}`,
     to: `e.created_at < ${dialect.instant(':to')}`,
   })
@@ -96,12 +103,17 @@ function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): Script<
   if (page.cursor !== undefined) {
     // An event that is gone marks no place: better to say so than to end the list early.
     if ((yield* findEvent(lastTenant, lastId)) === null) throw invalidCursor()
-    where.push(`(e.created_at, e.tenant_id, e.id) < (select c.created_at, c.tenant_id, c.id from pillarbox.events c
-      where c.tenant_id = :lastTenant and c.id = :lastId)`)
+    const at = '(select c.created_at from pillarbox.events c where c.tenant_id = :lastTenant and c.id = :lastId)'
+    // Of one tenant in the order of its index, which begins with the tenant.
+    where.push(
+      filter.tenantId === undefined
+        ? `(e.created_at, e.tenant_id, e.id) < (${at}, :lastTenant, :lastId)`
+        : `(e.created_at, e.id) < (${at}, :lastId)`,
+    )
   }
   const found = yield* rows(
     `select ${EVENT_COLUMNS} from pillarbox.events e ${whereAll(where)}
-      order by e.created_at desc, e.tenant_id desc, e.id desc limit :limit`,
+      order by e.created_at desc, ${filter.tenantId === undefined ? 'e.tenant_id desc, ' : ''}e.id desc limit :limit`,
     { ...filter, lastTenant, lastId, limit: page.limit + 1 },
   )
   return pageOf(found.map(eventOf), page.limit, (event) => [event.tenantId, event.id])

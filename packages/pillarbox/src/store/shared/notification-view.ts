@@ -1,3 +1,4 @@
+import type { Entity } from '../../model/event.ts'
 import type { NotificationView } from '../../model/notification.ts'
 import { NOTIFICATION_STATUSES, type NotificationStatus, type SettledStatus } from '../../model/notification.ts'
 import type { StoredReason } from '../../model/reason.ts'
@@ -5,7 +6,7 @@ import { sendsReceipts } from '../../model/receipt.ts'
 import type { Address } from '../../model/recipient.ts'
 import { booleanOf, textOrNull, uuidOrNull } from './fields.ts'
 import { nounOf } from './noun.ts'
-import { instantOf, instantOrNull, jsonOf, jsonOrNull, type Row, row, rows, type Script } from './script.ts'
+import { givenRows, instantOf, instantOrNull, jsonOf, jsonOrNull, type Row, row, rows, type Script } from './script.ts'
 
 /**
  * The ledger row with all that tells where it stands: the `from` and `select` that `viewOf` reads. The attempt joined
@@ -123,6 +124,37 @@ function sentAt(found: Row): number | null {
   return found['live'] === null && found['settled_status'] === 'sent' ? instantOf(found['settled_at']) : null
 }
 
+/** The status of a ledger row beside its dispatch row `d` and its settled row `s`, as SQL: what `statusOf` says. */
+const STATUS = `case when d.token is not null then 'sending' when ${IS_RETRYING} then 'retrying'
+  when d.notification_id is not null then 'queued' else coalesce(s.status, 'sent') end`
+
+/** Each entity's notifications are read once, however many of the events are about it. */
+export function* countByEvent(
+  tenantId: string,
+  events: readonly { id: string; entity: Entity }[],
+): Script<Record<NotificationStatus, number>[]> {
+  const given = events.map(({ id, entity }) => ({ id, entity_type: entity.type, entity_id: entity.id }))
+  const found = yield* rows(
+    `select n.event_id, ${STATUS} as status, count(*) as count from pillarbox.notifications n
+      left join pillarbox.dispatch d on d.notification_id = n.id
+      left join pillarbox.settled s on s.notification_id = n.id
+      where n.tenant_id = :tenantId and n.event_id in (select g.id from :g)
+        and (n.entity_type, n.entity_id) in (select g.entity_type, g.entity_id from :g)
+      group by 1, 2`,
+    { tenantId, g: givenRows({ id: 'text', entity_type: 'text', entity_id: 'text' }, given) },
+  )
+  const counts = new Map(events.map(({ id }) => [id, noneOfAny()]))
+  for (const { event_id: id, status, count } of found) {
+    const ofEvent = counts.get(String(id))
+    if (ofEvent) ofEvent[status as NotificationStatus] = Number(count)
+  }
+  return events.map(({ id }) => counts.get(id) ?? noneOfAny())
+}
+
+function noneOfAny(): Record<NotificationStatus, number> {
+  return Object.fromEntries(NOTIFICATION_STATUSES.map((status) => [status, 0])) as Record<NotificationStatus, number>
+}
+
 /** One statement, hence one moment: the sum over all statuses is the number of ledger rows. */
 export function* countByStatus(tenantId: string | null): Script<Record<NotificationStatus, number>> {
   const one = tenantId !== null
@@ -137,10 +169,7 @@ export function* countByStatus(tenantId: string | null): Script<Record<Notificat
     select 'all', count(*) from pillarbox.notifications ${one ? 'where tenant_id = :tenantId' : ''}`,
     { tenantId },
   )
-  const counts = Object.fromEntries(NOTIFICATION_STATUSES.map((status) => [status, 0])) as Record<
-    NotificationStatus,
-    number
-  >
+  const counts = noneOfAny()
   for (const { status, count } of found as { status: string; count: unknown }[]) {
     if (status === 'all') counts.sent += Number(count)
     else {

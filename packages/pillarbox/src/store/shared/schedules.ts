@@ -25,6 +25,7 @@ export function sharedSchedules({ dialect, read, write }: ScriptRunner): Schedul
 function scheduleConditions(dialect: Dialect, filter: ScheduleFilter): string[] {
   const where = conditionsOf(filter, {
     tenantId: 'tenant_id = :tenantId',
+    eventId: 'event_id = :eventId',
     eventType: 'event_type = :eventType',
     entityType: 'entity_type = :entityType',
     entityId: 'entity_id = :entityId',

@@ -1,0 +1,272 @@
+import type { EventType, Timing } from '../model/catalogue.ts'
+import type { Channel } from '../model/channel.ts'
+import type { StoredEvent } from '../model/event.ts'
+import type { NotificationView } from '../model/notification.ts'
+import { REASONS, type Reason } from '../model/reason.ts'
+import { addressOf, maskAddress } from '../model/recipient.ts'
+import type { StoredSchedule } from '../model/schedule.ts'
+import type { Tenant } from '../model/tenant.ts'
+import { localOf } from '../model/timing.ts'
+import { occurrenceOf } from '../plan/due-event.ts'
+
+/** One decision about an event, in words for somebody who was asked why a message came, or did not. */
+export interface ExplanationLine {
+  at: number
+  /** What was decided: where something stopped, its reason. */
+  code: string
+  text: string
+  notificationId?: string
+  channel?: Channel
+  /** Masked, for everybody. */
+  recipient?: string
+}
+
+/** All rows that tell what became of an event. */
+export interface EventRows {
+  event: StoredEvent
+  tenant: Tenant
+  /** As the catalogue has it now; null where it no longer does. */
+  type: EventType | null
+  schedules: readonly StoredSchedule[]
+  notifications: readonly NotificationView[]
+  /** How many there are in all; `notifications` may hold only the newest. */
+  notificationCount: number
+  now: number
+}
+
+/** What was decided about an event, in the order in which it was. */
+export function explain(rows: EventRows): ExplanationLine[] {
+  const { event, schedules, notifications, notificationCount } = rows
+  const lines = [
+    ...eventLines(rows),
+    ...oldestFirst(schedules).flatMap((schedule) => scheduleLines(rows, schedule)),
+    ...oldestFirst(notifications).flatMap((notification) => notificationLines(rows, notification)),
+  ]
+  const others = notificationCount - notifications.length
+  if (others > 0) {
+    const text = `${count(others, 'further notification')}, older ones, ${others === 1 ? 'is' : 'are'} not told of here.`
+    lines.push({ at: event.publishedAt ?? event.createdAt, code: 'more', text })
+  }
+  // The sort is stable: what has the same time stays in the order of the stages.
+  return lines.sort((a, b) => a.at - b.at)
+}
+
+function oldestFirst<T extends { id: string }>(rows: readonly T[]): T[] {
+  return rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+function eventLines({ event, tenant }: EventRows): ExplanationLine[] {
+  const { entity, createdAt: at, attemptCount, lastError } = event
+  const by = event.publishedBy === null ? 'in a transaction of the application' : `by ${event.publishedBy}`
+  const published = {
+    at,
+    code: 'published',
+    text: `${event.type} about ${entity.type} ${entity.id} was published ${by}.`,
+  }
+  if (event.status === 'published') return [published]
+  if (event.status === 'failed') {
+    const text = `It cannot be turned into notifications: ${sentence(lastError)} Replay the event once that is mended.`
+    return [published, { at, code: 'event_failed', text }]
+  }
+  const text =
+    attemptCount === 0
+      ? 'It is not planned yet: it waits for a worker.'
+      : `Planning it failed ${times(attemptCount)}, and is tried again at ${timeIn(tenant, event.nextAttemptAt)}: ${sentence(lastError)}`
+  return [published, { at, code: attemptCount === 0 ? 'waits_for_worker' : 'planning_failed', text }]
+}
+
+function scheduleLines(rows: EventRows, schedule: StoredSchedule): ExplanationLine[] {
+  const { tenant, now } = rows
+  const { createdAt: at, dueAt, status, attemptCount, progress } = schedule
+  const lines: ExplanationLine[] = []
+  const ready = Math.max(at, dueAt, schedule.approvedAt ?? 0)
+  const isLater = dueAt > at
+  if (isLater)
+    lines.push({ at, code: 'scheduled', text: `Planned for ${timeIn(tenant, dueAt)}${whyThen(rows, schedule)}.` })
+  if (status === 'awaiting_approval')
+    lines.push({ at, code: 'awaits_approval', text: 'Waits for approval: somebody has to approve or reject it.' })
+  if (schedule.approvedAt !== null)
+    lines.push({ at: schedule.approvedAt, code: 'approved', text: `Approved by ${schedule.approvedBy}.` })
+  const error = sentence(schedule.lastError)
+  switch (status) {
+    case 'completed':
+      lines.push({ at: schedule.completedAt ?? dueAt, ...completion(rows, schedule) })
+      break
+    case 'failed': {
+      const text = `It made nothing that can be sent: ${error} Replay the schedule once that is mended.`
+      lines.push({ at: ready, code: 'schedule_failed', text })
+      break
+    }
+    case 'cancelled':
+      lines.push({ at, code: 'schedule_cancelled', text: `Cancelled: ${error}` })
+      break
+    case 'pending':
+      if (progress) {
+        const text = `${progress.planned} of ${count(progress.total, 'recipient')} are planned so far.`
+        lines.push({ at: ready, code: 'planned_in_part', text })
+      } else if (attemptCount > 0) {
+        const text = `Planning it failed ${times(attemptCount)}, and is tried again: ${error}`
+        lines.push({ at: ready, code: 'planning_failed', text })
+      } else if (dueAt <= now)
+        lines.push({ at: ready, code: 'waits_for_worker', text: 'Its time has come: it waits for a worker.' })
+  }
+  return lines
+}
+
+/** What a completed schedule came to. */
+function completion(rows: EventRows, { id }: StoredSchedule): Pick<ExplanationLine, 'code' | 'text'> {
+  const { event, type, notifications, notificationCount } = rows
+  const made = notifications.filter(({ scheduleId }) => scheduleId === id).length
+  const isAll = notificationCount === notifications.length
+  if (made > 0)
+    return { code: 'planned', text: `It was turned into ${isAll ? '' : 'at least '}${count(made, 'notification')}.` }
+  if (type?.delivery.kind === 'none')
+    return { code: 'tells_nobody', text: `${event.type} tells nobody: it only cancels what other events began.` }
+  const { entity } = event
+  const told = `whom it is for was told of ${entity.type} ${entity.id} by an earlier event, or is reached on no channel`
+  return { code: 'nothing_made', text: `No notification was made of it: ${told}.` }
+}
+
+/** From what a due time was reckoned; nothing where the catalogue has changed since. */
+function whyThen({ event, tenant, type }: EventRows, schedule: StoredSchedule): string {
+  if (event.dueAt !== null) return ', as the event asked'
+  if (type === null || occurrenceOf({ event, type, tenant }) !== schedule.dueAt) return ''
+  return timingWords(type.timing)
+}
+
+function timingWords({ offsetMs, field, at }: Timing): string {
+  const base = field ?? 'it happened'
+  const offset =
+    offsetMs === 0
+      ? field === null
+        ? ''
+        : `on ${field}`
+      : `${span(offsetMs)} ${offsetMs < 0 ? 'before' : 'after'} ${base}`
+  const words = [offset, at === null ? '' : `at ${at}`].filter((part) => part !== '')
+  return words.length === 0 ? '' : `, ${words.join(', ')}`
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const
+
+/** `24 h`, `1 d 12 h`; days only from two on, because a reminder is spoken of in hours. */
+function span(ms: number): string {
+  let rest = Math.abs(ms)
+  const parts: string[] = []
+  for (const [unit, size] of UNITS) {
+    if (unit === 'd' && rest < 2 * size) continue
+    const whole = Math.floor(rest / size)
+    rest -= whole * size
+    if (whole > 0) parts.push(`${whole} ${unit}`)
+  }
+  return parts.join(' ')
+}
+
+function notificationLines(rows: EventRows, notification: NotificationView): ExplanationLine[] {
+  const { channel, to, createdAt, triggeredBy } = notification
+  const masked = maskAddress(to)
+  const recipient = addressOf(channel, masked) ?? masked.list ?? masked.name ?? null
+  const line = (at: number, code: string, text: string): ExplanationLine => ({
+    at,
+    code,
+    text: `${channel}: ${text}`,
+    notificationId: notification.id,
+    channel,
+    ...(recipient !== null && { recipient }),
+  })
+  const lines: ExplanationLine[] = []
+  if (notification.fallbackOf !== null) {
+    const before = rows.notifications.find(({ id }) => id === notification.fallbackOf)
+    lines.push(line(createdAt, 'fallback', `takes over from ${before?.channel ?? 'another channel'}.`))
+  } else if (notification.correctedFrom !== null)
+    lines.push(line(createdAt, 'corrected', `sent to a corrected address by ${triggeredBy}.`))
+  else if (triggeredBy !== 'system') lines.push(line(createdAt, 'resent', `sent again by ${triggeredBy}.`))
+  for (const { code, message } of notification.warnings) lines.push(line(createdAt, code, sentence(message)))
+  const said = standing(rows, notification, recipient ?? 'the recipient')
+  return [...lines, ...said.map(({ at, code, text }) => line(at, code, text))]
+}
+
+/** How far a notification has come: what is on record with a time of its own, and where it stands now. */
+function standing(
+  { tenant, now }: EventRows,
+  notification: NotificationView,
+  who: string,
+): { at: number; code: string; text: string }[] {
+  const { status, createdAt, dueAt, nextAttemptAt, attemptCount, provider, sentAt, deliveredAt, readAt } = notification
+  const twice = notification.possibleDuplicate ? ' It may have arrived twice.' : ''
+  const said: { at: number; code: string; text: string }[] = []
+  if (sentAt !== null)
+    said.push({
+      at: sentAt,
+      code: 'sent',
+      text: `sent to ${who}${provider === null ? '' : ` through ${provider}`}.${twice}`,
+    })
+  if (deliveredAt !== null) said.push({ at: deliveredAt, code: 'delivered', text: `delivered to ${who}.` })
+  if (readAt !== null) said.push({ at: readAt, code: 'read', text: `read by ${who}.` })
+  const last = Math.max(createdAt, sentAt ?? 0, deliveredAt ?? 0, readAt ?? 0)
+  switch (status) {
+    case 'sent':
+    case 'delivered':
+    case 'read':
+      return said
+    case 'queued': {
+      const isLater = dueAt !== null && dueAt > now
+      const text = isLater
+        ? `waits until ${timeIn(tenant, dueAt)} to be sent to ${who}.`
+        : `waits to be sent to ${who}.`
+      return [...said, { at: last, code: status, text }]
+    }
+    case 'sending':
+      return [...said, { at: last, code: status, text: `is being sent to ${who}.` }]
+    case 'retrying': {
+      const next = nextAttemptAt === null ? '' : `; it is tried again at ${timeIn(tenant, nextAttemptAt)}`
+      const text = `not sent to ${who} yet, after ${count(attemptCount, 'attempt')}${next}: ${sentence(notification.lastError)}`
+      return [...said, { at: last, code: status, text }]
+    }
+    default:
+      return [...said, { at: last, code: reasonOf(notification) ?? status, text: stopped(notification, who) }]
+  }
+}
+
+/** What is said of a notification that stopped, by its status; every other was simply not sent. */
+const STOPPED_WORDS: Readonly<Record<string, string>> = {
+  parked: 'set aside for an operator, not sent to',
+  uncertain: 'set aside for an operator, perhaps sent to',
+  discarded: 'given up by an operator, not sent to',
+  cancelled: 'cancelled, not sent to',
+}
+
+function stopped(notification: NotificationView, who: string): string {
+  const reason = reasonOf(notification)
+  const words = notification.sentAt === null ? (STOPPED_WORDS[notification.status] ?? 'not sent to') : 'not received by'
+  const why = reason === null ? '' : ` ${REASONS[reason]}`
+  const error = notification.lastError === null ? '' : ` (${notification.lastError})`
+  return `${words} ${who}.${why}${error}`
+}
+
+/** Without the channel that took over. */
+function reasonOf({ reason }: NotificationView): Reason | null {
+  return reason === null ? null : (reason.split(':', 1)[0] as Reason)
+}
+
+/** As clocks of the tenant show it: `2026-03-14 09:00 Asia/Kolkata`. */
+function timeIn({ timeZone }: Tenant, ms: number): string {
+  return `${new Date(localOf(ms, timeZone)).toISOString().slice(0, 16).replace('T', ' ')} ${timeZone}`
+}
+
+function sentence(text: string | null): string {
+  const words = text ?? 'nobody said why'
+  return /[.!?]$/.test(words) ? words : `${words}.`
+}
+
+function times(number: number): string {
+  return number === 1 ? 'once' : `${number} times`
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`
+}
