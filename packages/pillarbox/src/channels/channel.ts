@@ -86,6 +86,8 @@ export interface ProviderContent {
   data: Record<string, unknown>
   /** The body is HTML; any other is plain text, whatever it looks like. */
   isHtml?: boolean
+  /** What a reader without HTML is shown in place of the body; absent in contents made before it was kept. */
+  text?: string
   /** An approved WhatsApp template, DLT ids: already rendered. */
   providerTemplate?: ProviderTemplate
 }

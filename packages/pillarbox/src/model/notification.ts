@@ -100,6 +100,8 @@ export interface Content {
   data: Record<string, unknown>
   /** The body is HTML. Any other is plain text and sent as such, whatever it looks like. */
   isHtml?: boolean
+  /** What a reader without HTML is shown in place of the body. */
+  text?: string
   /** What the provider is told instead of, or beside, the words: an approved WhatsApp template, DLT ids. Rendered. */
   providerTemplate?: ProviderTemplate
 }

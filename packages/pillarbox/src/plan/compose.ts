@@ -190,12 +190,13 @@ function render(
   const options = { ...rendering, locale: template.locale, now: clock.now(), supplied }
   const rendered = renderer.render(template, channel, message.payload, options)
   if ('error' in rendered) return { error: redact(rendered.error, message.secrets) }
-  const { subject, body, isHtml, providerTemplate, warnings } = rendered
+  const { subject, body, isHtml, text, providerTemplate, warnings } = rendered
   const content: Content = {
     subject,
     body,
     data: data ?? (channel === 'push' ? pushDataOf(message.payload) : {}),
     ...(isHtml && { isHtml }),
+    ...(text !== undefined && { text }),
     ...(providerTemplate && { providerTemplate }),
   }
   const place = { tenantId: message.tenantId, notificationId: id }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Parser } from 'liquidjs'
 import { assertLinear } from '../../../../test/support/linear.ts'
+import type { Channel } from '../model/channel.ts'
 import { bodyOf, datesAt, errorOf, missingOf, OPTIONS, render, tryRender } from './fixture.ts'
 import { createRenderer } from './render.ts'
 
@@ -279,6 +280,21 @@ describe('HTML', () => {
     const { body, isHtml } = render('<p>Dear {{name}}</p>', { ...hostile, channel: 'email' })
 
     assert.deepEqual([body, isHtml], [`<p>Dear ${escaped}</p>`, true])
+  })
+
+  it('comes with the text that a reader without it is shown; without it where it is too deep for that', () => {
+    const body =
+      '<h1>Hello</h1><p>Dear {{name}}, this is the first of several lines that a mail has, wrapped as mails are</p>'
+    const context = { name: 'Ada & Tom' }
+    const lines = (channel: Channel): number => render(body, { context, channel }).text?.split('\n').length ?? 0
+
+    assert.match(render(body, { context, channel: 'email' }).text ?? '', /^HELLO\n\nDear Ada & Tom, this is/)
+    assert.ok(lines('email') > lines('in_app'))
+    assert.equal(render('Dear {{name}}', { context, channel: 'email' }).text, undefined)
+    assert.match(
+      errorOf('<blockquote>'.repeat(800), { channel: 'email' }),
+      /limit exceeded: the HTML is nested more than/,
+    )
   })
 
   it('in the body of an in_app message is as in a mail', () => {

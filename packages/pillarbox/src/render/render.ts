@@ -1,5 +1,6 @@
 import type { BodyFormat, ProviderTemplate } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
+import { plainTextOf } from '../model/plain-text.ts'
 import type { DateFields } from '../model/schema-paths.ts'
 import { isHtmlBody } from './body-format.ts'
 import { createCompiler, type Kind } from './compile.ts'
@@ -79,6 +80,8 @@ export interface Rendered {
   providerTemplate: ProviderTemplate | null
   /** The body is HTML, and what was filled in is escaped. Any other body must be sent as plain text, whatever it holds. */
   isHtml: boolean
+  /** Of HTML: what a reader without it is shown. */
+  text?: string
   /** A secret field stands in these words. */
   hasSecrets: boolean
   warnings: RenderWarning[]
@@ -134,6 +137,8 @@ export function createRenderer(): Renderer {
     const isHtml = isHtmlBody(channel, body, format ?? null)
     const line = subject === null ? null : singleLine(text(subject, 'plain'))
     const words = text(body, isHtml ? 'html' : 'plain')
+    const plain = isHtml ? plainTextOf(words, channel) : null
+    if (plain && 'problem' in plain) throw new Error(`limit exceeded: ${plain.problem}`)
     const provided =
       providerTemplate &&
       renderProviderTemplate(
@@ -152,6 +157,7 @@ export function createRenderer(): Renderer {
       body: words,
       providerTemplate: provided ?? null,
       isHtml,
+      ...(plain && { text: plain.text }),
       hasSecrets: payload.hasSecrets,
       warnings,
       ...(channel === 'sms' && { segments: segmentsOf(words) }),

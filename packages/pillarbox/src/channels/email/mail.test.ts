@@ -56,6 +56,22 @@ describe('a mail', () => {
     assert.deepEqual([plain.text, plain.html], ['Hello <Guest>', null])
   })
 
+  it('has the text part that was made when the notification was, and makes none again', () => {
+    const content = { body: '<blockquote>'.repeat(800), isHtml: true, text: 'Hello' }
+
+    assert.equal(mailOf(sendRequest(sender(), { to, content })).text, 'Hello')
+  })
+
+  it('is refused for good where its HTML is too deep for a text part to be made of it', () => {
+    const content = { body: '<blockquote>'.repeat(800), isHtml: true }
+    const refused = composed(sendRequest(sender(), { to, content }), 'SMTP')
+
+    assert.deepEqual('kind' in refused && [refused.kind, 'reason' in refused && refused.reason], [
+      'permanent',
+      'content_rejected',
+    ])
+  })
+
   it('has the same id for every attempt, in the sender’s domain', () => {
     const request = sendRequest(sender(), { to })
 

@@ -1,4 +1,4 @@
-import { compile } from 'html-to-text'
+import { plainTextOf } from '../../model/plain-text.ts'
 import type { SendRequest } from '../channel.ts'
 import { type Failure, nobodyToSendTo, outcomeOf, textAt } from '../vendor-answers.ts'
 
@@ -25,8 +25,6 @@ export interface Mail {
   messageId: string
 }
 
-const toText = compile({ wordwrap: 78, selectors: [{ selector: 'img', format: 'skip' }] })
-
 /** The mail, or why it cannot be sent. `most`: how many recipients the vendor takes in one message. */
 export function mailOf(request: SendRequest, vendor: string, most = Number.POSITIVE_INFINITY): Mail | Failure {
   const { account, content, notificationId } = request
@@ -42,6 +40,10 @@ export function mailOf(request: SendRequest, vendor: string, most = Number.POSIT
   const from = mailboxOf(textAt(account.settings, 'fromAddress') ?? '')
   const replyTo = textAt(account.settings, 'replyTo')
   const isHtml = content.isHtml === true
+  const plain =
+    isHtml && content.text === undefined ? plainTextOf(content.body, 'email') : { text: content.text ?? content.body }
+  if ('problem' in plain)
+    return outcomeOf({ does: 'fail', reason: 'content_rejected' }, 'unreadable_html', plain.problem)
   return {
     from,
     to: email === undefined ? null : { address: email, name },
@@ -49,7 +51,7 @@ export function mailOf(request: SendRequest, vendor: string, most = Number.POSIT
     recipients,
     replyTo: replyTo === null ? null : mailboxOf(replyTo),
     subject: content.subject ?? '',
-    text: isHtml ? toText(content.body) : content.body,
+    text: plain.text,
     html: isHtml ? content.body : null,
     headers: unsubscribeHeaders(request),
     messageId: `<${notificationId}@${/@([^@\s]+)$/.exec(from.address)?.[1] ?? 'pillarbox.invalid'}>`,

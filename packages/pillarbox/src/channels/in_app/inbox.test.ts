@@ -40,6 +40,16 @@ describe('the inbox provider', () => {
     assert.deepEqual(words(), { subject: 'Hello', text: 'a <b> c', html: null, data: { orderId: 7 } })
   })
 
+  it('keeps the text that was made when the notification was, and refuses HTML that none can be made of', async () => {
+    const body = '<blockquote>'.repeat(800)
+    const made = setup()
+    await made.send({ userId: 'ada' }, { body, isHtml: true, text: 'Hello' })
+    const outcome = await setup().send({ userId: 'ada' }, { body, isHtml: true })
+
+    assert.equal((made.words() as { text: string }).text, 'Hello')
+    assert.deepEqual([outcome.kind, 'reason' in outcome && outcome.reason], ['permanent', 'content_rejected'])
+  })
+
   it('keeps HTML apart from the text that is made of it', async () => {
     const { send, words } = setup()
 

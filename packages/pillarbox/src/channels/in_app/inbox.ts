@@ -1,6 +1,6 @@
-import { compile } from 'html-to-text'
 import { errorText } from '../../model/errors.ts'
 import type { Outcome } from '../../model/outcome.ts'
+import { plainTextOf } from '../../model/plain-text.ts'
 import { isUserId } from '../../model/recipient.ts'
 import type { Provider, ProviderContent, SendRequest } from '../channel.ts'
 import { outcomeOf, tooLong } from '../vendor-answers.ts'
@@ -26,8 +26,6 @@ export interface InboxWords {
 /** A page of a list has up to 200 messages. */
 const LONGEST_WORDS = 32_768
 
-const toText = compile({ wordwrap: false, selectors: [{ selector: 'img', format: 'skip' }] })
-
 /**
  * Our own inbox: a message is kept for its user, who gets it over HTTP. The row is the notification's, so a call may be made
  * again as often as one likes.
@@ -39,7 +37,10 @@ export function inboxProvider({ inbox }: { inbox: InboxPort }): Provider {
       const error = 'there is no user id of 1 to 200 characters without control characters'
       return outcomeOf({ does: 'fail', reason: 'invalid_recipient' }, 'no_user', error)
     }
-    const words = JSON.stringify(wordsOf(content))
+    const made = wordsOf(content)
+    if ('problem' in made)
+      return outcomeOf({ does: 'fail', reason: 'content_rejected' }, 'unreadable_html', made.problem)
+    const words = JSON.stringify(made)
     if (Buffer.byteLength(words) > LONGEST_WORDS) return tooLong(`${LONGEST_WORDS} bytes`)
     const { tenantId } = account
     try {
@@ -64,6 +65,7 @@ export function inboxProvider({ inbox }: { inbox: InboxPort }): Provider {
   }
 }
 
-function wordsOf({ subject, body, data, isHtml = false }: ProviderContent): InboxWords {
-  return { subject, text: isHtml ? toText(body) : body, html: isHtml ? body : null, data }
+function wordsOf({ subject, body, data, isHtml = false, text }: ProviderContent): InboxWords | { problem: string } {
+  const plain = isHtml && text === undefined ? plainTextOf(body, 'in_app') : { text: text ?? body }
+  return 'problem' in plain ? plain : { subject, text: plain.text, html: isHtml ? body : null, data }
 }
