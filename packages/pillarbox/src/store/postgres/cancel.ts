@@ -1,26 +1,33 @@
 import type { StoredEvent } from '../../model/event.ts'
 import { IS_RETRYING } from '../shared/notification-view.ts'
 import type { Ending } from '../shared/plan-changes.ts'
+import { stopBy } from '../shared/transitions.ts'
 import { plainArray, textArray } from './arrays.ts'
 import type { Query } from './session.ts'
 
-/** What stands for an entity because of earlier events, and how a later one puts an end to it. */
+/** What stands for an entity because of earlier events, found and ended in one round trip as `stopBy` says. */
 
 const GIVEN = `
   given as materialized (
-    select tenant_id, entity_type, entity_id, event_type, reason, error, to_timestamp(at_ms / 1000) as at
-    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::float8[])
-      as g (tenant_id, entity_type, entity_id, event_type, reason, error, at_ms)
+    select tenant_id, entity_type, entity_id, event_type, reason, error, to_status, action, actor,
+      to_timestamp(at_ms / 1000) as at
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+        $10::float8[])
+      as g (tenant_id, entity_type, entity_id, event_type, reason, error, to_status, action, actor, at_ms)
   )`
 
 function givenValues(endings: readonly Ending[]): string[] {
+  const stops = endings.map(stopBy)
   return [
     textArray(endings.map(({ tenantId }) => tenantId)),
     textArray(endings.map(({ entity }) => entity.type)),
     textArray(endings.map(({ entity }) => entity.id)),
     textArray(endings.map(({ eventType }) => eventType)),
-    plainArray(endings.map(({ reason }) => reason)),
-    textArray(endings.map(({ error }) => error)),
+    plainArray(stops.map(({ reason }) => reason)),
+    textArray(stops.map(({ error }) => error)),
+    plainArray(stops.map(({ to }) => to)),
+    plainArray(stops.map(({ action }) => action)),
+    plainArray(stops.map(({ actor }) => actor)),
     plainArray(endings.map(({ at }) => at)),
   ]
 }
@@ -59,7 +66,7 @@ export function awaitOthers(endings: readonly Ending[], taken: readonly StoredEv
  */
 const CANCEL_SCHEDULES = `
   with ${GIVEN}, standing as materialized (
-    select s.id, s.tenant_id, s.status, given.reason, given.error
+    select s.id, s.tenant_id, s.status, given.reason, given.error, given.to_status, given.action, given.actor
     from given join pillarbox.schedules s on s.tenant_id = given.tenant_id and s.entity_type = given.entity_type
       and s.entity_id = given.entity_id and s.event_type = given.event_type
     join pillarbox.events e on e.tenant_id = s.tenant_id and e.id = s.event_id
@@ -67,12 +74,12 @@ const CANCEL_SCHEDULES = `
     order by s.id
     for no key update of s
   ), ended as (
-    update pillarbox.schedules s set status = 'cancelled', next_attempt_at = null, last_error = standing.error
+    update pillarbox.schedules s set status = standing.to_status, next_attempt_at = null, last_error = standing.error
     from standing
     where s.id = standing.id
   )
   insert into pillarbox.audit (tenant_id, actor, action, subject, from_status, to_status, reason)
-  select tenant_id, 'system', 'cancel', 'schedule:' || id, status, 'cancelled', reason from standing`
+  select tenant_id, actor, action, 'schedule:' || id, status, to_status, reason from standing`
 
 /**
  * What is claimed is left to its worker. A claim under way is waited for rather than skipped: if it came to nothing, the
@@ -81,7 +88,7 @@ const CANCEL_SCHEDULES = `
  */
 const CANCEL_NOTIFICATIONS = `
   with ${GIVEN}, concerned as materialized (
-    select n.id, n.tenant_id, given.reason, given.error
+    select n.id, n.tenant_id, given.reason, given.error, given.to_status, given.action, given.actor
     from given join pillarbox.notifications n on n.tenant_id = given.tenant_id and n.entity_type = given.entity_type
       and n.entity_id = given.entity_id and n.event_type = given.event_type
     left join pillarbox.events e on e.tenant_id = n.tenant_id and e.id = n.event_id
@@ -101,11 +108,11 @@ const CANCEL_NOTIFICATIONS = `
   ), settled as (
     insert into pillarbox.settled
       (notification_id, tenant_id, status, reason, last_error, spent, attempt, possible_duplicate)
-    select id, tenant_id, 'cancelled', reason, error, spent, attempt, possible_duplicate from stopped
+    select id, tenant_id, to_status, reason, error, spent, attempt, possible_duplicate from stopped
   ), audited as (
     insert into pillarbox.audit (tenant_id, actor, action, notification_id, attempt, from_status, to_status, reason)
-    select tenant_id, 'system', 'cancel', id, attempt, case when is_retrying then 'retrying' else 'queued' end,
-      'cancelled', reason
+    select tenant_id, actor, action, id, attempt, case when is_retrying then 'retrying' else 'queued' end,
+      to_status, reason
     from stopped
   )
   insert into pillarbox.cancellations as c (tenant_id, entity_type, entity_id, event_type, at)

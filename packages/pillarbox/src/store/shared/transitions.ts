@@ -2,6 +2,7 @@ import type { Completion } from '../../dispatch/dispatch-store.ts'
 import { ACTIONS, type Action, type NotificationStatus, type SettledStatus } from '../../model/notification.ts'
 import type { ActRequest } from '../../plan/notification-store.ts'
 import { type AuditRow, moveReason } from './audit.ts'
+import type { Ending } from './plan-changes.ts'
 
 /**
  * What a worker's result, a stop or an operator's act does to the rows of a notification, as data. Both engines apply
@@ -100,6 +101,11 @@ export interface StopReason {
   reason: string
   error: string
   actor: string
+}
+
+/** What a later event does to the schedules and the waiting notifications that it puts an end to. */
+export function stopBy({ reason, error }: Ending): StopReason & { to: 'cancelled' } {
+  return { to: 'cancelled', action: 'cancel', reason, error, actor: 'system' }
 }
 
 /** The dispatch row goes; these are written. */

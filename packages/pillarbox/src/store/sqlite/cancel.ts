@@ -1,5 +1,6 @@
 import type { Ending } from '../shared/plan-changes.ts'
 import { stopWaiting, WAITING_COLUMNS } from '../shared/settle.ts'
+import { stopBy } from '../shared/transitions.ts'
 import { insertAudit } from './audit.ts'
 import type { Connection } from './connection.ts'
 import { dialect, runScript } from './scripts.ts'
@@ -9,7 +10,7 @@ const STANDING = `select s.id, s.status from pillarbox.schedules s
   where s.tenant_id = $1 and s.entity_type = $2 and s.entity_id = $3 and s.event_type = $4
     and s.status in ('pending', 'awaiting_approval') and e.created_at <= $5 order by s.id`
 
-const CANCEL = `update pillarbox.schedules set status = 'cancelled', next_attempt_at = null, last_error = $2 where id = $1`
+const CANCEL = `update pillarbox.schedules set status = $2, next_attempt_at = null, last_error = $3 where id = $1`
 
 /** What is claimed is left to its worker. */
 const WAITING = `select ${WAITING_COLUMNS}
@@ -25,22 +26,23 @@ const REMEMBER = `insert into pillarbox.cancellations (tenant_id, entity_type, e
 
 /** Puts an end to what stands for an entity because of earlier events; see `Ending`. */
 export function cancel(connection: Connection, ending: Ending): void {
-  const { tenantId, entity, eventType, reason, error, at } = ending
+  const { tenantId, entity, eventType, reason, at } = ending
+  const stop = stopBy(ending)
+  const { to, action, actor, error } = stop
   const key = [tenantId, entity.type, entity.id, eventType, at] as const
   const standing = connection.prepare(STANDING).all(...key)
-  for (const { id } of standing) connection.prepare(CANCEL).run(String(id), error)
+  for (const { id } of standing) connection.prepare(CANCEL).run(String(id), to, error)
   const audits = standing.map(({ id, status }) => ({
     tenantId,
-    actor: 'system',
-    action: 'cancel',
+    actor,
+    action,
     subject: `schedule:${String(id)}`,
     from: String(status),
-    to: 'cancelled',
+    to,
     reason,
   }))
   insertAudit(connection, ...audits)
   if (reason === 'replaced') return
-  const stop = { to: 'cancelled', action: 'cancel', reason, error, actor: 'system' } as const
   runScript(connection, stopWaiting(dialect, connection.prepare(WAITING).all(...key), stop))
   connection.prepare(REMEMBER).run(...key)
 }
