@@ -1090,6 +1090,36 @@ function orphanRules(rule: Rule): void {
 }
 
 function stopRules(rule: Rule): void {
+  rule('what waits past its expiry is cancelled on record, whatever it waits for, and nothing else', async (bench) => {
+    const { store, lane, enqueue, claim, worker, view, advance } = bench
+    const [held, retried] = [await lane(), await lane()]
+    const workerId = await worker()
+    const expiresAt = (await store.now()) + 5
+    const early = await enqueue(held, 2, { expiresAt: expiresAt - 5_000 })
+    assert.equal(await store.dispatch.expire(10), 2, 'the first look is at all that waits')
+    await store.lanes.hold(held.id, FAR_MS, 'paused')
+    const waiting = await enqueue(held, 2, { expiresAt })
+    const later = await enqueue(held, 1, { expiresAt: expiresAt + FAR_MS })
+    const [again, sending] = await enqueue(retried, 2, { expiresAt })
+    const claims = await claim(workerId, retried, 2)
+    const first = claims.find(({ notificationId }) => notificationId === again) ?? assert.fail()
+    await store.dispatch.complete(workerId, [completion(first, 'retrying', { delayMs: FAR_MS })])
+    await advance(20)
+
+    assert.equal(await store.dispatch.expire(2), 2)
+    assert.equal(await store.dispatch.expire(2), 1)
+    assert.equal(await store.dispatch.expire(2), 0)
+
+    for (const id of [...early, ...waiting, again ?? '']) {
+      const { status, reason, lastError } = await view(id)
+      assert.deepEqual([status, reason, lastError], ['cancelled', 'expired', 'not sent before its expiry'])
+    }
+    const { actor, action, from, to, reason } = only((await store.notifications.audit(waiting[0] ?? '')).slice(-1))
+    assert.deepEqual([actor, action, from, to, reason], ['system', 'cancel', 'queued', 'cancelled', 'expired'])
+    assert.equal((await view(only(later))).status, 'queued')
+    assert.equal((await view(sending ?? '')).status, 'sending', 'a call under way is its worker’s')
+  })
+
   rule('stopping a lane parks what waits on it, at most the limit at a time', async (bench) => {
     const { store, lane: newLane, enqueue, worker, claim: claimFrom, view } = bench
     const [lane, other] = [await newLane(), await newLane()]

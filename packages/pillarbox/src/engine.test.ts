@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
-import { recordingLogger, sampleEvent, silent, storedAccount } from '../../../test/support/samples.ts'
+import {
+  recordingLogger,
+  sampleEvent,
+  sampleNotification,
+  silent,
+  storedAccount,
+} from '../../../test/support/samples.ts'
 import { parseCatalogue } from './catalogue/parse.ts'
 import type { Provider, SendRequest } from './channels/channel.ts'
 import { callBudgetMs, createEngine, type Engine, type EngineSettings } from './engine.ts'
@@ -192,6 +198,25 @@ describe('a worker', () => {
     await clock.advance(2 * SETTINGS.scrubEveryMs)
 
     assert.deepEqual(await statuses(), Array(15).fill('sent'))
+    await end(clock, engine)
+  })
+
+  it('cancels what expires while its account is paused, within two looks of the house', async (t) => {
+    const { worker, clock, store } = await setup(t)
+    const { engine, calls } = worker()
+    const [account = assert.fail()] = await store.accounts.list('acme')
+    await store.accounts.setStatus(account.id, 'paused', 'the token was revoked', 'system')
+    await engine.start()
+    await clock.advance(3_000)
+    const expiresAt = clock.now() + 1_000
+    const id = '01a1e348-0b10-7343-9563-2a0725c37f8e'
+    const given = { id, accountId: account.id, channel: account.channel, provider: account.provider, expiresAt }
+    await store.notifications.insert([sampleNotification(given)])
+
+    await clock.advance(1_000 + 2 * SETTINGS.scrubEveryMs)
+
+    const [one] = (await store.notifications.list({}, { limit: 10 })).items
+    assert.deepEqual([one?.status, one?.reason, calls.length], ['cancelled', 'expired', 0])
     await end(clock, engine)
   })
 

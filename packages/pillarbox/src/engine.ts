@@ -10,6 +10,7 @@ import { runRescuer } from './dispatch/rescuer.ts'
 import { createSuppressionBook } from './dispatch/suppressions.ts'
 import type { Clock, IdSource, Logger, Random } from './model/ports.ts'
 import { runClockWatch } from './operate/clock-watch.ts'
+import { runExpirer } from './operate/expire.ts'
 import { runOwedReceipts } from './operate/owed-receipts.ts'
 import { runScrubber } from './operate/scrub.ts'
 import { createContextBook } from './plan/context-book.ts'
@@ -187,6 +188,7 @@ export function createEngine(deps: EngineDeps): Engine {
       runRescuer({ ...calling, ttlMs, everyMs: settings.rescueEveryMs }, signal),
       runScrubber(chore, signal),
       runOwedReceipts(chore, signal),
+      runExpirer(chore, signal),
       runClockWatch(chore, signal),
     ]
   }

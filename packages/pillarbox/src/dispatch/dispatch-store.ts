@@ -33,6 +33,11 @@ export interface DispatchStore {
    * taken-over ones (`in_doubt`) are answered under a new token, to be settled as unknown. May scan: called rarely.
    */
   orphans(workerId: string, held: readonly number[]): Promise<Claim[]>
+  /**
+   * Cancels what waits past its expiry, `expired`, whatever it waits for, at most `limit` rows; answers how many it found.
+   * What is claimed is left to its worker.
+   */
+  expire(limit: number): Promise<number>
   /** Stops everything that waits on a lane (an account was suspended): parked with `reason`, at most `limit` rows. */
   stopLane(accountId: string, reason: Reason, error: string, actor: string, limit: number): Promise<number>
 }

@@ -1,6 +1,7 @@
 import type { DispatchStore, DueLane } from '../../dispatch/dispatch-store.ts'
 import type { Channel } from '../../model/channel.ts'
 import { orphans } from '../shared/claims.ts'
+import { expirer } from '../shared/expire.ts'
 import { stopLane } from '../shared/settle.ts'
 import { plainArray } from './arrays.ts'
 import { claim, release } from './claim.ts'
@@ -18,7 +19,8 @@ export interface DispatchSessions {
 }
 
 export function openDispatch({ claims, completions, admin }: DispatchSessions, lowWater: LowWater): DispatchStore {
-  const { dialect, write } = scriptRunner(admin)
+  const scripts = scriptRunner(admin)
+  const { dialect, write } = scripts
   // In turn with the claims, so that none of them is still on its way when this looks.
   const inTurn = scriptRunner(claims)
   return {
@@ -27,6 +29,7 @@ export function openDispatch({ claims, completions, admin }: DispatchSessions, l
     complete: (workerId, given) => complete(completions, workerId, given),
     release: (workerId, given) => release(completions.run, workerId, given),
     orphans: (workerId, held) => inTurn.write(() => orphans(dialect, workerId, held)),
+    expire: expirer(scripts),
     stopLane: (accountId, reason, error, actor, limit) =>
       write(() => stopLane(dialect, { accountId, reason, error, actor, limit })),
   }

@@ -2,6 +2,7 @@ import type { DispatchStore, DueLane } from '../../dispatch/dispatch-store.ts'
 import type { BreakerState } from '../../dispatch/lane-store.ts'
 import type { Channel } from '../../model/channel.ts'
 import { orphans } from '../shared/claims.ts'
+import { expirer } from '../shared/expire.ts'
 import { stopLane } from '../shared/settle.ts'
 import { claim, release } from './claim.ts'
 import { complete } from './complete.ts'
@@ -11,13 +12,15 @@ import { untilFree } from './until-free.ts'
 
 export function openDispatch(connections: Connections): DispatchStore {
   const { connection, reader, writer, clock } = connections
-  const { dialect, write } = scriptRunner(connections)
+  const scripts = scriptRunner(connections)
+  const { dialect, write } = scripts
   return {
     dueLanes: (channels, limit) => untilFree(clock, () => dueLanes(reader, clock.now(), channels, limit)),
     claim: (workerId, lanes) => writer.write((now) => claim(connection, now, { workerId, lanes })),
     complete: (workerId, completions) => writer.write((now) => complete(connection, now, workerId, completions)),
     release: (workerId, claims) => writer.write(() => release(connection, workerId, claims)),
     orphans: (workerId, held) => write(() => orphans(dialect, workerId, held)),
+    expire: expirer(scripts),
     stopLane: (accountId, reason, error, actor, limit) =>
       write(() => stopLane(dialect, { accountId, reason, error, actor, limit })),
   }
