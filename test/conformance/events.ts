@@ -48,7 +48,7 @@ export function eventRules(rule: Rule): void {
     const kept = await storedEvent(given.tenantId, given.id)
     assert.deepEqual(
       [kept.dueAt, kept.correlationId, kept.locale, kept.recipients, kept.channels, kept.conversation],
-      [null, null, null, null, null, null],
+      [null, kept.id, null, null, null, null],
     )
   })
 

@@ -260,6 +260,7 @@ export function bornParked(): Partial<NewNotification> {
 export function completion(claim: Claim, to: Completion['to'], changes: Partial<Completion> = {}): Completion {
   return {
     notificationId: claim.notificationId,
+    correlationId: claim.correlationId,
     accountId: claim.accountId,
     token: claim.token,
     attempt: claim.attempt,

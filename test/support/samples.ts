@@ -65,6 +65,7 @@ export function sampleClaim(changes: Partial<Claim> = {}): Claim {
 export function sampleCompletion(changes: Partial<Completion> = {}): Completion {
   return {
     notificationId: 'notification-1',
+    correlationId: null,
     accountId: 'account-1',
     token: 7,
     attempt: 1,
@@ -132,7 +133,7 @@ export function sampleEvent(changes: Partial<StoredEvent> = {}): StoredEvent {
     payload: { phone: '+15550100', email: 'ada@example.test', name: 'Ada' },
     occurredAt: null,
     dueAt: null,
-    correlationId: null,
+    correlationId: changes.id ?? 'event-1',
     locale: null,
     recipients: null,
     channels: null,

@@ -37,6 +37,7 @@ interface EventFields {
   occurredAt?: Instant | null | undefined
   /** Not before this time. Default: the catalogue's timing decides. */
   dueAt?: Instant | null | undefined
+  /** By which everything that comes of it is found, and which the log has. Absent: its id. */
   correlationId?: string | null | undefined
   /** Under which subject subscribers find it. Default: the type up to its first dot, and `.events`: `booking.events`. */
   topic?: string | null | undefined

@@ -128,7 +128,7 @@ async function setup(t: TestContext): Promise<Bench> {
         publishedAt: _p,
         ...event
       } = sampleEvent()
-      await store.events.insert([{ ...event, id, entity: { type: 'booking', id } }])
+      await store.events.insert([{ ...event, correlationId: null, id, entity: { type: 'booking', id } }])
     },
     async statuses() {
       const { items } = await store.notifications.list({}, { limit: 100 })

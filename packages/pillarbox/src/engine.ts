@@ -136,8 +136,8 @@ export function createEngine(deps: EngineDeps): Engine {
     flushRows: settings.flushRows,
     flushers: settings.flushers,
     onDue: (lanes) => hub.nudge('dispatch', lanes),
-    onFenced: (notificationIds) =>
-      logger.warn({ notificationIds }, 'results came after their claims had been taken over'),
+    onFenced: ({ notificationId, correlationId }) =>
+      logger.warn({ notificationId, correlationId }, 'a result came after its claim had been taken over'),
   })
   const custody = createCustody({ store, heartbeat, clock, logger })
   const guard = createLaneGuard({ store, clock, logger, pausedHoldMs: settings.pausedHoldMs })

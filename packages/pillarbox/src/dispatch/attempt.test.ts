@@ -144,6 +144,7 @@ describe('an ordinary attempt', () => {
 
     assert.deepEqual(await running, {
       notificationId: 'notification-1',
+      correlationId: null,
       accountId: 'account-1',
       token: 7,
       attempt: 1,

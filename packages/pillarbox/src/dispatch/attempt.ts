@@ -56,7 +56,8 @@ export async function attempt(
     request = requestOf(call, opened.content, deadline.signal)
   } catch (error) {
     // A bug, or content that meets one: the claim goes back and harms no other.
-    deps.logger.error({ notificationId: claim.notificationId, error: String(error) }, 'a call could not be begun')
+    const { notificationId, correlationId } = claim
+    deps.logger.error({ notificationId, correlationId, error: String(error) }, 'a call could not be begun')
     return null
   }
 

@@ -19,7 +19,7 @@ function setup({
   const logger = recordingLogger()
   const batches: Completion[][] = []
   const due: string[][] = []
-  const fenced: string[][] = []
+  const fenced: string[] = []
   const completer = createCompleter({
     dispatch: {
       complete: (_workerId, completions) => {
@@ -34,7 +34,7 @@ function setup({
     flushRows: 3,
     flushers: 2,
     onDue: (lanes) => void due.push(lanes),
-    onFenced: (ids) => void fenced.push(ids),
+    onFenced: ({ notificationId }) => void fenced.push(notificationId),
     ...changes,
   })
   const written: string[] = []
@@ -156,7 +156,7 @@ describe('the store’s answer', () => {
     await clock.advance(FLUSH_MS)
 
     assert.deepEqual(due, [['lane-1']])
-    assert.deepEqual(fenced, [['a']])
+    assert.deepEqual(fenced, ['a'])
   })
 
   it('rings nobody when there is nothing to tell', async () => {

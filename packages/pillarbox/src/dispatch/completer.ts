@@ -27,7 +27,8 @@ export interface CompleterDeps {
   flushers: number
   /** A retry without delay or a fallback's notification is due: its lanes. */
   onDue(lanes: string[]): void
-  onFenced(notificationIds: string[]): void
+  /** A result came too late: its claim had been taken over. */
+  onFenced(completion: Completion): void
 }
 
 interface Unwritten {
@@ -101,7 +102,9 @@ export function createCompleter(deps: CompleterDeps): Completer {
         () => dispatch.complete(deps.workerId(), rows.map(aged)),
         (error) => logger.warn({ results: rows.length, error: String(error) }, 'results cannot be written yet'),
       )
-      if (answer.fenced.length) deps.onFenced(answer.fenced)
+      if (answer.fenced.length)
+        for (const { completion } of rows)
+          if (answer.fenced.includes(completion.notificationId)) deps.onFenced(completion)
       if (answer.lanes.length) deps.onDue(answer.lanes)
     } catch (error) {
       const [first] = rows
@@ -117,7 +120,8 @@ export function createCompleter(deps: CompleterDeps): Completer {
 
   /** The store refuses a result for its content. Not even a bare result is tried twice. */
   async function writeRefused({ completion, ...rest }: Unwritten, error: unknown): Promise<void> {
-    logger.error({ notificationId: completion.notificationId, error: String(error) }, 'a result was refused')
+    const { notificationId, correlationId } = completion
+    logger.error({ notificationId, correlationId, error: String(error) }, 'a result was refused')
     if (completion.code !== REFUSED) await writeRows([{ completion: bare(completion), ...rest }])
   }
 

@@ -95,6 +95,8 @@ export interface Claim {
 
 export interface Completion {
   notificationId: string
+  /** For the log. */
+  correlationId: string | null
   accountId: string
   token: number
   attempt: number

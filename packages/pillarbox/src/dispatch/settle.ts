@@ -156,6 +156,7 @@ function withoutCall(
 ): Completion {
   return {
     notificationId: claim.notificationId,
+    correlationId: claim.correlationId,
     accountId: claim.accountId,
     token: claim.token,
     attempt: claim.attempt,

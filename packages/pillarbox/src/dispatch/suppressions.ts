@@ -28,7 +28,10 @@ export interface SuppressionBook {
    * Remembers that the notification's address is dead. While the store is away it is waited for, since the attempt's
    * result could not be written either.
    */
-  remember(claim: Pick<Claim, 'tenantId' | 'channel' | 'to' | 'notificationId'>, error: string): Promise<void>
+  remember(
+    claim: Pick<Claim, 'tenantId' | 'channel' | 'to' | 'notificationId' | 'correlationId'>,
+    error: string,
+  ): Promise<void>
 }
 
 /** What is asked in this turn about one channel of a tenant, and the answer it will get: suppressions by address. */
@@ -92,14 +95,15 @@ export function createSuppressionBook(deps: {
       const ban = address === null ? undefined : banOf(address)
       return { reason: 'suppressed', error: ban ? notUsed(ban) : nobodyLeft(asked.length) }
     },
-    async remember({ tenantId, channel, to, notificationId }, error) {
+    async remember({ tenantId, channel, to, notificationId, correlationId }, error) {
       const address = addressOf(channel, to)
       if (address === null) return
       const suppression = { tenantId, channel, address, cause: 'dead_address', error, notificationId } as const
       try {
         await whenStoreAnswers(clock, () => suppressions.insert({ id: ids(), ...suppression, createdBy: 'system' }))
       } catch (failure) {
-        logger.error({ notificationId, error: String(failure) }, 'a dead address could not be remembered')
+        const fields = { notificationId, correlationId, error: String(failure) }
+        logger.error(fields, 'a dead address could not be remembered')
         return
       }
       // A look that began before must not deny it.

@@ -192,6 +192,16 @@ describe('sending a notification', () => {
       assert.deepEqual((await send({ ...EMAIL, ...fields })).json().errors, [error])
     })
 
+  it('is found by its own id where the caller gives no correlation id', async (t) => {
+    const { f, tenant, send } = await setup(t)
+    await account(f, tenant)
+
+    const [plain, given] = [await send(EMAIL), await send({ ...EMAIL, correlationId: 'order-77' })]
+
+    assert.equal((await view(f, plain.json().id)).correlationId, plain.json().id)
+    assert.equal((await view(f, given.json().id)).correlationId, 'order-77')
+  })
+
   it('uses its own id as the key where none is given', async (t) => {
     const { f, send } = await setup(t)
     const { id } = (await send(EMAIL)).json()

@@ -70,6 +70,7 @@ export interface NewEvent {
   occurredAt: number | null
   /** Not before this time, in ms since 1970; `null`: the catalogue's timing decides. */
   dueAt: number | null
+  /** By which everything that came of it is found; null: its id. */
   correlationId: string | null
   /** Null: the one that `topicOf` makes of its type. */
   topic: string | null
@@ -88,6 +89,7 @@ export function topicOf({ topic, type }: Pick<NewEvent, 'topic' | 'type'>): stri
 }
 
 export interface StoredEvent extends NewEvent {
+  correlationId: string
   status: EventStatus
   attemptCount: number
   nextAttemptAt: number

@@ -155,7 +155,7 @@ export async function openPlanning(t: TestContext, options: Options): Promise<Be
         publishedAt: _p,
         ...event
       } = sampleEvent()
-      await base.events.insert([{ ...event, entity: { type: 'booking', id }, ...changes, id }])
+      await base.events.insert([{ ...event, correlationId: null, entity: { type: 'booking', id }, ...changes, id }])
       return id
     },
     async event(id, tenantId = 'acme') {

@@ -66,7 +66,7 @@ describe('who takes over', () => {
     const [once, again] = [await next('email'), await next('email')]
 
     assert.equal(once?.fallbackOf, first.id)
-    assert.equal(once.correlationId, first.id)
+    assert.equal(once.correlationId, first.eventId)
     assert.equal(once.idempotencyKey, again?.idempotencyKey)
     assert.equal(once.idempotencyKey, `fallback:${first.id}:email`)
   })

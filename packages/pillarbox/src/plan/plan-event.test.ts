@@ -149,6 +149,7 @@ describe('a notification', () => {
       templateId: 't-sms',
       templateVersion: 1,
       locale: 'en',
+      correctedFrom: null,
       correlationId: 'c-1',
       executionId: null,
       parentExecutionId: null,

@@ -686,7 +686,7 @@ describe('one bad event stops nobody (P7)', () => {
     const told = logger.lines.map(({ fields }) => [fields['eventId'], fields['correlationId']])
     assert.deepEqual(told, [
       ['no-type', 'order-77'],
-      ['no-tenant', null],
+      ['no-tenant', 'no-tenant'],
     ])
   })
 

@@ -185,7 +185,8 @@ async function fallBack(deps: ReceiptApplierDeps, view: NotificationView): Promi
     return await deps.fallBack(view)
   } catch (error) {
     if (isPillarboxError(error, 'store_unavailable')) throw error
-    const fields = { notificationId: view.id, error: errorText(error) }
+    const { id: notificationId, correlationId } = view
+    const fields = { notificationId, correlationId, error: errorText(error) }
     deps.logger.error(fields, 'the next channel could not be planned; the notification is parked')
     return null
   }

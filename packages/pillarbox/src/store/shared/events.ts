@@ -50,6 +50,8 @@ export function eventOf(found: Row): StoredEvent {
   const event = EVENTS.of(found)
   // A host may have written anything as JSON.
   if (event.conversation) event.conversation = entityOrNull(event.conversation.type, event.conversation.id)
+  // Whoever gave it no other finds all that came of it by its id.
+  event.correlationId ??= event.id
   return event
 }
 
