@@ -87,3 +87,8 @@ export async function withStore<T>(
     await store.close()
   }
 }
+
+export async function refuseUnknownTenant(store: Store, tenantId: string): Promise<void> {
+  if (await store.tenants.find(tenantId)) return
+  throw new SetupError(`there is no tenant "${tenantId}"`, 'make it with POST /ops/tenants, or correct --tenant')
+}

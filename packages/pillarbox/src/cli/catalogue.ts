@@ -13,7 +13,7 @@ import { systemRandom } from '../runtime/system.ts'
 import type { Store } from '../store/store.ts'
 import type { StoredCatalogue } from '../tenant/catalogue-store.ts'
 import { answerOf, createUntrustedInProcess } from '../untrusted/untrusted.ts'
-import { type CommandCall, withStore } from './call.ts'
+import { type CommandCall, refuseUnknownTenant, withStore } from './call.ts'
 
 const MAX_BYTES = 2 * 1024 * 1024
 
@@ -100,11 +100,6 @@ export async function importFile(call: CommandCall): Promise<number> {
     write(version === planned.version ? `nothing to do: it is version ${version}\n` : `imported: version ${version}\n`)
     return 0
   })
-}
-
-async function refuseUnknownTenant(store: Store, tenantId: string): Promise<void> {
-  if (await store.tenants.find(tenantId)) return
-  throw new SetupError(`there is no tenant "${tenantId}"`, 'make it with POST /ops/tenants, or correct --tenant')
 }
 
 async function isAllowed({ stdin, stdout, stderr }: CommandCall): Promise<boolean> {

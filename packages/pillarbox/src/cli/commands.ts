@@ -92,6 +92,26 @@ Examples:
     run: async (call) => (await import('./doctor.ts')).runDoctor(call),
   },
   {
+    name: 'explain',
+    description: 'Say in words what became of the events about one entity: who was told, who was not, and why.',
+    options: [
+      TENANT,
+      { flags: '--entity <type:id>', description: 'what the events are about, such as booking:42', isRequired: true },
+      { flags: '--channel <name>', description: 'leave out what was decided about other channels' },
+      { flags: '--json', description: 'print it as JSON, with counts of notifications by status' },
+    ],
+    parts: ['any'],
+    help: `
+Reads the database, as GET /api/events/{id} does. Times are UTC, addresses are masked. Exit code 1 where no event is found;
+then it says what to look at.
+
+Examples:
+  $ pillarbox explain --tenant acme --entity booking:42
+  $ pillarbox explain --tenant acme --entity booking:42 --channel email
+  $ DATABASE_URL=postgres://app@db/app pillarbox explain --tenant acme --entity booking:42 --json`,
+    run: async (call) => (await import('./explain.ts')).explainEntity(call),
+  },
+  {
     name: 'keys',
     description: 'Show and change the keys of this installation.',
     help: `

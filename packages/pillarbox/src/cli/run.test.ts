@@ -103,7 +103,7 @@ it('shows every command, with examples, in its help', async (t) => {
   const code = await run('--help')
 
   assert.equal(code, 0)
-  for (const word of ['start', 'api', 'worker', 'migrate', 'doctor', 'keys', 'catalogue', 'Examples:'])
+  for (const word of ['start', 'api', 'worker', 'migrate', 'doctor', 'explain', 'keys', 'catalogue', 'Examples:'])
     assert.match(output.stdout, new RegExp(word))
 })
 
@@ -113,6 +113,7 @@ for (const command of [
   'worker',
   'migrate',
   'doctor',
+  'explain',
   'keys sealing',
   'keys ops',
   'keys rotate',

@@ -1,6 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { closest } from '../model/closest.ts'
 import { PillarboxError } from '../model/errors.ts'
+import { entityTypesOf } from '../operate/entity-types.ts'
 import type { Store } from '../store/store.ts'
 
 /** One entity, or as much of it as a query names. */
@@ -59,20 +60,14 @@ export function entityQuery<T extends Record<string, TSchema>>(parameters: T, no
     ): Promise<EntityFilter> {
       const name = shorthand(query)
       if (name === null || tenantId === null) return entityOf(query)
-      const types = await entityTypes(store, tenantId)
-      if (types.size === 0 || types.has(name.slice(0, -2))) return entityOf(query)
-      const meant = closest(name, [...Object.keys(named), ...[...types].map((type) => `${type}Id`)])
+      const types = await entityTypesOf(store, tenantId)
+      if (types.length === 0 || types.includes(name.slice(0, -2))) return entityOf(query)
+      const meant = closest(name, [...Object.keys(named), ...types.map((type) => `${type}Id`)])
       const advice =
         meant === null ? 'name an entity of another type with entityType and entityId' : `did you mean ${meant}?`
       throw invalidQuery(name, `is not a known parameter, nor the id of an entity of the catalogue: ${advice}`)
     },
   }
-}
-
-/** An entity type may be listed among the catalogue's entities, or only be named by an event type. */
-async function entityTypes({ catalogue }: Pick<Store, 'catalogue'>, tenantId: string): Promise<Set<string>> {
-  const types = await catalogue.eventTypes(tenantId)
-  return new Set([...Object.keys(await catalogue.entities(tenantId)), ...types.map(({ entity }) => entity)])
 }
 
 export function invalidQuery(path: string, message: string): PillarboxError {
