@@ -92,7 +92,7 @@ const TYPES: Record<string, WireType> = {
   Health: {
     of: 'GET /health 200',
     about:
-      '`down` (its 503) is an unreachable database; `degraded` no live worker, an open breaker or an account that is paused\n * because its credentials were refused.',
+      '`down` (its 503): nothing can be taken in; `degraded`: something is not sent, or not in time. `reasons` says what to do.',
   },
   NewTemplate: { of: 'POST /api/message-templates body', about: 'Words in Liquid, and where they apply.' },
   Template: { of: 'GET /api/message-templates/{id} 200' },

@@ -19,6 +19,14 @@ export function storeRules(rule: Rule): void {
     for (const answer of answers) assert.deepEqual(answer, { from: wanted, to: wanted })
   })
 
+  rule('is touched any number of times, by several at once', async ({ store }) => {
+    await Promise.all([store.instance.touch(), store.instance.touch()])
+    const first = await store.instance.read('touched')
+    await store.instance.touch()
+
+    assert.notEqual(await store.instance.read('touched'), first)
+  })
+
   rule('tells its own time, which goes forward', async ({ store, advance }) => {
     const before = await store.now()
     await advance(20)

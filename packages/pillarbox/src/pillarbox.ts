@@ -349,10 +349,6 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
     inboxFeed: parts.inboxFeed,
     reach: createReach({ clock, allowPrivate: config.allowPrivateEndpoints }),
     sandbox: (filter) => vendor.list(filter),
-    oldestPendingAgeSeconds: async () => {
-      const ms = await store.notifications.oldestDueMs()
-      return ms === null ? null : ms / 1_000
-    },
     config: {
       ...DEFAULT_HTTP_CONFIG,
       publicUrl: config.publicUrl,

@@ -360,14 +360,18 @@ export interface Resent {
   notifications: string[]
 }
 
-/**
- * `down` (its 503) is an unreachable database; `degraded` no live worker, an open breaker or an account that is paused
- * because its credentials were refused.
- */
+/** `down` (its 503): nothing can be taken in; `degraded`: something is not sent, or not in time. `reasons` says what to do. */
 export interface Health {
   status: 'ok' | 'degraded' | 'down'
+  /** Empty while all is well. */
+  reasons: ({
+    code: 'disk_full' | 'read_only' | 'forbidden' | 'unreachable' | 'clock_stepped' | 'clocks_apart' | 'no_worker' | 'worker_silent' | 'channel_without_worker' | 'backlog' | 'breaker_open' | 'account_paused'
+    /** What is not well, and what to do about it. */
+    message: string
+  })[]
   version: string
-  database: 'up' | 'down'
+  /** unwritable: it answers, and takes nothing. */
+  database: 'up' | 'unwritable' | 'down'
   workers: ({
     id: string
     status: 'alive' | 'silent'

@@ -622,7 +622,11 @@ describe('health', () => {
   const worker = { host: 'h', pid: 1, version: 'v', channels: null }
 
   it('is ok while a worker is alive, and shows what is not well', async (t) => {
-    const f = await setup(t, { deps: { oldestPendingAgeSeconds: async () => 12.5 } })
+    const wrapStore = (store: Store): Store => ({
+      ...store,
+      notifications: { ...store.notifications, oldestDueMs: async () => 12_500 },
+    })
+    const f = await setup(t, { wrapStore })
     const tenant = await f.tenant('acme')
     const health = async () => {
       f.advance(500)
@@ -654,6 +658,7 @@ describe('health', () => {
 
     const health = await f.call(null, 'GET', '/health')
     assert.deepEqual([health.statusCode, health.json().status, health.json().database], [503, 'down', 'down'])
+    assert.match(health.json().reasons[0]?.message ?? '', /cannot be reached.*DATABASE_URL/)
     assert.equal((await f.call(null, 'GET', '/health/ready')).statusCode, 503)
     assert.equal((await f.call(null, 'GET', '/health/live')).statusCode, 200)
   })

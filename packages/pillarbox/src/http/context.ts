@@ -63,8 +63,6 @@ export interface AppDeps {
   inboxFeed: InboxFeed
   /** Reads what the sandbox providers took; absent where there is no sandbox. */
   sandbox?: SandboxReader
-  /** Age of the oldest notification or event that is due and waits; null when nothing does. */
-  oldestPendingAgeSeconds?: () => Promise<number | null>
   config: HttpConfig
   version: string
 }

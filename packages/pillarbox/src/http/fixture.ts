@@ -152,6 +152,7 @@ export interface AnswerJson {
   progress: unknown
   providerTemplate: unknown
   reason: string
+  reasons: AnswerJson[]
   receipts: Record<string, unknown>[]
   recipients: unknown
   region: unknown

@@ -18,6 +18,14 @@ export function sharedInstance({ read, change }: ScriptRunner): InstanceStore {
         const found = yield* row('select value from pillarbox.instance where name = :name', { name })
         return found && String(found['value'])
       }),
+    // To something else each time, so that it cannot be done without writing.
+    touch: async () => {
+      await change(
+        `insert into pillarbox.instance as i (name, value) values (:name, '0')
+          on conflict (name) do update set value = case i.value when '0' then '1' else '0' end returning name`,
+        { name: 'touched' },
+      )
+    },
     change: async (name, from, to) => {
       const changed = await change(
         'update pillarbox.instance set value = :to where name = :name and value = :from returning name',

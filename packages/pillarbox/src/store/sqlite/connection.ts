@@ -126,7 +126,8 @@ export function unavailable(cause: unknown): PillarboxError {
   return new PillarboxError('store_unavailable', `SQLite cannot be used: ${detail}`, { cause })
 }
 
-function primaryCode(error: unknown): number | null {
+/** What SQLite says is wrong, by its primary result code; null where it is not SQLite that says so. */
+export function primaryCode(error: unknown): number | null {
   if (typeof error !== 'object' || error === null) return null
   const { errcode } = error as { errcode?: unknown }
   return typeof errcode === 'number' ? errcode & 0xff : null
