@@ -110,10 +110,10 @@ export function sendsReceipts(provider: string | null): boolean {
 
 /**
  * Providers whose reports do not always repeat our reference, and are found by the vendor's message id: SNS knows of no
- * reference, and SES leaves it out of what it tells the owner of an address. The condition of the index `attempts_message`
- * names the same ones.
+ * reference, SES leaves it out of what it tells the owner of an address, Meta and End User Messaging where an older version of
+ * the webhook's fields or a forwarder does. The condition of the index `attempts_message` names the same ones.
  */
-export const FOUND_BY_MESSAGE_ID = ['sns', 'ses'] as const
+export const FOUND_BY_MESSAGE_ID = ['sns', 'ses', 'meta', 'aws-sms'] as const
 
 export function isFoundByMessageId(provider: string): boolean {
   return (FOUND_BY_MESSAGE_ID as readonly string[]).includes(provider)

@@ -202,6 +202,12 @@ function ses(
 const DELIVERIES: [name: string, source: string, provider: string, callback: (sent: Sent) => VendorCallback][] = [
   ['meta', 'meta', 'meta', (sent) => meta(sent, 'delivered')],
   [
+    'meta, by the message’s id alone',
+    'meta',
+    'meta',
+    ({ messageId }) => metaCallback('secret', [{ id: messageId, status: 'delivered', at }]),
+  ],
+  [
     'interakt',
     'interakt',
     'interakt',
@@ -233,6 +239,12 @@ const DELIVERIES: [name: string, source: string, provider: string, callback: (se
     'aws-sms',
     ({ id, messageId }) =>
       sns(awsSmsEvent('TEXT_DELIVERED', { messageId, phone: PHONE, at, context: { notificationId: id } })),
+  ],
+  [
+    'aws-sms, by the message’s id alone',
+    'sns-sms',
+    'aws-sms',
+    ({ messageId }) => sns(awsSmsEvent('TEXT_DELIVERED', { messageId, phone: PHONE, at })),
   ],
   ['sns', 'sns-sms', 'sns', ({ messageId }) => sns(snsDelivery({ messageId, phone: PHONE, at, status: 'SUCCESS' }))],
 ]
@@ -303,7 +315,7 @@ describe('a callback', () => {
       { id: one.messageId, status: 'delivered', at, callbackData: one.id },
       { id: other.messageId, status: 'read', at, callbackData: other.id },
       { id: other.messageId, status: 'delivered', at, callbackData: other.id },
-      { id: 'wamid.foreign', status: 'read', at },
+      { id: 'wamid.foreign', status: 'read', at, callbackData: '01a1e348-0b10-7343-9563-2a0725c37f8e' },
     ] as const
     await arrive('meta', metaCallback('secret', statuses), [one.accountId, other.accountId])
 

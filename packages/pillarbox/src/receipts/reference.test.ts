@@ -58,9 +58,10 @@ const SENDERS: Record<string, Start> = {
       secrets: { accessToken: 'token' },
       source: 'meta',
       reports: () =>
-        server.messages.map(
-          ({ id, callbackData }) =>
-            metaCallback('s', [{ id, status: 'delivered', at, callbackData: callbackData ?? '' }]).body,
+        server.messages.flatMap(({ id, callbackData }) =>
+          [{ callbackData: callbackData ?? '' }, {}].map(
+            (reference) => metaCallback('s', [{ id, status: 'delivered', at, ...reference }]).body,
+          ),
         ),
     }
   },
@@ -136,8 +137,10 @@ const SENDERS: Record<string, Start> = {
       secrets: KEY,
       source: 'sns-sms',
       reports: () =>
-        server.messages.map(({ id: messageId, to: phone, context }) =>
-          sns(awsSmsEvent('TEXT_DELIVERED', { messageId, phone, at, context })),
+        server.messages.flatMap(({ id: messageId, to: phone, context }) =>
+          [{ context }, {}].map((reference) =>
+            sns(awsSmsEvent('TEXT_DELIVERED', { messageId, phone, at, ...reference })),
+          ),
         ),
     }
   },

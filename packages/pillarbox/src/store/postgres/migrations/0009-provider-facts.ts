@@ -2,4 +2,9 @@
 export const providerFacts = `
 -- What waits past its expiry is looked for by the time it expired.
 create index notifications_expiry on pillarbox.notifications (expires_at) where expires_at is not null;
+
+-- Reports of these may name nothing but the vendor's message id.
+drop index pillarbox.attempts_message;
+create index attempts_message on pillarbox.attempts (provider_message_id)
+  where provider in ('sns', 'ses', 'meta', 'aws-sms');
 `
