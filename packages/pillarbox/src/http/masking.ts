@@ -80,9 +80,12 @@ function maskedAddress(value: Record<string, unknown>): { address?: string } {
   return address === undefined ? {} : { address }
 }
 
-/** Most targets are members of a list, by email or telephone. One that a vendor did not name has nothing to hide. */
+/**
+ * Most targets are members of a list, by email or telephone. One that a vendor did not name has nothing to hide, and one
+ * that was masked where it was written down nothing more.
+ */
 function maskTarget(target: string): string {
-  if (target === 'unknown') return target
+  if (target === 'unknown' || (target.includes(HIDDEN) && !target.includes('@'))) return target
   return (target.includes('@') ? maskAddress({ email: target }).email : maskAddress({ phone: target }).phone) ?? HIDDEN
 }
 
