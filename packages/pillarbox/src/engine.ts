@@ -77,6 +77,8 @@ export interface EngineSettings extends DispatchSettings {
   scrubEveryMs: number
   shutdownGraceMs: number
   planRows: number
+  /** Default: the planner's. */
+  planRetryDelaysMs?: readonly number[]
   flushMs: number
   flushRows: number
   flushers: number
@@ -107,7 +109,11 @@ export function createEngine(deps: EngineDeps): Engine {
     resolve,
     hub,
     ...ports,
-    settings: { batchRows: settings.planRows, pollMaxMs },
+    settings: {
+      batchRows: settings.planRows,
+      pollMaxMs,
+      ...(settings.planRetryDelaysMs && { retryDelaysMs: settings.planRetryDelaysMs }),
+    },
   })
 
   // Dispatch: notifications become provider calls.

@@ -304,6 +304,7 @@ export function engineSettings(config: Config): EngineSettings {
     scrubEveryMs: 2_000,
     shutdownGraceMs: config.shutdownGraceMs,
     planRows: config.planBatch,
+    planRetryDelaysMs: config.planRetryDelaysMs,
     flushMs: config.flushMs,
     flushRows: 500,
     flushers: 2,

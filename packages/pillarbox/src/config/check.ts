@@ -39,6 +39,22 @@ export function duration(min: string, max: string): SettingCheck<number> {
   }
 }
 
+/** Comma-separated, or a list in a file, in their order. */
+export function durationList(min: string, max: string, most: number): SettingCheck<number[]> {
+  const one = duration(min, max)
+  return {
+    placeholder: 'durations',
+    expected: `a list of at most ${most} ISO 8601 durations, each from ${min} to ${max}`,
+    read(raw) {
+      const list: unknown = typeof raw === 'string' ? raw.split(',').map((item) => item.trim()) : raw
+      if (!Array.isArray(list) || list.length === 0 || list.length > most) return undefined
+      const read = list.map((item: unknown) => one.read(item))
+      return read.includes(undefined) ? undefined : (read as number[])
+    },
+    write: (items) => items.map(one.write).join(','),
+  }
+}
+
 export function switchable(): SettingCheck<boolean> {
   return {
     placeholder: null,

@@ -1,8 +1,10 @@
+import { PLAN_RETRY_DELAYS_MS } from '../model/retry.ts'
 import {
   baseUrl,
   channelList,
   databaseUrl,
   duration,
+  durationList,
   hostList,
   keyBytes,
   keyList,
@@ -191,6 +193,12 @@ const TABLE = {
     defaultText: 'all',
     check: channelList(),
   }),
+  planRetryDelaysMs: option({
+    doc: 'How long planning waits before it tries an event or schedule again that could not be planned; one try more than there are delays, then it is failed.',
+    part: 'worker',
+    default: [...PLAN_RETRY_DELAYS_MS],
+    check: durationList('PT1S', 'P1D', 20),
+  }),
   planBatch: option({
     doc: 'Events turned into notifications in one transaction.',
     part: 'worker',
@@ -233,7 +241,7 @@ export const OPTIONS = Object.fromEntries(
 
 function withNames<T>(name: string, entry: OptionEntry<T>): Option<T> {
   const { placeholder } = entry.check
-  const key = placeholder === 'duration' ? name.replace(/Ms$/, '') : name
+  const key = placeholder === 'duration' || placeholder === 'durations' ? name.replace(/Ms$/, '') : name
   const words = key.replaceAll(/[A-Z]/g, (letter) => `_${letter}`)
   const flag = `--${words.toLowerCase().replaceAll('_', '-')}${placeholder === null ? '' : ` <${placeholder}>`}`
   return { env: `PILLARBOX_${words.toUpperCase()}`, ...entry, key, flag: entry.isSecret ? null : flag }

@@ -16,6 +16,9 @@ export const DEFAULT_RETRY: RetryPolicy = {
   jitter: 0.3,
 }
 
+/** Planning that fails is tried again after 1, 2, 4, 8 and 16 minutes, then given up. */
+export const PLAN_RETRY_DELAYS_MS: readonly number[] = [1, 2, 4, 8, 16].map((minutes) => minutes * 60_000)
+
 /** What a stored policy that makes no sense is replaced by: 10 attempts, one minute apart. */
 export const SAFE_RETRY: RetryPolicy = { kind: 'fixed', maxAttempts: 10, delayMs: 60_000 }
 

@@ -770,12 +770,25 @@ describe('one bad event stops nobody (P7)', () => {
     assert.match((await event('poison')).lastError ?? '', /invalid byte sequence/)
   })
 
-  it('that the store refuses again and again: it is tried five times, ever later, then fails', async (t) => {
+  it('is tried again as often and as late as the settings say', async (t) => {
+    const { planner, deps, publish, event, clock } = await setup(t, { plant: refusing('poison') })
+    const { round } = planner({ settings: { ...deps.settings, retryDelaysMs: [5_000] } })
+    await publish({ id: 'poison' })
+
+    await round()
+    assert.equal((await event('poison')).nextAttemptAt - clock.now(), 5_000)
+    await clock.advance(5_000)
+    await round()
+
+    assert.equal((await event('poison')).status, 'failed')
+  })
+
+  it('that the store refuses again and again: it is tried six times, ever later, then fails', async (t) => {
     const { round, publish, event, clock } = await setup(t, { plant: refusing('poison') })
     await publish({ id: 'poison' })
     const waits: number[] = []
 
-    for (let i = 0; i < 4; i++) {
+    for (let i = 0; i < 5; i++) {
       assert.equal(await round(), 1)
       const { nextAttemptAt, status } = await event('poison')
       assert.equal(status, 'pending')
@@ -784,8 +797,8 @@ describe('one bad event stops nobody (P7)', () => {
     }
     assert.equal(await round(), 1)
 
-    assert.deepEqual(waits, [1, 2, 4, 8])
-    assert.deepEqual([(await event('poison')).status, (await event('poison')).attemptCount], ['failed', 5])
+    assert.deepEqual(waits, [1, 2, 4, 8, 16])
+    assert.deepEqual([(await event('poison')).status, (await event('poison')).attemptCount], ['failed', 6])
     await clock.advance(HOUR_MS)
     assert.equal(await round(), 0)
   })
@@ -853,7 +866,7 @@ describe('one bad schedule stops nobody (P7)', () => {
       rows.map(({ eventId }) => eventId),
       ['fine'],
     )
-    for (const minutes of [1, 2, 4, 8]) {
+    for (const minutes of [1, 2, 4, 8, 16]) {
       await clock.advance(minutes * MINUTE_MS)
       assert.equal(await round(), 1)
     }

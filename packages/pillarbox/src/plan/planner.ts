@@ -1,7 +1,7 @@
 import { isPillarboxError } from '../model/errors.ts'
 import type { StoredEvent } from '../model/event.ts'
 import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
-import { type RetryPolicy, retryDelay } from '../model/retry.ts'
+import { PLAN_RETRY_DELAYS_MS } from '../model/retry.ts'
 import type { Renderer } from '../render/render.ts'
 import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
@@ -19,7 +19,7 @@ import { createTemplateUses, type TemplateUses } from './template-uses.ts'
 /**
  * The planning loop: pending events become schedules, due ones at once notifications; due schedules become
  * notifications. A batch is taken, prepared, planned and written. When it is refused, its rows go one by one, and the row
- * that is at fault is set back alone, up to five times, then failed: it cannot take the batch with it.
+ * that is at fault is set back alone, as often as there are delays, then failed: it cannot take the batch with it.
  */
 export interface PlannerDeps {
   store: Pick<Store, 'plan' | 'people' | 'lists' | 'templates'>
@@ -34,7 +34,8 @@ export interface PlannerDeps {
   random: Random
   ids: IdSource
   logger: Logger
-  settings: { batchRows: number; pollMaxMs: number }
+  /** `retryDelaysMs`: how long a row waits that cannot be planned, before each further try. Default: 1 to 16 minutes. */
+  settings: { batchRows: number; pollMaxMs: number; retryDelaysMs?: readonly number[] }
 }
 
 export interface Planner {
@@ -43,9 +44,6 @@ export interface Planner {
   /** Rounds until `stop`, as soon as there is something to plan. */
   run(stop: AbortSignal): Promise<void>
 }
-
-/** Planning that fails is tried again after 1, 2, 4, 8 minutes, then given up. */
-const RETRY: RetryPolicy = { kind: 'list', delaysMs: [60_000, 120_000, 240_000, 480_000] }
 
 export function createPlanner(deps: PlannerDeps): Planner {
   const { store, clock, ids, logger, settings } = deps
@@ -163,13 +161,13 @@ async function oneByOne<Taken, Plan extends EventPlan | SchedulePlan>(
 }
 
 async function setBack<Taken, Plan>(
-  { store, random, logger }: PlannerTools,
+  { store, settings, logger }: PlannerTools,
   kind: RowKind<Taken, Plan>,
   row: DueRow,
   error: string,
 ): Promise<void> {
   const { tenantId, id, attemptCount } = row.schedule ?? row.event
-  const delayMs = retryDelay(RETRY, attemptCount + 1, random())
+  const delayMs = (settings.retryDelaysMs ?? PLAN_RETRY_DELAYS_MS)[attemptCount] ?? null
   const { correlationId } = row.event
   logger.error({ id, tenantId, correlationId, error, delayMs }, 'a row cannot be planned; it waits alone')
   await kind.defer(store.plan, row, error, delayMs)
