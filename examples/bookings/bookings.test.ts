@@ -55,3 +55,21 @@ it('tells the guest of a confirmed booking, and of no other', async (t) => {
   assert.ok(messages.every((message) => JSON.stringify(message).includes(String(confirmed))))
   assert.deepEqual({ ...db.prepare('select status from bookings where id = ?').get(left) }, { status: 'requested' })
 })
+
+it('can be run again and again: each confirmation is told, also of a booking that was confirmed before', async (t) => {
+  const { db, get } = await setup(t)
+  const booking = request(db, guest)
+
+  for (const to of ['confirmed', 'cancelled', 'confirmed'] as const) move(db, 'demo', booking, to)
+
+  const told = await until('every event is told', async () => {
+    const { items } = await get(`/api/events?tenantId=demo&bookingId=${booking}`)
+    const counts = items.map((event) => event['counts'] as { sent: number; delivered: number })
+    return counts.length === 3 && counts.every(({ sent, delivered }) => sent + delivered > 0) && counts
+  })
+  // Newest first: two on three channels, and a cancellation on the first of its chain.
+  assert.deepEqual(
+    told.map(({ sent, delivered }) => sent + delivered),
+    [3, 1, 3],
+  )
+})

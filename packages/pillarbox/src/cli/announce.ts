@@ -44,12 +44,15 @@ function banner({ url, newOpsKey, demoTenantId }: Started, { config, parts }: An
   if (newOpsKey) rows.push(['ops key', `${newOpsKey.key}   (new; keep it, it is shown only this once)`])
   const lines = rows.map(([name, value]) => `  ${name.padEnd(9)}${value}`)
   const title = parts.api ? 'Pillarbox is running.' : 'A Pillarbox worker is running.'
+  const invitation = newOpsKey
+    ? 'Send an event, as often as you like:'
+    : 'Send an event, with the ops key of the first start or a new one (pillarbox keys ops):'
   const tried =
-    url !== null && demoTenantId ? ['', '  Send the first event:', '', firstEvent(url, demoTenantId, newOpsKey)] : []
+    url !== null && demoTenantId ? ['', `  ${invitation}`, '', sampleCall(url, demoTenantId, newOpsKey)] : []
   return `\n  ${title} Ctrl-C stops it.\n\n${[...lines, ...tried].join('\n')}\n\n`
 }
 
-function firstEvent(url: string, tenantId: string, newOpsKey: Started['newOpsKey']): string {
+function sampleCall(url: string, tenantId: string, newOpsKey: Started['newOpsKey']): string {
   const event = {
     type: 'booking.confirmed',
     entity: { type: 'booking', id: '1' },

@@ -221,7 +221,7 @@ it('speaks of no key that was there before', async (t) => {
   assert.doesNotMatch(output.stdout, /OPS KEY|pbx_/i)
 })
 
-it('shows people a banner with address, data, new key and a first event to send', async (t) => {
+it('shows people a banner with address, data, new key and an event to send', async (t) => {
   const started = { url: 'http://127.0.0.1:4400', newOpsKey: NEW_KEY, demoTenantId: 'demo' }
   const { run, output, cwd } = setup(t, { started, isTerminal: true })
 
@@ -234,6 +234,16 @@ it('shows people a banner with address, data, new key and a first event to send'
     output.stdout,
   )
   assert.equal((JSON.parse(curl?.[1] ?? 'null') as { type: string } | null)?.type, 'booking.confirmed')
+})
+
+it('says at a later start which key the event to send needs', async (t) => {
+  const started = { url: 'http://127.0.0.1:4400', newOpsKey: null, demoTenantId: 'demo' }
+  const { run, output } = setup(t, { started, isTerminal: true })
+
+  await run('start')
+
+  assert.match(output.stdout, /with the ops key of the first start or a new one \(pillarbox keys ops\):\n/)
+  assert.match(output.stdout, /authorization: Bearer \$PILLARBOX_OPS_KEY"/)
 })
 
 it('shows a banner without the database’s password', async (t) => {

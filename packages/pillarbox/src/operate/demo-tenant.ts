@@ -50,6 +50,7 @@ async function makeTenant(deps: { store: Store; ids: IdSource; untrusted: Untrus
   }
 }
 
+/** Once per event: whoever tries it sends the same line again and wants to see it work. */
 const DEMO_CATALOGUE = {
   name: 'demo',
   defaultLocale: 'en',
@@ -57,6 +58,7 @@ const DEMO_CATALOGUE = {
   eventTypes: {
     'booking.confirmed': {
       entity: 'booking',
+      once: 'per-event',
       recipients: [{ phone: 'guestPhone', email: 'guestEmail', name: 'guestName' }],
       delivery: { all: true },
       templates: [
@@ -71,6 +73,7 @@ const DEMO_CATALOGUE = {
     },
     'booking.cancelled': {
       entity: 'booking',
+      once: 'per-event',
       recipients: [{ phone: 'guestPhone', email: 'guestEmail', name: 'guestName' }],
       delivery: { fallback: ['whatsapp', 'sms', 'email'] },
       templates: [

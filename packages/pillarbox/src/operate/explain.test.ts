@@ -194,6 +194,14 @@ describe('the explanation of an event', () => {
     ])
   })
 
+  it('takes acceptance for no delivery', () => {
+    const accepted = notification({ status: 'sent', sentAt: AT + 1, deliveredAt: AT + 1 })
+
+    assert.deepEqual(after({ notifications: [accepted] }).slice(1), [
+      'sent: email: sent to a***@example.test through vendor.',
+    ])
+  })
+
   it('says why somebody was not told, by the reason, in its words', () => {
     const stopped = (changes: Partial<NotificationView>) => after({ notifications: [notification(changes)] }).slice(1)
 

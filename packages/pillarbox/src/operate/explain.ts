@@ -205,7 +205,9 @@ function standing(
       code: 'sent',
       text: `sent to ${who}${provider === null ? '' : ` through ${provider}`}.${twice}`,
     })
-  if (deliveredAt !== null) said.push({ at: deliveredAt, code: 'delivered', text: `delivered to ${who}.` })
+  // Where a provider sends no receipts, its acceptance is all that is known.
+  if (deliveredAt !== null && deliveredAt !== sentAt)
+    said.push({ at: deliveredAt, code: 'delivered', text: `delivered to ${who}.` })
   if (readAt !== null) said.push({ at: readAt, code: 'read', text: `read by ${who}.` })
   const last = Math.max(createdAt, sentAt ?? 0, deliveredAt ?? 0, readAt ?? 0)
   switch (status) {
