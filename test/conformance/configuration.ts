@@ -645,6 +645,19 @@ function importRules(rule: Rule): void {
     },
   )
 
+  rule('domain events are those of the current version', async (bench) => {
+    const { store } = bench
+    const id = await bench.tenant()
+    const none = await store.catalogue.domainEvents(id)
+    const domainEvents = { CheckoutAbandoned: ['a', 'b'], LedgerClosed: [] }
+
+    await replace(bench, id, { ...catalogue([type('a'), type('b')]), domainEvents })
+    const first = await store.catalogue.domainEvents(id)
+    await replace(bench, id, catalogue([type('a')]))
+
+    assert.deepEqual([none, first, await store.catalogue.domainEvents(id)], [{}, domainEvents, {}])
+  })
+
   rule('an import keeps what was edited, and names what it kept', async (bench) => {
     const { store, tenant } = bench
     const id = await tenant()
@@ -752,6 +765,7 @@ function catalogue(eventTypes: EventType[], templates: TemplateSeed[] = []): Cat
     entities,
     eventTypes,
     templates,
+    domainEvents: {},
     sources: { hasura: {} },
   }
 }

@@ -4,6 +4,7 @@ import { callbackRules } from './callbacks.ts'
 import { cancelRules } from './cancel.ts'
 import { configurationRules } from './configuration.ts'
 import { dispatchRules } from './dispatch.ts'
+import { domainEventRules } from './domain-events.ts'
 import { eventRules } from './events.ts'
 import { assertConserved, createBench, type OpenStore, type Rule } from './fixtures.ts'
 import { inboxRules } from './inbox.ts'
@@ -59,6 +60,7 @@ export function storeConformance(
   const topics: Record<string, (rule: Rule) => void> = {
     store: storeRules,
     events: eventRules,
+    'domain events': domainEventRules,
     plan: planRules,
     cancel: cancelRules,
     notifications: notificationRules,

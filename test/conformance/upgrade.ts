@@ -77,6 +77,7 @@ export async function assertUpgraded(store: Store): Promise<void> {
     tenantDefaults: {},
     entities: {},
     eventTypes: [],
+    domainEvents: {},
     sources: { hasura: {} },
   }
   const place = { eventType: 'booking.confirmed', channel: 'sms', locale: 'en', scope: null } as const

@@ -249,6 +249,29 @@ onEachStore('the busflow catalogue', startWorld, (world) => {
     )
   })
 
+  it('makes of an abandoned checkout the mail now and the WhatsApp message a day later, and of a closed ledger nothing', async () => {
+    const tenant = await busflowTenant(world())
+    const { payload, entityType } = sampleOf('CHECKOUT_ABANDONED')
+    const entity = { type: entityType, id: 'booking-77' }
+
+    await tenant.publish({ type: 'FinancialLedgerClosed', entity: { type: 'ledger', id: '2026-03' }, payload: {} })
+    const id = await tenant.publish({ type: 'CheckoutAbandoned', entity, payload })
+    const now = (await tenant.inbox()).map(({ channel }) => channel)
+    const [waiting] = await tenant.schedules('status=pending')
+    await world().timePasses(Date.parse(waiting?.dueAt ?? '') - Date.now() + 1_000)
+    await tenant.settle()
+
+    assert.deepEqual(now, ['email'])
+    assert.equal(waiting?.eventType, 'CHECKOUT_ABANDONED_WHATSAPP')
+    assert.deepEqual(
+      (await tenant.notifications()).map(({ channel, status, correlationId }) => [channel, status, correlationId]),
+      [
+        ['email', 'sent', id],
+        ['whatsapp', 'sent', id],
+      ],
+    )
+  })
+
   it('tells every passenger of an incident once, on the first channel that reaches them', async () => {
     const tenant = await world().tenant({ catalogue: 'busflow', settings: HAMBURG, channels: ['sms', 'email'] })
     const faults = [{ kind: 'permanent', reason: 'invalid_recipient', to: '+4915100000002' }]

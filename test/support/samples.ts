@@ -141,6 +141,7 @@ export function sampleEvent(changes: Partial<StoredEvent> = {}): StoredEvent {
     schemaVersion: 1,
     topic: null,
     publishedBy: null,
+    derivedFrom: null,
     status: 'pending',
     attemptCount: 0,
     nextAttemptAt: START,

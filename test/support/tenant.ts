@@ -63,6 +63,7 @@ export interface Message {
 
 /** A notification as the API answers it. */
 export interface Notification {
+  correlationId: string | null
   id: string
   status: string
   reason: string | null

@@ -69,8 +69,14 @@ function settingChanges(current: CatalogueNow | null, next: Catalogue): Catalogu
   return fields.map((field) => ({ kind: 'setting_changed', text: `changes ${words(field)}`, fields: [field] }))
 }
 
-function settingsOf({ name, defaultLocale, tenantDefaults, sources }: CatalogueNow): Record<string, unknown> {
-  return { name, defaultLocale, ...tenantDefaults, sources }
+function settingsOf({
+  name,
+  defaultLocale,
+  tenantDefaults,
+  domainEvents,
+  sources,
+}: CatalogueNow): Record<string, unknown> {
+  return { name, defaultLocale, ...tenantDefaults, domainEvents, sources }
 }
 
 function entityChanges(current: Record<string, string>, next: Record<string, string>): CatalogueChange[] {

@@ -86,6 +86,7 @@ describe('a good catalogue', () => {
       entities: { booking: 'bookings' },
       eventTypes: [type],
       templates,
+      domainEvents: {},
       sources: { hasura: {} },
     })
     assert.deepEqual(warnings, [])
@@ -202,6 +203,16 @@ describe('a good catalogue', () => {
         [null, null],
       ],
     )
+  })
+
+  it('may say what domain events become, and Hasura’s rows may be domain events', () => {
+    const domainEvents = { BookingMade: ['booking.confirmed', 'mail'], LedgerClosed: [] }
+    const mail = { entity: 'booking', recipients: [{ email: 'email' }] }
+    const sources = { hasura: { made: { eventType: 'BookingMade', entityId: 'new.id', payload: {} } } }
+
+    const { catalogue } = read(booking({ domainEvents, sources }, {}, { mail }))
+
+    assert.deepEqual([catalogue.domainEvents, catalogue.sources], [domainEvents, sources])
   })
 
   it('may say how Hasura’s rows become events', () => {
@@ -395,6 +406,38 @@ describe('a bad catalogue', () => {
     ['with an unknown key of a template', template({ html: '' }), [`${AT}/templates/0/html`]],
     ['with half a scope', template({ scope: { type: 'listing' } }), [`${AT}/templates/0/scope/id`]],
     ['with a provider template in words', template({ providerTemplate: 'x' }), [`${AT}/templates/0/providerTemplate`]],
+    ['whose domain events are a list', booking({ domainEvents: ['a'] }), ['/domainEvents']],
+    ['with a domain event that is text', booking({ domainEvents: { A: 'booking.confirmed' } }), ['/domainEvents/A']],
+    [
+      'with a domain event that has the name of an event type',
+      booking({ domainEvents: { 'booking.confirmed': [] } }),
+      ['/domainEvents/booking.confirmed'],
+    ],
+    [
+      'with a domain event that becomes what is not there',
+      booking({ domainEvents: { A: ['x'] } }),
+      ['/domainEvents/A/0'],
+    ],
+    ['with a domain event that becomes itself', booking({ domainEvents: { A: ['A'] } }), ['/domainEvents/A/0']],
+    [
+      'with domain events in a circle',
+      booking({ domainEvents: { A: ['B'], B: ['A'] } }),
+      ['/domainEvents/A/0', '/domainEvents/B/0'],
+    ],
+    [
+      'with a domain event about two kinds of things',
+      booking(
+        { domainEvents: { A: ['booking.confirmed', 'trip.left'] } },
+        {},
+        { 'trip.left': { entity: 'trip', recipients: [] } },
+      ),
+      ['/domainEvents/A/1'],
+    ],
+    [
+      'with a domain event that becomes the same twice',
+      booking({ domainEvents: { A: ['booking.confirmed', 'booking.confirmed'] } }),
+      ['/domainEvents/A/1'],
+    ],
     ['with sources it does not know', booking({ sources: { kafka: {} } }), ['/sources/kafka']],
     ['with a source of no known type', source({ eventType: 'booking.confirmd' }), [`${H}/eventType`]],
     ['with a source of an empty entity', source({ entityId: null }), [`${H}/entityId`]],

@@ -1,4 +1,11 @@
-import type { Catalogue, EventType, HasuraSource, TemplateSeed, TenantDefaults } from '../model/catalogue.ts'
+import type {
+  Catalogue,
+  DomainEvents,
+  EventType,
+  HasuraSource,
+  TemplateSeed,
+  TenantDefaults,
+} from '../model/catalogue.ts'
 import type { FieldError } from '../model/errors.ts'
 import { pointerTo } from '../model/json-pointer.ts'
 import { hasAtMost, unusable } from './bounds.ts'
@@ -62,11 +69,13 @@ function catalogueOf(report: CatalogueReport, document: CatalogueRemains, checks
   if (templates.length > MAX_TEMPLATES)
     report.wrong('/eventTypes', `must have at most ${MAX_TEMPLATES} templates in all (got ${templates.length})`)
   adviseOnCancelling(report, eventTypes)
-  const hasura = hasuraOf(report, document.sources?.hasura ?? {}, names)
+  const domainEvents = domainEventsOf(report, document.domainEvents ?? {}, eventTypes)
+  const published = [...names, ...Object.keys(domainEvents)]
+  const hasura = hasuraOf(report, document.sources?.hasura ?? {}, published)
   const name = document.name ?? 'catalogue'
   const tenantDefaults = tenantDefaultsOf(document)
   report.pass({ problems: checks.tenantDefaults?.(tenantDefaults) ?? [], warnings: [] }, '')
-  return { name, defaultLocale, tenantDefaults, entities, eventTypes, templates, sources: { hasura } }
+  return { name, defaultLocale, tenantDefaults, entities, eventTypes, templates, domainEvents, sources: { hasura } }
 }
 
 function tenantDefaultsOf({ timeZone, region, currency, dateFormat }: CatalogueRemains): TenantDefaults {
@@ -110,6 +119,36 @@ function adviseOnCancelling(report: CatalogueReport, eventTypes: readonly EventT
         report.odd(path, `names ${name}, which is about a ${other.entity} and never cancels a ${type.entity}`)
     }
   }
+}
+
+/** A domain event is no event type and becomes nothing but event types, all about its own entity: so there is an end to it. */
+function domainEventsOf(
+  report: CatalogueReport,
+  document: NonNullable<CatalogueRemains['domainEvents']>,
+  eventTypes: readonly EventType[],
+): DomainEvents {
+  const types = new Map(eventTypes.map((type) => [type.name, type]))
+  const domainEvents: DomainEvents = {}
+  for (const [name, given] of Object.entries(document)) {
+    const path = pointerTo('/domainEvents', name)
+    if (types.has(name)) report.wrong(path, 'must have another name: an event type has this one')
+    const named = (given ?? []).flatMap((type) => type ?? [])
+    const entity = types.get(named[0] ?? '')?.entity
+    for (const [i, typeName] of named.entries()) {
+      const type = types.get(typeName)
+      if (!type) report.wrong(`${path}/${i}`, notAnEventType(report, typeName, document, [...types.keys()]))
+      else if (entity !== undefined && type.entity !== entity)
+        report.wrong(`${path}/${i}`, `must be about a ${entity}, as ${named[0]} is: one event is about one thing`)
+    }
+    domainEvents[name] = named
+  }
+  return domainEvents
+}
+
+function notAnEventType(report: CatalogueReport, name: string, domainEvents: object, names: readonly string[]): string {
+  return Object.hasOwn(domainEvents, name)
+    ? `must be an event type: ${name} is a domain event; name the event types that it becomes`
+    : `must be an event type of this catalogue ${got(name, report.meant(name, names))}`
 }
 
 function hasuraOf(

@@ -182,6 +182,13 @@ const EventTypeName = Text(
   EVENT_TYPE_NAME.source,
 )
 
+const DomainEventsForm = Named(
+  'an object of name: event types, such as { CheckoutAbandoned: [checkout.mail, checkout.whatsapp], LedgerClosed: [] }',
+  EventTypeName,
+  Type.Array(EventTypeRef, { maxItems: 20, uniqueItems: true, title: 'a list of event types; [] for none' }),
+  { maxProperties: 500, description: 'What a name may be published for that is no event type.' },
+)
+
 const TriggerName = Word('booking_confirmed', '^[A-Za-z_][\\w-]{0,99}$')
 
 export const CatalogueSchema = Fields('an object with eventTypes', {
@@ -196,6 +203,7 @@ export const CatalogueSchema = Fields('an object with eventTypes', {
     minProperties: 1,
     maxProperties: 500,
   }),
+  domainEvents: MayBeEmpty(DomainEventsForm),
   sources: MayBeEmpty(
     Fields('an object such as { hasura: { … } }', {
       hasura: MayBeEmpty(

@@ -121,6 +121,12 @@ export interface Events {
     assert.match(source, /codes\?: Sealed\[\]\n/)
   })
 
+  it('of a domain event is all that its event types need', () => {
+    const source = eventTypesSource('x', typesOf({ a: {}, 'b.c': {} }), { Both: ['a', 'b.c'], None: [] })
+
+    assert.match(source, /^ {2}Both: Events\['a'\] & Events\['b\.c'\]\n {2}None: object\n\}$/m)
+  })
+
   it('is the same text for the same catalogue', () => {
     const read = readCatalogueText(readyCatalogues.document('busflow') ?? '')
     assert.ok('catalogue' in read)

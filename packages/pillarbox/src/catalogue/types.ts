@@ -1,4 +1,4 @@
-import type { EventType } from '../model/catalogue.ts'
+import type { DomainEvents, EventType } from '../model/catalogue.ts'
 import { localTarget, type PayloadSchema } from '../model/schema-paths.ts'
 
 /** Secret paths from here on, each as its remaining steps. */
@@ -14,11 +14,19 @@ interface Place {
  * TypeScript for `publish<Events>(…)`: an interface with each event type's payload, from its JSON Schema. The same
  * catalogue gives the same text. Secret fields are `Sealed`: one in clear does not compile.
  */
-export function eventTypesSource(catalogueName: string, eventTypes: readonly EventType[]): string {
+export function eventTypesSource(
+  catalogueName: string,
+  eventTypes: readonly EventType[],
+  domainEvents: DomainEvents = {},
+): string {
   const members = eventTypes.map((type) => {
     const payload = payloadType(type)
     return `${comment(type.description, '  ')}  ${propertyName(type.name)}: ${payload}\n`
   })
+  for (const [name, types] of Object.entries(domainEvents)) {
+    const payloads = types.map((type) => `Events[${quoted(type)}]`)
+    members.push(`  ${propertyName(name)}: ${payloads.join(' & ') || 'object'}\n`)
+  }
   const hasSecrets = members.some((member) => /\bSealed\b/.test(member))
   return [
     `// Written by "pillarbox catalogue types" from the catalogue ${catalogueName}. Changes made here are lost.\n`,

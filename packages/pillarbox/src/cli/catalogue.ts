@@ -134,12 +134,15 @@ export async function printTypes(call: CommandCall): Promise<number> {
   if (argument === undefined)
     source = await withStore(call, async (store) => {
       const { name } = await currentCatalogue(store, String(tenant))
-      return eventTypesSource(name, await store.catalogue.eventTypes(String(tenant)))
+      const { catalogue } = store
+      const id = String(tenant)
+      return eventTypesSource(name, await catalogue.eventTypes(id), await catalogue.domainEvents(id))
     })
   else {
     const given = await readGiven(call)
     if (!given) return 1
-    source = eventTypesSource(given.catalogue.name, given.catalogue.eventTypes)
+    const { name, eventTypes, domainEvents } = given.catalogue
+    source = eventTypesSource(name, eventTypes, domainEvents)
   }
   if (out === undefined) stdout.write(source)
   else await writeFile(resolve(cwd, String(out)), source)

@@ -49,6 +49,37 @@ describe('publishing events', () => {
     assert.deepEqual(f.nudges, ['events'])
   })
 
+  it('takes a domain event for all the types that it becomes, and for none', async (t) => {
+    const { f, tenant, publish } = await setup(t)
+    const [confirmed] = Object.values(CATALOGUE.eventTypes)
+    const typeOf = (field: string, secrets: string[] = []) => ({
+      ...confirmed,
+      payload: { type: 'object', required: [field, 'both'] },
+      secrets,
+    })
+    const catalogue = {
+      ...CATALOGUE,
+      eventTypes: { a: typeOf('one'), b: typeOf('two', ['two']) },
+      domainEvents: { Both: ['a', 'b'], Nothing: [] },
+    }
+    assert.equal((await f.call(tenant.keys.admin, 'PUT', '/api/event-types', catalogue)).statusCode, 200)
+
+    const bad = await publish({ ...EVENT, type: 'Both', payload: {} })
+    const other = await publish({ ...EVENT, type: 'Both', entity: { type: 'trip', id: '1' } })
+    const good = await publish({ ...EVENT, type: 'Both', payload: { one: 1, two: 'canary', both: 3 } })
+    const none = await publish({ ...EVENT, id: 'e-2', type: 'Nothing', entity: { type: 'ledger', id: '1' } })
+
+    assert.deepEqual(
+      bad.json().errors.map(({ path }) => path),
+      ['/payload/one', '/payload/both', '/payload/two'],
+    )
+    assert.equal(other.json().errors[0]?.path, '/entity/type')
+    assert.deepEqual([good.statusCode, none.statusCode], [202, 202])
+    const stored = await f.store.events.find('acme', 'e-1')
+    assert.deepEqual([stored?.type, stored?.payload['one']], ['Both', 1])
+    assert.doesNotMatch(JSON.stringify(stored?.payload), /canary/)
+  })
+
   it('refuses a time that no store could keep, and spoils no other item with it', async (t) => {
     const { publish } = await setup(t)
     const times = ['9999-12-31T23:59:59Z', '0001-01-01T00:00:00Z', '1970-01-01T00:00:00+05:00']

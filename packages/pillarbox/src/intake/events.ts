@@ -16,7 +16,7 @@ import { createTimedCache } from '../runtime/timed-cache.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
-import { checkPayloads, type GivenPayload } from '../untrusted/payloads.ts'
+import { checkPayloads } from '../untrusted/payloads.ts'
 import type { Untrusted } from '../untrusted/untrusted.ts'
 import { ChannelName, EntityRef, FormOf, Instant, JsonObject, Line, LocaleTag, Nullable } from './body-fields.ts'
 
@@ -31,7 +31,7 @@ export const EventBody = Type.Object(
         Line(1, MAX_ID_LENGTH, 'Unique per tenant; repeating it changes nothing. Made by the server where absent.'),
       ),
     ),
-    type: FormOf(EVENT_TYPE, 'A type of the tenant’s catalogue.'),
+    type: FormOf(EVENT_TYPE, 'An event type or a domain event of the tenant’s catalogue.'),
     entity: EntityRef,
     payload: Type.Optional(
       Type.Unsafe<Record<string, unknown>>({
@@ -94,9 +94,11 @@ interface EventProblem {
   problem: PillarboxError
 }
 
-interface OpenedEvent extends GivenPayload {
+interface OpenedEvent {
   event: NewEvent
-  type: EventType
+  /** Its own, or those that it becomes. */
+  types: readonly EventType[]
+  payload: Record<string, unknown>
 }
 
 const CATALOGUE_MAX_AGE_MS = 1_000
@@ -110,59 +112,74 @@ export function createEventIntake(deps: {
   untrusted: Untrusted
 }): EventIntake {
   const { store, payloadSeal, ids, clock, nudge, untrusted } = deps
-  const types = createTimedCache({
-    clock,
-    maxAgeMs: CATALOGUE_MAX_AGE_MS,
-    async read(tenantId) {
-      const known = await store.catalogue.eventTypes(tenantId)
-      return new Map(known.map((type) => [type.name, type]))
-    },
-  })
+  const published = createTimedCache({ clock, maxAgeMs: CATALOGUE_MAX_AGE_MS, read: readPublished })
 
-  async function typeOf(tenantId: string, name: string): Promise<EventType | null> {
-    const known = (await types.get(tenantId)).get(name)
-    // A type that has just been added elsewhere must not be refused for a second.
-    return known ?? (await store.catalogue.eventType(tenantId, name))
+  /** The event types that each name stands for which may be published: itself, or those of a domain event. */
+  async function readPublished(tenantId: string): Promise<Map<string, EventType[]>> {
+    const { catalogue } = store
+    const [types, domainEvents] = await Promise.all([catalogue.eventTypes(tenantId), catalogue.domainEvents(tenantId)])
+    const known = new Map(types.map((type) => [type.name, [type]]))
+    for (const [name, becomes] of Object.entries(domainEvents))
+      known.set(
+        name,
+        becomes.flatMap((type) => known.get(type) ?? []),
+      )
+    return known
   }
 
-  /** The event with its type, and its payload in clear, which nobody has looked at yet. */
+  async function typesOf(tenantId: string, name: string): Promise<EventType[] | null> {
+    const known = (await published.get(tenantId)).get(name)
+    if (known) return known
+    // A name that has just been added elsewhere must not be refused for a second.
+    const added = await store.catalogue.eventType(tenantId, name)
+    if (added) return [added]
+    const isDomainEvent = Object.hasOwn(await store.catalogue.domainEvents(tenantId), name)
+    return isDomainEvent ? ((await readPublished(tenantId)).get(name) ?? null) : null
+  }
+
+  /** The event with its types, and its payload in clear, which nobody has looked at yet. */
   async function open({ tenantId, actor }: EventSource, body: unknown): Promise<OpenedEvent | EventProblem> {
     const checked = checkEvent(body, { newId: ids, tenantId })
     if ('problems' in checked) return { problem: invalidEvent(checked.problems) }
     const { payloadText: _, ...given } = checked.event
     const event = { ...given, publishedBy: actor }
-    const type = await typeOf(tenantId, event.type)
-    if (type === null) return { problem: unknownType(event.type) }
-    if (event.entity.type !== type.entity) return { problem: wrongEntity(type) }
+    const types = await typesOf(tenantId, event.type)
+    if (types === null) return { problem: unknownType(event.type) }
+    const other = types.find(({ entity }) => entity !== event.entity.type)
+    if (other) return { problem: wrongEntity(other) }
     if (payloadSeal.hasSealedToken(event.payload))
       return { problem: invalidEvent([{ path: '/payload', message: 'must not hold a device token that is sealed' }]) }
-    const opened = payloadSeal.openPayload(event, type.secrets)
+    const opened = payloadSeal.openPayload(event, secretsOf(types))
     if ('problem' in opened) return { problem: invalidPayload([opened.problem]) }
-    return { tenantId, event, type, payload: opened.payload }
+    return { event, types, payload: opened.payload }
   }
 
   /** Each event as it is to be written: its payload checked in clear, for all of them at once, then sealed. */
   async function accept(
-    from: EventSource,
+    { tenantId, actor }: EventSource,
     bodies: readonly unknown[],
   ): Promise<({ event: NewEvent } | EventProblem)[]> {
     const taken: (OpenedEvent | EventProblem)[] = []
-    for (const body of bodies) taken.push(await open(from, body))
+    for (const body of bodies) taken.push(await open({ tenantId, actor }, body))
     const opened = taken.flatMap((each) => ('event' in each ? [each] : []))
-    const faults = await checkPayloads(untrusted, opened, from.tenantId)
-    const faultsOf = new Map(opened.map((each, i) => [each, faults[i] ?? []]))
+    const asked = opened.flatMap((each) => each.types.map((type) => ({ tenantId, type, payload: each.payload, each })))
+    const found = await checkPayloads(untrusted, asked, tenantId)
+    // Each said once, however many of the types find it.
+    const faults = new Map(opened.map((each) => [each, new Map<string, FieldError>()]))
+    for (const [i, { each }] of asked.entries())
+      for (const fault of found[i] ?? []) faults.get(each)?.set(JSON.stringify(fault), fault)
     return taken.map((each) => {
       if ('problem' in each) return each
-      const { event, type } = each
-      const wrong = faultsOf.get(each) ?? []
+      const wrong = [...(faults.get(each)?.values() ?? [])]
       if (wrong.length > 0) return { problem: invalidPayload(wrong) }
-      return { event: sealed(event, type) }
+      return { event: sealed(each.event, each.types) }
     })
   }
 
-  function sealed(event: NewEvent, { secrets, recipients }: EventType): NewEvent {
+  function sealed(event: NewEvent, types: readonly EventType[]): NewEvent {
+    const secrets = secretsOf(types)
     const withSecrets = secrets.length ? { ...event, payload: payloadSeal.sealFields(event, secrets) } : event
-    const tokens = recipients.flatMap(({ deviceToken }) => deviceToken ?? [])
+    const tokens = types.flatMap(({ recipients }) => recipients.flatMap(({ deviceToken }) => deviceToken ?? []))
     return tokens.length ? { ...withSecrets, payload: payloadSeal.sealTokens(withSecrets, tokens) } : withSecrets
   }
 
@@ -184,8 +201,12 @@ export function createEventIntake(deps: {
       }
       return answers
     },
-    forget: types.outdate,
+    forget: published.outdate,
   }
+}
+
+function secretsOf(types: readonly EventType[]): string[] {
+  return [...new Set(types.flatMap((type) => type.secrets))]
 }
 
 function unknownType(type: string): PillarboxError {

@@ -94,6 +94,9 @@ export interface TemplateSeed {
   providerTemplate: ProviderTemplate | null
 }
 
+/** Each domain event with the event types that it becomes; none: it is taken, and says nothing. */
+export type DomainEvents = Record<string, string[]>
+
 /** How a Hasura trigger's rows become events: dot paths into `event.data`. */
 export interface HasuraSource {
   eventType: string
@@ -117,6 +120,8 @@ export interface Catalogue {
   entities: Record<string, string>
   eventTypes: EventType[]
   templates: TemplateSeed[]
+  /** Names under which hosts publish what several event types, or none, are about. */
+  domainEvents: DomainEvents
   sources: { hasura: Record<string, HasuraSource> }
 }
 

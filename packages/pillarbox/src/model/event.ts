@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { defaultTopic } from '@pillarbox/client/contract'
 import type { Channel } from './channel.ts'
 
@@ -88,8 +89,24 @@ export function topicOf({ topic, type }: Pick<NewEvent, 'topic' | 'type'>): stri
   return topic ?? defaultTopic(type)
 }
 
+/** One of the events that a domain event becomes. */
+export interface DerivedEvent extends NewEvent {
+  /** The id of the domain event. */
+  derivedFrom: string
+}
+
+/** Always the same for the same domain event and type: whoever plans it again makes no second one. */
+export function derivedId(domainEventId: string, type: string): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([domainEventId, type]))
+    .digest('hex')
+  return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-a${hash.slice(17, 20)}-${hash.slice(20, 32)}`
+}
+
 export interface StoredEvent extends NewEvent {
   correlationId: string
+  /** The id of the domain event that it was made of; null for one that somebody published. */
+  derivedFrom: string | null
   status: EventStatus
   attemptCount: number
   nextAttemptAt: number

@@ -99,15 +99,16 @@ async function catalogueNow(
   tenantId: string,
   { name, defaultLocale, document }: { name: string; defaultLocale: string; document: string },
 ): Promise<CatalogueNow> {
-  const [eventTypes, entities, [result]] = await Promise.all([
+  const [eventTypes, entities, domainEvents, [result]] = await Promise.all([
     store.catalogue.eventTypes(tenantId),
     store.catalogue.entities(tenantId),
+    store.catalogue.domainEvents(tenantId),
     untrusted.run('readCatalogueText', [{ tenantId, text: document }], tenantId),
   ])
   const read = answerOf(result, () => ({ problems: [], warnings: [] }))
   const { sources, tenantDefaults } =
     'catalogue' in read ? read.catalogue : { sources: { hasura: {} }, tenantDefaults: {} }
-  return { name, defaultLocale, tenantDefaults, entities, eventTypes, sources }
+  return { name, defaultLocale, tenantDefaults, entities, eventTypes, domainEvents, sources }
 }
 
 /** All of a tenant's. An import is rare, and has at most a few thousand. */

@@ -9,6 +9,8 @@ import { readSnapshot, type TenantSnapshot, type TenantSnapshots } from '../tena
 /** All that planning one event type of one tenant needs to know. */
 export interface PlanContext extends TenantSnapshot {
   eventType: EventType | null
+  /** The event types that it becomes, where it is a domain event; null where it is none. */
+  derives: readonly string[] | null
   /** Active ones. */
   templates: Template[]
   /** Event types that an event of this one cancels for its entity. */
@@ -64,9 +66,12 @@ async function contextOf(
     store.templates.ofEventType(tenantId, name),
     store.catalogue.cancelledBy(tenantId, name),
   ])
+  // Nearly always it is an event type; which domain events there are is only asked for what is none.
+  const domainEvents = eventType ? {} : await store.catalogue.domainEvents(tenantId)
   return {
     ...snapshot,
     eventType,
+    derives: Object.hasOwn(domainEvents, name) ? (domainEvents[name] ?? null) : null,
     templates: templates.filter((template) => template.isActive),
     cancels,
     region: regionOf(tenant),

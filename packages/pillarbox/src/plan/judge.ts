@@ -12,9 +12,16 @@ export type Judgement =
   | StoppedEvent
   /** Not due yet, or somebody has to approve it first. */
   | { kind: 'wait'; dueAt: number; needsApproval: boolean }
+  | DomainEvent
   /** Its type has `delivery: none`. */
   | { kind: 'no_delivery' }
   | ReadyEvent
+
+/** It becomes events of these types. */
+interface DomainEvent {
+  kind: 'derive'
+  types: readonly string[]
+}
 
 /** An event that is due, and since when. */
 export interface ReadyEvent {
@@ -23,14 +30,15 @@ export interface ReadyEvent {
   dueAt: number
 }
 
-/** An event that is seen for the first time, opened; or what keeps it from being told at all. */
+/** An event that is seen for the first time, opened; or what keeps it from being told itself. */
 export function openNewEvent(
   sealing: Pick<PayloadSeal, 'openPayload'>,
   event: StoredEvent,
   context: PlanContext,
-): DueEvent | StoppedEvent {
+): DueEvent | DomainEvent | StoppedEvent {
   const wrong = malformed(event)
   if (wrong) return failedEvent('invalid_event', wrong)
+  if (context.tenant && context.derives) return { kind: 'derive', types: context.derives }
   const opened = openEvent(sealing, event, context)
   if ('kind' in opened) return opened
   const { type } = opened

@@ -75,6 +75,7 @@ function plan(given: Given): NewNotification[] {
   const context: PlanContext = {
     tenant,
     eventType: type,
+    derives: null,
     templates: templates.map((one) =>
       typeof one === 'string' ? sampleTemplate({ id: `t-${one}`, channel: one }) : one,
     ),

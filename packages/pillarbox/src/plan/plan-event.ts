@@ -1,9 +1,11 @@
 import type { Channel } from '../model/channel.ts'
+import { type DerivedEvent, derivedId, type StoredEvent } from '../model/event.ts'
 import { manualKey, perEntityKey, perEventKey, perOccurrenceKey } from '../model/idempotency.ts'
 import type { NewNotification } from '../model/notification.ts'
 import type { IdSource } from '../model/ports.ts'
+import type { PayloadSeal } from '../security/payload-seal.ts'
 import { type Cause, type ComposeTools, compose, type Obstacle, policyOf, type WordsSource } from './compose.ts'
-import { type DueEvent, occurrenceOf } from './due-event.ts'
+import { type DueEvent, eventTime, occurrenceOf } from './due-event.ts'
 import { progressOf, type RecipientPart } from './part.ts'
 import type { Cancels, EventPlan, SchedulePlan } from './plan-store.ts'
 import type { PreparedRow } from './prepare.ts'
@@ -24,9 +26,14 @@ export interface PlanTools extends ComposeTools {
 }
 
 /** A new event's plan. Asks nobody anything: all it needs was prepared. */
-export function planEvent(tools: PlanTools, { context, judgement }: PreparedRow): EventPlan {
+export function planEvent(
+  tools: PlanTools & { sealing: Pick<PayloadSeal, 'sealedFor'> },
+  { event, context, judgement }: PreparedRow,
+): EventPlan {
   if (judgement.kind === 'later' || judgement.kind === 'ready') return { kind: 'later' }
   if (judgement.kind === 'failed') return { kind: 'failed', reason: judgement.reason, error: judgement.error }
+  if (judgement.kind === 'derive')
+    return { kind: 'derive', events: judgement.types.map((type) => derivedEvent(tools.sealing, event, type)) }
   const scheduleId = tools.ids()
   const replaces = context.eventType?.replaces ?? false
   const cancels: Cancels | null =
@@ -50,12 +57,38 @@ export function planEvent(tools: PlanTools, { context, judgement }: PreparedRow)
   }
 }
 
+/** One of the events that a domain event becomes: all it says, of a type of its own, at the same time. */
+function derivedEvent(sealing: Pick<PayloadSeal, 'sealedFor'>, event: StoredEvent, type: string): DerivedEvent {
+  const id = derivedId(event.id, type)
+  const { tenantId, entity, dueAt, correlationId, topic, locale, recipients, channels, conversation } = event
+  const { schemaVersion, publishedBy } = event
+  return {
+    id,
+    tenantId,
+    type,
+    entity,
+    payload: sealing.sealedFor(id, event),
+    occurredAt: eventTime(event),
+    dueAt,
+    correlationId,
+    topic,
+    locale,
+    recipients,
+    channels,
+    conversation,
+    schemaVersion,
+    publishedBy,
+    derivedFrom: event.id,
+  }
+}
+
 /** The plan of a schedule whose time has come. */
 export function planSchedule(tools: PlanTools, { schedule, judgement }: PreparedRow): SchedulePlan {
   switch (judgement.kind) {
     case 'later':
     case 'ready':
     case 'wait':
+    case 'derive':
       return { kind: 'later' }
     case 'failed':
     case 'cancelled':

@@ -1,4 +1,4 @@
-import type { Entity, StoredEvent } from '../model/event.ts'
+import type { DerivedEvent, Entity, StoredEvent } from '../model/event.ts'
 import type { NewNotification } from '../model/notification.ts'
 import type { Reason } from '../model/reason.ts'
 import type { Progress, StoredSchedule } from '../model/schedule.ts'
@@ -63,11 +63,13 @@ export interface ScheduleRef {
   id: string
 }
 
-/** What an event becomes. Every event that does not fail gets exactly one schedule. */
+/** What an event becomes. Every event that does not fail gets exactly one schedule, but a domain event, which gets none. */
 export type EventPlan =
   /** Left as it is, not counted as an attempt: the batch has enough. */
   | { kind: 'later' }
   | { kind: 'failed'; reason: Reason; error: string }
+  /** A domain event: pending events of their own in its place in the queue. One that exists is left as it is. */
+  | { kind: 'derive'; events: DerivedEvent[] }
   /** Due later, or waiting for somebody's word: a pending schedule, or one that awaits approval. */
   | { kind: 'schedule'; scheduleId: string; dueAt: number; needsApproval: boolean; cancels: Cancels | null }
   /** Not to be sent at all: a schedule born cancelled that says why. */

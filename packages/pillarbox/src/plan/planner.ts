@@ -26,7 +26,7 @@ export interface PlannerDeps {
   contexts: ContextBook
   renderer: Renderer
   untrusted: Untrusted
-  sealing: Pick<PayloadSeal, 'openPayload' | 'sealContent'>
+  sealing: Pick<PayloadSeal, 'openPayload' | 'sealContent' | 'sealedFor'>
   /** The host's, in embedded use. */
   resolve: ResolveHook | null
   hub: Hub

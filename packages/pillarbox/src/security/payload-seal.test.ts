@@ -150,6 +150,28 @@ describe('opening a payload', () => {
     assert.ok('problem' in seal.openPayload(eventOf(sealed, { tenantId: 'atlas' }), []))
   })
 
+  it('opens in an event of another id once it was sealed for that one, and no longer opens what it cannot', () => {
+    const host = sealWith(seal.sealingKey)('by-host')
+    const payload = {
+      token: CANARY,
+      deep: [{ pin: 4711 }],
+      host,
+      name: 'Guest',
+      foreign: { $sealed: 's1.what.is.this' },
+    }
+    const sealed = seal.sealFields(eventOf(payload), ['token', 'deep[].pin'])
+
+    const moved = seal.sealedFor('event-2', eventOf(sealed))
+
+    assert.doesNotMatch(JSON.stringify(moved), /canary|4711|by-host/)
+    assert.deepEqual([moved['host'], moved['foreign']], [host, payload.foreign])
+    const { foreign: _, ...readable } = moved
+    const opened = seal.openPayload(eventOf(readable, { id: 'event-2' }), [])
+    const { foreign: __, ...clear } = payload
+    assert.deepEqual('payload' in opened && opened.payload, { ...clear, host: 'by-host' })
+    assert.ok('problem' in seal.openPayload(eventOf(readable), []))
+  })
+
   it('under another master key names the key that is missing, and works with it as a former key', () => {
     const sealed = seal.sealFields(eventOf({ token: CANARY }), ['token'])
     const [, keyId = ''] = String((sealed['token'] as { $sealed: string }).$sealed).split('.')

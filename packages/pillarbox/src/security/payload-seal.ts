@@ -51,6 +51,8 @@ export interface PayloadSeal {
   sealTokens(event: PayloadRef, paths: readonly string[]): Record<string, unknown>
   /** `paths`: the event type's `secrets`, so that those in clear are found as well. */
   openPayload(event: PayloadRef, paths: readonly string[]): OpenedPayload
+  /** A copy of the payload for an event of another id: what opens only in its own is sealed for that one. */
+  sealedFor(id: string, event: PayloadRef): Record<string, unknown>
   hasSealed(payload: unknown): boolean
   hasSealedToken(payload: unknown): boolean
   /** Opens only for this notification. `secrets`: as `openPayload` answered them. */
@@ -84,6 +86,14 @@ export function createPayloadSeal(keys: Keyring | Buffer, tokens: TokenSeal = cr
     } catch (error) {
       return { error: `cannot be opened: ${errorText(error)}` }
     }
+  }
+
+  /** What cannot be opened stays as it is: opening it in its new place says so. */
+  function moved(sealed: Sealed, event: PayloadRef, id: string): Sealed {
+    if (!sealed.$sealed.startsWith(SERVER_VERSION)) return sealed
+    const opened = open(sealed, event)
+    if ('error' in opened) return sealed
+    return { $sealed: seal.seal(JSON.stringify(opened.value), payloadPlace({ ...event, id })) }
   }
 
   return {
@@ -128,6 +138,8 @@ export function createPayloadSeal(keys: Keyring | Buffer, tokens: TokenSeal = cr
       const { problem, isScrubbed } = opening
       return problem ? { problem, isScrubbed } : { payload, secrets: [...secrets], wasSealed, inClear }
     },
+
+    sealedFor: (id, event) => resealDeep(event.payload, (value) => moved(value, event, id)) as Record<string, unknown>,
 
     hasSealed: (payload) => find(payload, isSealed),
     hasSealedToken: (payload) => find(payload, isSealedToken),
@@ -209,6 +221,14 @@ function openDeep(value: unknown, pointer: string, opening: Opening, depth = 0):
     openDeep(field, `${pointer}/${step}`, opening, depth + 1)
   if (Array.isArray(value)) return value.map((element, index) => within(index, element))
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, within(escaped(name), field)]))
+}
+
+function resealDeep(value: unknown, reseal: (sealed: Sealed) => Sealed, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
+  if (isSealed(value)) return reseal(value)
+  const within = (field: unknown): unknown => resealDeep(field, reseal, depth + 1)
+  if (Array.isArray(value)) return value.map(within)
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, within(field)]))
 }
 
 /** The words and numbers in a secret. True and false are no secrets that a text could give away. */

@@ -1,4 +1,4 @@
-import type { Catalogue, EventType } from '../model/catalogue.ts'
+import type { Catalogue, DomainEvents, EventType } from '../model/catalogue.ts'
 import type { Template } from '../model/template.ts'
 
 export interface CatalogueStore {
@@ -20,6 +20,8 @@ export interface CatalogueStore {
   eventTypes(tenantId: string): Promise<EventType[]>
   /** Types that name this one in `cancelledBy`. */
   cancelledBy(tenantId: string, eventType: string): Promise<string[]>
+  /** Of the current version. */
+  domainEvents(tenantId: string): Promise<DomainEvents>
   entities(tenantId: string): Promise<Record<string, string>>
 }
 

@@ -1,6 +1,7 @@
 import type { StoredEvent } from '../../model/event.ts'
 import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch } from '../../plan/plan-store.ts'
 import { EVENT_COLUMNS, eventOf, SCHEDULE_COLUMNS, scheduleOf } from '../shared/events.ts'
+import { DERIVED_EVENT } from '../shared/new-rows.ts'
 import { TAKE_BYTES } from '../shared/plan.ts'
 import {
   type Ending,
@@ -11,7 +12,7 @@ import {
 } from '../shared/plan-changes.ts'
 import type { Row } from '../shared/script.ts'
 import { holdsSealed } from '../shared/scrub.ts'
-import { jsonArray, plainArray, textArray } from './arrays.ts'
+import { columnArrays, givenColumns, jsonArray, plainArray, textArray } from './arrays.ts'
 import { awaitOthers, cancel } from './cancel.ts'
 import { NOTIFICATION_VALUES, notificationValues, WRITE_NOTIFICATIONS } from './notifications.ts'
 import type { Query, Session } from './session.ts'
@@ -196,6 +197,9 @@ function eventWrites(
       text: WRITE_EVENTS,
       values: eventValues(piece.changed),
     })
+  const derived = changed.flatMap(({ change }) => change.derived)
+  if (derived.length > 0)
+    statements.push({ name: 'derive_events', text: DERIVE_EVENTS, values: columnArrays(DERIVED_EVENT, derived) })
   const secret = changed.filter(({ holdsSecrets, change }) => holdsSecrets && change.status === 'published')
   if (secret.length > 0)
     statements.push({
@@ -289,6 +293,16 @@ function auditValues(changes: readonly (EventChange | ScheduleChange)[]): string
     textArray(changes.map(({ audit }) => audit?.[field] ?? null)),
   )
 }
+
+/** In the domain event's own place in the queue, and as old: what cancels or replaces goes by when it happened. */
+const DERIVED = givenColumns(DERIVED_EVENT)
+const DERIVE_EVENTS = `
+  insert into pillarbox.events (${DERIVED.names}, next_attempt_at, created_at)
+  select given.*, e.next_attempt_at, e.created_at
+  from (select ${DERIVED.selected} from unnest(${DERIVED.arrays}) as given (${DERIVED.names})) as given
+    join pillarbox.events e on e.tenant_id = given.tenant_id and e.id = given.derived_from
+  order by given.tenant_id, given.id
+  on conflict (tenant_id, id) do nothing`
 
 /** For `scrub`, once nothing needs them any more. */
 const NOTE_SEALED_PAYLOADS = `

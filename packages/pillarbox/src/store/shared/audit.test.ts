@@ -80,6 +80,7 @@ describe('the audit', () => {
       entities: {},
       eventTypes: [],
       templates: [],
+      domainEvents: {},
     }
 
     for (const actor of ['key:ada', 'key:bob'])

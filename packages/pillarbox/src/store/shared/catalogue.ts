@@ -1,4 +1,4 @@
-import type { Catalogue, EventType, TemplateSeed } from '../../model/catalogue.ts'
+import type { Catalogue, DomainEvents, EventType, TemplateSeed } from '../../model/catalogue.ts'
 import { PillarboxError } from '../../model/errors.ts'
 import type { Template } from '../../model/template.ts'
 import type { CatalogueStore, StoredCatalogue } from '../../tenant/catalogue-store.ts'
@@ -35,6 +35,7 @@ export function sharedCatalogue({ dialect, read, write }: ScriptRunner): Catalog
     eventType: (tenantId, name) => read(() => findEventType(tenantId, name)),
     eventTypes: (tenantId) => read(() => listEventTypes(tenantId)),
     cancelledBy: (tenantId, eventType) => read(() => listCancelledBy(tenantId, eventType)),
+    domainEvents: (tenantId) => read(() => findDomainEvents(tenantId)),
     entities: (tenantId) => read(() => findEntities(tenantId)),
   }
 }
@@ -50,7 +51,7 @@ function* replaceCatalogue(
   catalogue: Catalogue,
   { document, actor, newId }: ImportOptions,
 ): Script<{ version: number; kept: Template[] }> {
-  const { name, defaultLocale, entities } = catalogue
+  const { name, defaultLocale, entities, domainEvents } = catalogue
   // First, because it locks the tenant's row: two imports at once happen one after the other.
   const tenant = yield* row(
     `update pillarbox.tenants set entities = :entities, catalogue_version = catalogue_version + 1 where id = :tenantId
@@ -60,9 +61,10 @@ function* replaceCatalogue(
   if (!tenant) throw new PillarboxError('not_found', `There is no tenant ${tenantId}`)
   const version = Number(tenant['catalogue_version'])
   yield* rows(
-    `insert into pillarbox.catalogues (tenant_id, version, name, default_locale, document, imported_by, imported_at)
-      values (:tenantId, :version, :name, :defaultLocale, :document, :actor, ${dialect.now})`,
-    { tenantId, version, name, defaultLocale, document, actor },
+    `insert into pillarbox.catalogues (tenant_id, version, name, default_locale, document, domain_events, imported_by,
+        imported_at)
+      values (:tenantId, :version, :name, :defaultLocale, :document, :domainEvents, :actor, ${dialect.now})`,
+    { tenantId, version, name, defaultLocale, document, domainEvents, actor },
   )
   yield* replaceEventTypes(tenantId, catalogue.eventTypes)
   const kept = yield* importTemplates(dialect, tenantId, catalogue.templates, { actor, newId })
@@ -274,6 +276,14 @@ function eventTypeOf(found: Row): EventType {
     onUndeliverable: null,
     ...definition,
   }
+}
+
+function* findDomainEvents(tenantId: string): Script<DomainEvents> {
+  const found = yield* row(
+    'select domain_events from pillarbox.catalogues where tenant_id = :tenantId order by version desc limit 1',
+    { tenantId },
+  )
+  return found ? jsonOf<DomainEvents>(found['domain_events']) : {}
 }
 
 function* findEntities(tenantId: string): Script<Record<string, string>> {

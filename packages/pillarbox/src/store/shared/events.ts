@@ -35,6 +35,7 @@ const EVENTS = nounOf<StoredEvent>('events', {
   conversation: 'json',
   schemaVersion: 'number',
   publishedBy: 'text',
+  derivedFrom: 'text',
   status: 'text',
   attemptCount: 'number',
   nextAttemptAt: 'instant',

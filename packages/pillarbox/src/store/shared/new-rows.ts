@@ -1,4 +1,4 @@
-import type { NewEvent } from '../../model/event.ts'
+import type { DerivedEvent, NewEvent } from '../../model/event.ts'
 import type { NewNotification } from '../../model/notification.ts'
 import { addressOf } from '../../model/recipient.ts'
 import { jsonText } from './fields.ts'
@@ -31,6 +31,12 @@ export const NEW_EVENT: NewColumns<NewEvent> = {
   conversation: { type: 'json', of: (event) => jsonText(event.conversation) },
   schema_version: { type: 'int', of: (event) => event.schemaVersion },
   published_by: { type: 'text', of: (event) => event.publishedBy },
+}
+
+/** An event that planning makes of a domain event; the rest of its columns are those of the domain event. */
+export const DERIVED_EVENT: NewColumns<DerivedEvent> = {
+  ...NEW_EVENT,
+  derived_from: { type: 'text', of: (event) => event.derivedFrom },
 }
 
 export const NEW_NOTIFICATION: NewColumns<NewNotification> = {

@@ -1,4 +1,4 @@
-import type { Entity, EventStatus, ScheduleStatus, StoredEvent } from '../../model/event.ts'
+import type { DerivedEvent, Entity, EventStatus, ScheduleStatus, StoredEvent } from '../../model/event.ts'
 import type { NewNotification } from '../../model/notification.ts'
 import type { Reason } from '../../model/reason.ts'
 import type { Progress } from '../../model/schedule.ts'
@@ -18,6 +18,8 @@ export interface EventChange {
   endings: Ending[]
   schedule: NewSchedule | null
   notifications: readonly NewNotification[]
+  /** Written as if they had been published together with it. */
+  derived: readonly DerivedEvent[]
   audit: PlanAudit | null
 }
 
@@ -79,14 +81,18 @@ export function eventChange(event: StoredEvent, plan: EventPlan): EventChange | 
       endings: [],
       schedule: null,
       notifications: [],
+      derived: [],
       audit: { action: 'fail', subject: `event:${event.id}`, from: 'pending', to: 'failed', reason: plan.reason },
     }
+  const published = { status: 'published', lastError: null } as const
+  if (plan.kind === 'derive')
+    return { ...published, endings: [], schedule: null, notifications: [], derived: plan.events, audit: null }
   return {
-    status: 'published',
-    lastError: null,
+    ...published,
     endings: endingsOf(event, plan.cancels),
     schedule: newSchedule(event, plan),
     notifications: plan.kind === 'notifications' ? plan.notifications : [],
+    derived: [],
     audit: plan.kind === 'cancelled' ? cancellation(plan.scheduleId, null, plan.reason) : null,
   }
 }

@@ -10,6 +10,7 @@ import { holdsSealed } from '../shared/scrub.ts'
 import { insertAudit } from './audit.ts'
 import { cancel } from './cancel.ts'
 import type { Connection } from './connection.ts'
+import { insertDerived } from './events.ts'
 import { insertNotification } from './notifications.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
@@ -107,6 +108,7 @@ function applyEvent(writing: PlanWriting, found: Row, event: StoredEvent, plan: 
   for (const ending of change.endings) cancel(connection, ending)
   if (change.schedule) insertSchedule(writing, event, change.schedule)
   insertPlanned(writing, change.notifications)
+  for (const derived of change.derived) insertDerived(connection, derived, event)
   auditPlan(writing, tenantId, change.audit)
   if (isPublished && holdsSealed(found['payload'])) connection.prepare(NOTE_SEALED_PAYLOAD).run(tenantId, id)
   return true

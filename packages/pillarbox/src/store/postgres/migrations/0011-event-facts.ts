@@ -10,6 +10,11 @@ export const eventFacts = `
 alter table pillarbox.templates add column format text check (format in ('text', 'html'));
 alter table pillarbox.template_versions add column format text check (format in ('text', 'html'));
 
+-- Domain events: which event types a published name becomes, and of which event such an event was made.
+alter table pillarbox.catalogues add column domain_events json not null default '{}';
+alter table pillarbox.events add column derived_from text;
+create index events_derived on pillarbox.events (tenant_id, derived_from) where derived_from is not null;
+
 alter table pillarbox.events add column topic text, add column published_by text;
 
 create index events_newest on pillarbox.events (tenant_id, created_at, id);

@@ -7,6 +7,11 @@ export const eventFacts = `
 alter table pillarbox_templates add column format text check (format in ('text', 'html'));
 alter table pillarbox_template_versions add column format text check (format in ('text', 'html'));
 
+-- Domain events: which event types a published name becomes, and of which event such an event was made.
+alter table pillarbox_catalogues add column domain_events text not null default '{}';
+alter table pillarbox_events add column derived_from text;
+create index pillarbox_events_derived on pillarbox_events (tenant_id, derived_from) where derived_from is not null;
+
 alter table pillarbox_events add column topic text;
 alter table pillarbox_events add column published_by text;
 
