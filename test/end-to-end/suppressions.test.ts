@@ -83,7 +83,7 @@ onEachStore('a dead address', startWorld, (world) => {
     const [suppression = assert.fail()] = await suppressed(tenant, 'channel=push&address=device-1')
 
     const before = await tenant.notification(id)
-    await act(tenant, 'POST', `/api/notifications/${id}/retry`, 200)
+    await act(tenant, 'POST', `/api/notifications/${id}/retry`, 409)
     const after = await tenant.notification(id)
 
     for (const { status, reason, lastError } of [before, after]) {
