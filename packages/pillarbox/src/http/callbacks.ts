@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Nullable } from '../intake/body-fields.ts'
 import { CALLBACK_STATUSES, type ListedCallback } from '../model/callback.ts'
 import { found } from '../model/errors.ts'
+import { replayCallback } from '../operate/replay-callback.ts'
 import { OPS_ONLY, scopeOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { operationsOf } from './operation.ts'
@@ -50,7 +51,9 @@ const Source = Type.Optional(Type.String({ maxLength: 40 }))
 const operation = operationsOf('Operations', 'any')
 
 /** `/ops/callbacks`: what vendors called back with, and what became of it. */
-export function callbackRoutes(app: App, { store, refusals, nudge }: Context): void {
+export function callbackRoutes(app: App, context: Context): void {
+  const { store, refusals } = context
+
   app.get(
     '/ops/callbacks',
     operation(OPS_ONLY, 'List vendors’ callbacks, newest first', {
@@ -77,10 +80,10 @@ export function callbackRoutes(app: App, { store, refusals, nudge }: Context): v
       response: { 202: Type.Object({ id: Type.String(), status: Status }) },
     }),
     async (request, reply) => {
-      const { id } = request.params as { id: string }
-      found(/^\d{1,15}$/.test(id) && (await store.receipts.replay(Number(id), request.actor)))
-      nudge('receipts')
-      return reply.status(202).send({ id: String(Number(id)), status: 'pending' as const })
+      const { id: given } = request.params as { id: string }
+      const id = Number(found(/^\d{1,15}$/.test(given) && given))
+      await replayCallback(context, { id, actor: request.actor })
+      return reply.status(202).send({ id: String(id), status: 'pending' as const })
     },
   )
 

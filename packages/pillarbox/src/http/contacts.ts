@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Line, LocaleTag, Nullable } from '../intake/body-fields.ts'
 import type { Contact } from '../model/contact.ts'
 import { found } from '../model/errors.ts'
-import { changeContact, findContacts, makeContact, wholeContact } from '../operate/contacts.ts'
+import { changeContact, findContacts, makeContact, removeContact, wholeContact } from '../operate/contacts.ts'
 import { TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { operationsOf } from './operation.ts'
@@ -115,7 +115,7 @@ export function contactRoutes(app: App, context: Context): void {
       response: { 204: Type.Null() },
     }),
     async (request, reply) => {
-      found(await store.people.removeContact(request.tenantId, idParameter(request), request.actor))
+      await removeContact(store, request, idParameter(request))
       return reply.status(204).send(null)
     },
   )

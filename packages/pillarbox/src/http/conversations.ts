@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { EntityRef } from '../intake/body-fields.ts'
 import { CONVERSATION_STATUSES, type Conversation } from '../model/conversation.ts'
 import { found } from '../model/errors.ts'
+import { setConversationStatus } from '../operate/conversations.ts'
 import { TO_OPERATE, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { invalidQuery } from './entity-query.ts'
@@ -65,12 +66,8 @@ export function conversationRoutes(app: App, { store }: Context): void {
       body: Closed({ status: Status }),
       response: { 200: ConversationJson },
     }),
-    async (request) => {
-      const { tenantId, actor, body } = request
-      return conversationJson(
-        found(await people.setConversationStatus(tenantId, idParameter(request), body.status, actor)),
-      )
-    },
+    async (request) =>
+      conversationJson(await setConversationStatus(store, request, idParameter(request), request.body.status)),
   )
 }
 

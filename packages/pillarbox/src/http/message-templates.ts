@@ -19,6 +19,7 @@ import {
   eventTypeOf,
   makeTemplate,
   previewTemplate,
+  removeTemplate,
   type SavedTemplate,
   type TemplateFields,
   templateWarnings,
@@ -232,9 +233,8 @@ export function messageTemplateRoutes(app: App, context: Context): void {
       response: { 200: TemplateJson, 204: Type.Null() },
     }),
     async (request, reply) => {
-      const answer = found(await templates.remove(request.tenantId, idParameter(request), request.actor))
-      if (answer === 'removed') return reply.status(204).send(null)
-      return reply.status(200).send(await withWarnings(answer))
+      const kept = await removeTemplate(store, request, idParameter(request))
+      return kept ? reply.status(200).send(await withWarnings(kept)) : reply.status(204).send(null)
     },
   )
 

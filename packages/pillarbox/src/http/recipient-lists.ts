@@ -4,7 +4,14 @@ import { type Static, Type } from 'typebox'
 import { Line, Nullable } from '../intake/body-fields.ts'
 import { found } from '../model/errors.ts'
 import type { RecipientList } from '../model/recipient-list.ts'
-import { addMembers, changeList, makeList, replaceList, type WrittenList } from '../operate/recipient-lists.ts'
+import {
+  addMembers,
+  changeList,
+  makeList,
+  removeList,
+  replaceList,
+  type WrittenList,
+} from '../operate/recipient-lists.ts'
 import { TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { operationsOf } from './operation.ts'
@@ -135,7 +142,7 @@ export function recipientListRoutes(app: App, context: Context): void {
     }),
     async (request, reply) => {
       const { id } = await listOf(request)
-      found(await lists.remove(request.tenantId, id, request.actor))
+      await removeList(store, request, id)
       return reply.status(204).send(null)
     },
   )

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { ChannelName, Line, Nullable } from '../intake/body-fields.ts'
 import { found } from '../model/errors.ts'
 import { SUPPRESSION_CAUSES, type Suppression } from '../model/suppression.ts'
-import { findSuppressions, suppressAddress } from '../operate/suppressions.ts'
+import { findSuppressions, liftSuppression, suppressAddress } from '../operate/suppressions.ts'
 import { TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { operationsOf } from './operation.ts'
@@ -78,7 +78,7 @@ export function suppressionRoutes(app: App, context: Context): void {
       response: { 204: Type.Null() },
     }),
     async (request, reply) => {
-      found(await suppressions.remove(request.tenantId, idParameter(request), request.actor))
+      await liftSuppression(store, request, idParameter(request))
       return reply.status(204).send(null)
     },
   )

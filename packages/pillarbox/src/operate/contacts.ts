@@ -44,6 +44,15 @@ export async function changeContact(
   }
 }
 
+/** Its conversations go with it; what was sent stays on record. */
+export async function removeContact(
+  { people }: Pick<Store, 'people'>,
+  { tenantId, actor }: Operator,
+  id: string,
+): Promise<void> {
+  found(await people.removeContact(tenantId, id, actor))
+}
+
 /** Everything that is not given is not known. */
 export function wholeContact<T extends ContactChanges>(fields: T): T & ContactFields {
   const { profileId = null, userId = null, name = null, phone = null, email = null, locale = null } = fields

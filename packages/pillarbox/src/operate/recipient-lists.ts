@@ -50,6 +50,15 @@ export async function changeList(
   return found(list)
 }
 
+/** What still waits to be sent to it will be parked. */
+export async function removeList(
+  { lists }: Pick<Store, 'lists'>,
+  { tenantId, actor }: Operator,
+  id: string,
+): Promise<void> {
+  found(await lists.remove(tenantId, id, actor))
+}
+
 export async function addMembers(
   store: ListStores,
   { tenantId, actor }: Operator,

@@ -29,6 +29,15 @@ export async function suppressAddress(
   return found(await store.suppressions.find(tenantId, id))
 }
 
+/** The address is used again. What was stopped because of it stays parked. */
+export async function liftSuppression(
+  { suppressions }: Pick<Store, 'suppressions'>,
+  { tenantId, actor }: Operator,
+  id: string,
+): Promise<void> {
+  found(await suppressions.remove(tenantId, id, actor))
+}
+
 /** Suppressions by channel, and by an address however it is written. */
 export async function findSuppressions(
   store: SuppressionStores,

@@ -57,6 +57,16 @@ export async function changeTemplate(
   return { template: found(template), eventType }
 }
 
+/** One that notifications were made from is switched off instead, and answered. */
+export async function removeTemplate(
+  { templates }: Pick<Store, 'templates'>,
+  { tenantId, actor }: Operator,
+  id: string,
+): Promise<Template | null> {
+  const answer = found(await templates.remove(tenantId, id, actor))
+  return answer === 'removed' ? null : answer
+}
+
 function placeTaken(): PillarboxError {
   return new PillarboxError('already_exists', 'There is a template for the same event type, channel, locale and scope.')
 }
