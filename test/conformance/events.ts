@@ -213,7 +213,8 @@ export function eventRules(rule: Rule): void {
     await store.events.insert([first, second, none, elsewhere])
     await enqueue(target, 2, { eventId: 'first', entity })
     await claim(await worker(), target)
-    await enqueue(target, 1, { eventId: 'first', entity, parked: { reason: 'no_recipient', error: 'nobody' } })
+    const stopped = { status: 'parked', reason: 'no_recipient', error: 'nobody' } as const
+    await enqueue(target, 1, { eventId: 'first', entity, stopped })
     await enqueue(target, 3, { eventId: 'second', entity })
     await enqueue(target, 1, { eventId: 'elsewhere', entity: elsewhere.entity })
     await enqueue(await lane(), 1, { eventId: 'first', entity })

@@ -81,10 +81,15 @@ audit: action actor at attempt duration_ms from_status id note notification_id r
   action=park actor=key:ada at=now attempt=0 from_status=queued notification_id=#111 reason=parked_by_operator tenant_id=tenant-1 to_status=parked
   action=retry actor=key:ada at=now attempt=0 from_status=parked notification_id=#111 reason=suppression_overridden tenant_id=tenant-1 to_status=queued
   action=resend actor=key:ada at=now attempt=0 note=lost notification_id=#115 tenant_id=tenant-1 to_status=queued
+  action=fail actor=system at=now reason=no_recipient subject=schedule:#118 tenant_id=tenant-1 to_status=failed
+  action=replay actor=key:ada at=now from_status=failed subject=schedule:#118 tenant_id=tenant-1 to_status=pending
+  action=retry actor=system at=now attempt=0 from_status=skipped notification_id=#117 tenant_id=tenant-1 to_status=queued
+  action=cancel actor=system at=now reason=cancelled_by_host subject=schedule:#127 tenant_id=tenant-1 to_status=cancelled
 cancellations: at entity_id entity_type event_type tenant_id
   at=now entity_id=7 entity_type=stay event_type=stay.reminder tenant_id=tenant-1
 dispatch: attempt claimed_at in_doubt lane_id last_error notification_id possible_duplicate spent token visible_at worker_id
   attempt=0 in_doubt=0 lane_id=#2 notification_id=#107 possible_duplicate=0 spent=0 visible_at=+10m
+  attempt=0 in_doubt=0 lane_id=#2 notification_id=#117 possible_duplicate=0 spent=0 visible_at=now
   attempt=0 in_doubt=0 lane_id=#6 notification_id=#111 possible_duplicate=0 spent=0 visible_at=now
   attempt=0 in_doubt=0 lane_id=#6 notification_id=#113 possible_duplicate=0 spent=0 visible_at=now
   attempt=0 in_doubt=0 lane_id=#6 notification_id=#115 possible_duplicate=0 spent=0 visible_at=now
@@ -95,6 +100,9 @@ dispatch: attempt claimed_at in_doubt lane_id last_error notification_id possibl
   attempt=1 in_doubt=0 lane_id=#2 last_error="try again" notification_id=#55 possible_duplicate=1 spent=1 visible_at=+10m
   attempt=1 in_doubt=0 lane_id=#4 last_error="try again" notification_id=#39 possible_duplicate=0 spent=1 visible_at=+10m
 events: attempt_count channels conversation correlation_id created_at due_at entity_id entity_type id last_error locale next_attempt_at occurred_at payload published_at published_by recipients schema_version status tenant_id topic traceparent type
+  attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-119 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.confirmed
+  attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-122 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.confirmed
+  attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-126 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.confirmed
   attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-14 last_error="still no such type" next_attempt_at=now payload={"guest":"Ada"} schema_version=1 status=failed tenant_id=tenant-1 type=booking.confirmed
   attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-20 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.reminder
   attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-25 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.reminder
@@ -108,7 +116,7 @@ lanes: account_id breaker hold_reason hold_until refilled_at tokens
   account_id=#4 breaker=open hold_reason="slow down" hold_until=+20m
   account_id=#6 breaker=open hold_reason="the probe failed" hold_until=+10m
   account_id=#91 breaker=closed
-notifications: account_id address attempts_before channel contact_id content conversation_id corrected_from corrected_to correlation_id created_at due_at entity_id entity_type event_id event_type execution_id expires_at fallback fallback_of fallback_to id idempotency_key is_scrubbed locale overrides_suppression parent_execution_id policy provider recipient schedule_id site template_id template_version tenant_id traceparent triggered_by warnings
+notifications: account_id address attempts_before channel contact_id content conversation_id corrected_from corrected_to correlation_id created_at due_at duplicate_of entity_id entity_type event_id event_type execution_id expires_at fallback fallback_of fallback_to id idempotency_key is_scrubbed locale overrides_suppression parent_execution_id place policy provider recipient schedule_id site template_id template_version tenant_id traceparent triggered_by warnings
   account_id=#2 address=ada@example.test attempts_before=1 channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#83 idempotency_key=key-84 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test attempts_before=1 channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#85 idempotency_key=key-86 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test channel=email content={"sealed":"v1:waiting"} created_at=now due_at=+10m id=#107 idempotency_key=key-108 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
@@ -141,6 +149,7 @@ notifications: account_id address attempts_before channel contact_id content con
   account_id=#2 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#79 idempotency_key=key-80 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#81 idempotency_key=key-82 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#99 idempotency_key=key-100 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
+  account_id=#2 address=ada@example.test channel=email content={"subject":null,"body":"x","data":{}} created_at=now event_id=event-119 id=#117 idempotency_key=told-once is_scrubbed=0 place=0 provider=sandbox recipient={"email":"ada@example.test"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test channel=email content={"subject":null,"body":"x","data":{}} created_at=now id=#87 idempotency_key=planned-anew is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test channel=email created_at=now id=#105 idempotency_key=key-106 is_scrubbed=1 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#4 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#39 idempotency_key=key-40 is_scrubbed=0 provider=other recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
@@ -152,6 +161,8 @@ notifications: account_id address attempts_before channel contact_id content con
   account_id=#6 address=+4915112345678 channel=sms content={"subject":null,"body":"Hello","data":{}} created_at=now id=#63 idempotency_key=key-64 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#91 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#93 idempotency_key=key-94 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#91 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#95 idempotency_key=key-96 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
+  address=ada@example.test channel=email created_at=now duplicate_of=#117 event_id=event-122 id=#124 idempotency_key=skipped:event-122:email:0 is_scrubbed=0 place=0 recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
+  address=ada@example.test channel=email created_at=now event_id=event-126 id=#128 idempotency_key=skipped:event-126:email:0 is_scrubbed=0 place=0 recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   address=ada@example.test channel=email created_at=now id=#89 idempotency_key=key-90 is_scrubbed=0 recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
 receipts: at code error id kind notification_id provider provider_message_id received_at recipient tenant_id
   at=2026-01-01T00:00:03.000Z kind=read notification_id=#57 provider=sandbox provider_message_id=accepted-#57 received_at=now recipient= tenant_id=tenant-1
@@ -162,19 +173,24 @@ receipts: at code error id kind notification_id provider provider_message_id rec
   at=2025-12-31T23:59:59.500Z code=550 error="mailbox unavailable" kind=failed notification_id=#65 provider=sandbox provider_message_id=accepted-#65 received_at=now recipient=bob@example.test tenant_id=tenant-1
   at=2026-01-01T00:00:03.000Z kind=read notification_id=#65 provider=sandbox provider_message_id=accepted-#65 received_at=now recipient=ada@example.test tenant_id=tenant-1
   at=2026-01-01T00:00:02.000Z kind=complained notification_id=#67 provider=sandbox provider_message_id=accepted-#67 received_at=now recipient= tenant_id=tenant-1
-schedules: approved_at approved_by attempt_count completed_at created_at due_at entity_id entity_type event_id event_type id last_error next_attempt_at progress status tenant_id
-  approved_at=now approved_by=key:ada attempt_count=0 created_at=now due_at=+10m entity_id=42 entity_type=booking event_id=event-26 event_type=booking.offer id=#17 next_attempt_at=+10m status=pending tenant_id=tenant-1
-  attempt_count=0 created_at=now due_at=+10m entity_id=42 entity_type=booking event_id=event-27 event_type=booking.offer id=#18 last_error="too dear" status=cancelled tenant_id=tenant-1
-  attempt_count=0 created_at=now due_at=+10m entity_id=7 entity_type=stay event_id=event-28 event_type=stay.reminder id=#19 last_error="The event \\"stay.cancelled\\" cancelled it" status=cancelled tenant_id=tenant-1
-  attempt_count=1 completed_at=now created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-10 event_type=booking.confirmed id=#11 status=completed tenant_id=tenant-1
-  attempt_count=1 completed_at=now created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-20 event_type=booking.reminder id=#15 progress={"after":"1"} status=completed tenant_id=tenant-1
-  attempt_count=1 completed_at=now created_at=now due_at=now entity_id=7 entity_type=stay event_id=event-32 event_type=stay.cancelled id=#31 status=completed tenant_id=tenant-1
-  attempt_count=1 created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-25 event_type=booking.reminder id=#16 last_error="the host said no" status=cancelled tenant_id=tenant-1
+schedules: approved_at approved_by attempt_count completed_at created_at due_at entity_id entity_type event_id event_type id is_replayed last_error next_attempt_at progress status tenant_id
+  approved_at=now approved_by=key:ada attempt_count=0 created_at=now due_at=+10m entity_id=42 entity_type=booking event_id=event-26 event_type=booking.offer id=#17 is_replayed=0 next_attempt_at=+10m status=pending tenant_id=tenant-1
+  attempt_count=0 created_at=now due_at=+10m entity_id=42 entity_type=booking event_id=event-27 event_type=booking.offer id=#18 is_replayed=0 last_error="too dear" status=cancelled tenant_id=tenant-1
+  attempt_count=0 created_at=now due_at=+10m entity_id=7 entity_type=stay event_id=event-28 event_type=stay.reminder id=#19 is_replayed=0 last_error="The event \\"stay.cancelled\\" cancelled it" status=cancelled tenant_id=tenant-1
+  attempt_count=0 created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-126 event_type=booking.confirmed id=#127 is_replayed=0 last_error="called off" status=cancelled tenant_id=tenant-1
+  attempt_count=1 completed_at=now created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-10 event_type=booking.confirmed id=#11 is_replayed=0 status=completed tenant_id=tenant-1
+  attempt_count=1 completed_at=now created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-119 event_type=booking.confirmed id=#118 is_replayed=1 status=completed tenant_id=tenant-1
+  attempt_count=1 completed_at=now created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-122 event_type=booking.confirmed id=#123 is_replayed=0 status=completed tenant_id=tenant-1
+  attempt_count=1 completed_at=now created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-20 event_type=booking.reminder id=#15 is_replayed=0 progress={"after":"1"} status=completed tenant_id=tenant-1
+  attempt_count=1 completed_at=now created_at=now due_at=now entity_id=7 entity_type=stay event_id=event-32 event_type=stay.cancelled id=#31 is_replayed=0 status=completed tenant_id=tenant-1
+  attempt_count=1 created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-25 event_type=booking.reminder id=#16 is_replayed=1 last_error="the host said no" status=cancelled tenant_id=tenant-1
 sealed_contents: event_id notification_id tenant_id
   notification_id=#107 tenant_id=tenant-1
 settled: attempt delivered_at heard last_error notification_id possible_duplicate read_at reason settled_at spent status tenant_id
+  attempt=0 last_error="Notification #117 tells the same already" notification_id=#124 possible_duplicate=0 reason=duplicate settled_at=now spent=0 status=skipped tenant_id=tenant-1
   attempt=0 last_error="The account is suspended" notification_id=#95 possible_duplicate=0 reason=channel_suspended settled_at=now spent=0 status=parked tenant_id=tenant-1
   attempt=0 last_error="The event \\"stay.cancelled\\" cancelled it" notification_id=#29 possible_duplicate=0 reason=cancelled_by_event settled_at=now spent=0 status=cancelled tenant_id=tenant-1
+  attempt=0 last_error="no address for email" notification_id=#128 possible_duplicate=0 reason=no_address settled_at=now spent=0 status=skipped tenant_id=tenant-1
   attempt=0 last_error="the tenant has no active email account" notification_id=#89 possible_duplicate=0 reason=no_active_channels settled_at=now spent=0 status=parked tenant_id=tenant-1
   attempt=0 notification_id=#109 possible_duplicate=0 reason=corrected_by_operator settled_at=now spent=0 status=discarded tenant_id=tenant-1
   attempt=0 notification_id=#79 possible_duplicate=0 reason=cancelled_by_operator settled_at=now spent=0 status=cancelled tenant_id=tenant-1

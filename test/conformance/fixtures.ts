@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { Claim, Completion } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
 import type { Channel } from '../../packages/pillarbox/src/model/channel.ts'
 import type { NewEvent, StoredEvent } from '../../packages/pillarbox/src/model/event.ts'
+import { skippedKey } from '../../packages/pillarbox/src/model/idempotency.ts'
 import type {
   Content,
   NewNotification,
@@ -170,7 +171,9 @@ export async function createBench({ store, advance, another, tables }: OpenStore
       warnings: [],
       dueAt: null,
       expiresAt: null,
-      parked: null,
+      place: null,
+      duplicateOf: null,
+      stopped: null,
       ...changes,
     }),
     async enqueue(lane, count = 1, changes = {}) {
@@ -252,7 +255,20 @@ export function bornParked(): Partial<NewNotification> {
     accountId: null,
     provider: null,
     content: null,
-    parked: { reason: 'no_active_channels', error: 'the tenant has no active email account' },
+    stopped: { status: 'parked', reason: 'no_active_channels', error: 'the tenant has no active email account' },
+  }
+}
+
+/** What planning answers where there is nothing to send on a channel to the recipient at a place of the event. */
+export function bornSkipped(eventId: string, place: string): Partial<NewNotification> {
+  return {
+    eventId,
+    place,
+    idempotencyKey: skippedKey({ eventId, place, channel: 'email' }),
+    accountId: null,
+    provider: null,
+    content: null,
+    stopped: { status: 'skipped', reason: 'no_address', error: 'no address for email' },
   }
 }
 

@@ -19,6 +19,7 @@ import { rowRules } from './rows.ts'
 import { scheduleRules } from './schedules.ts'
 import { scrubRules } from './scrub.ts'
 import { sealedRules } from './sealed.ts'
+import { skippedRules } from './skipped.ts'
 import { storeRules } from './store.ts'
 import { suppressionRules } from './suppressions.ts'
 import { templateRules } from './templates.ts'
@@ -62,6 +63,7 @@ export function storeConformance(
     events: eventRules,
     'domain events': domainEventRules,
     plan: planRules,
+    skipped: skippedRules,
     cancel: cancelRules,
     notifications: notificationRules,
     scrub: scrubRules,

@@ -184,7 +184,7 @@ function insertRules(rule: Rule): void {
 
     await store.notifications.insert([given])
 
-    const { parked: _, ...expected } = given
+    const { stopped: _, ...expected } = given
     const { createdAt, nextAttemptAt: __, ...kept } = await view(given.id)
     assertBetween(createdAt, before, await store.now())
     assert.deepEqual(kept, {

@@ -353,6 +353,7 @@ export function planRules(rule: Rule): void {
       progress: null,
       approvedBy: null,
       approvedAt: null,
+      isReplayed: false,
     })
   })
 

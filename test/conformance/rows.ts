@@ -8,6 +8,7 @@ import {
   at,
   type Bench,
   bornParked,
+  bornSkipped,
   completion,
   dueLater,
   dueNow,
@@ -80,6 +81,7 @@ async function playLife(bench: Bench): Promise<void> {
   await scrubAll(bench, worker, email)
   await sendByHand(bench, worker, sms)
   await holdLanes(bench, { email, standIn, sms })
+  await skipAll(bench, email)
 }
 
 const planEvents = ({ store }: Bench, plan: () => EventPlan) => takeAndPlanEvents(store, 10, plan)
@@ -134,6 +136,33 @@ async function planAll(bench: Bench, lane: Lane): Promise<void> {
     type: 'stay.cancelled',
     entity: { type: 'stay', id: '7' },
   })
+}
+
+/** Events of which nothing is sent: for want of an address, told already, called off; and one that is planned anew. */
+async function skipAll(bench: Bench, lane: Lane): Promise<void> {
+  const { store, event, newId, notification } = bench
+  const { tenantId } = lane
+  const skip = async (plan: (eventId: string) => EventPlan): Promise<void> => {
+    const { id } = only(await store.events.insert([event(tenantId)]))
+    await planEvents(bench, () => plan(id))
+  }
+  const [mended, failed] = [newId(), newId()]
+  const untold = { reason: 'no_recipient', error: 'No recipient: nobody' } as const
+  await skip((id) => ({ ...dueNow(failed, [notification(lane, { id: mended, ...bornSkipped(id, '0') })]), untold }))
+  await store.schedules.act({ tenantId, id: failed, action: 'replay', actor: ACTOR })
+  const idempotencyKey = 'told-once'
+  const replacement = replacementOn(lane, { idempotencyKey })
+  await store.notifications.act({ tenantId, id: mended, action: 'retry', actor: 'system', replacement })
+  await planSchedules(bench, () => ({ kind: 'notifications', notifications: [] }))
+  await skip((eventId) => dueNow(newId(), [notification(lane, { eventId, place: '0', idempotencyKey })]))
+  await skip((id) => ({
+    kind: 'cancelled',
+    scheduleId: newId(),
+    reason: 'cancelled_by_host',
+    error: 'called off',
+    notifications: [notification(lane, bornSkipped(id, '0'))],
+    cancels: null,
+  }))
 }
 
 /** Claims the oldest row of a lane. */

@@ -51,6 +51,7 @@ export function scheduleRules(rule: Rule): void {
       progress: null,
       approvedBy: null,
       approvedAt: null,
+      isReplayed: false,
     })
     for (const [tenantId, other] of [
       [await tenant(), id],

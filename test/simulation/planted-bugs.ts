@@ -252,6 +252,45 @@ export const PLANTED_BUGS: PlantedBug[] = [
     ),
   },
   {
+    name: 'drops a channel: what is skipped is not written',
+    breaks: /P1: event .* asked for/,
+    client: planning((plan) =>
+      plan.kind === 'notifications'
+        ? { ...plan, notifications: plan.notifications.filter(({ stopped }) => stopped?.status !== 'skipped') }
+        : plan,
+    ),
+  },
+  {
+    name: 'forgets a duplicate: what another event has told leaves nothing',
+    breaks: /P1: event .* asked for/,
+    client: (store) => ({
+      ...bound(store),
+      plan: {
+        ...bound(store.plan),
+        async takeEvents(limit) {
+          const batch = await store.plan.takeEvents(limit)
+          const isNew = async ({ tenantId, idempotencyKey: q }: NewNotification): Promise<boolean> =>
+            (await store.notifications.list({ tenantId, q }, { limit: 1 })).items.length === 0
+          return {
+            ...batch,
+            async write(plans) {
+              const left: EventPlan[] = []
+              for (const plan of plans) {
+                if (plan.kind !== 'notifications') left.push(plan)
+                else {
+                  const fresh: NewNotification[] = []
+                  for (const each of plan.notifications) if (await isNew(each)) fresh.push(each)
+                  left.push({ ...plan, notifications: fresh })
+                }
+              }
+              return batch.write(left)
+            },
+          }
+        },
+      },
+    }),
+  },
+  {
     name: 'two steps for one: notifications are written after the event was marked',
     breaks: /P1/,
     client(store) {

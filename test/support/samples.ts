@@ -119,7 +119,9 @@ export function sampleNotification(changes: Partial<NewNotification> = {}): NewN
     warnings: [],
     dueAt: null,
     expiresAt: null,
-    parked: null,
+    place: null,
+    duplicateOf: null,
+    stopped: null,
     ...changes,
   }
 }

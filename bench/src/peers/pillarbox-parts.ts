@@ -130,7 +130,9 @@ function notification(i: number, addressed: Addressed): NewNotification {
     warnings: [],
     dueAt: null,
     expiresAt: null,
-    parked: null,
+    place: null,
+    duplicateOf: null,
+    stopped: null,
   }
 }
 

@@ -4,7 +4,7 @@ import type { Channel } from '../event-rules.ts'
 import type { Problem } from '../json-text.ts'
 
 /** Where a notification stands; `docs/reference/states.md` says who moves it. */
-export type NotificationStatus = 'queued' | 'sending' | 'retrying' | 'sent' | 'delivered' | 'read' | 'parked' | 'uncertain' | 'failed' | 'discarded' | 'cancelled'
+export type NotificationStatus = 'queued' | 'sending' | 'retrying' | 'sent' | 'delivered' | 'read' | 'parked' | 'uncertain' | 'failed' | 'discarded' | 'cancelled' | 'skipped'
 
 export type ScheduleStatus = 'awaiting_approval' | 'pending' | 'completed' | 'failed' | 'cancelled'
 
@@ -200,6 +200,8 @@ export interface NotificationView {
   fallbackTo: string | null
   correctedFrom: string | null
   correctedTo: string | null
+  /** Of one that was skipped as a duplicate: the notification that tells the same. */
+  duplicateOf: string | null
   triggeredBy: string
   createdAt: string
   dueAt: string | null

@@ -35,7 +35,7 @@ async function setup(t: TestContext) {
       accountId: null,
       provider: null,
       content: null,
-      parked: { reason: 'no_active_channels', error: 'no account\u001b[2J' },
+      stopped: { status: 'parked', reason: 'no_active_channels', error: 'no account\u001b[2J' },
       ...changes,
     })
   await store.events.insert([sampleEvent({ entity, publishedBy: 'key:shop' })])

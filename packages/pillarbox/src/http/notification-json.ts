@@ -68,6 +68,9 @@ const fields = {
   fallbackTo: TextOrNull,
   correctedFrom: TextOrNull,
   correctedTo: TextOrNull,
+  duplicateOf: Nullable(
+    Type.String({ description: 'Of one that was skipped as a duplicate: the notification that tells the same.' }),
+  ),
   triggeredBy: Type.String(),
   createdAt: Time,
   dueAt: TimeOrNull,

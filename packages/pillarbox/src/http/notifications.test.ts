@@ -630,7 +630,7 @@ describe('reading notifications', () => {
       eventType: event.type,
       scheduleId,
       entity: event.entity,
-      parked: { reason: 'no_templates_found', error: 'none' },
+      stopped: { status: 'parked', reason: 'no_templates_found', error: 'none' },
     })
     await planEvents(f.store, 1, () => ({
       kind: 'notifications',
@@ -781,7 +781,7 @@ describe('acting on a notification', () => {
         provider: null,
         to: { email: 'a@example.com' },
         content: null,
-        parked: { reason: 'no_templates_found', error: 'none' },
+        stopped: { status: 'parked', reason: 'no_templates_found', error: 'none' },
       }),
     ])
 

@@ -38,7 +38,7 @@ for (const { engine, open } of ENGINES) {
         to: { name: 'Ada', email: 'ada@example.com' },
         entity: { type: 'booking', id: '42' },
         eventType: 'booking.confirmed',
-        parked: { reason: 'no_active_channels', error: 'There is no account.' },
+        stopped: { status: 'parked', reason: 'no_active_channels', error: 'There is no account.' },
         ...changes,
       }),
     ])
@@ -492,7 +492,7 @@ for (const { engine, open } of ENGINES) {
 
       const untold = await post(tenant.keys.operator, 'bookings/42')
       assert.deepEqual([untold.statusCode, untold.json().code], [409, 'not_plannable'])
-      assert.match(untold.json().detail, /no_active_channels/)
+      assert.match(untold.json().detail, /no_active_account/)
       assert.equal((await post(tenant.keys.operator, 'bookings/43')).statusCode, 404)
     })
 

@@ -115,7 +115,7 @@ describe('secret fields over HTTP (P10)', () => {
         provider: null,
         eventId: 'e-1',
         content: f.deps.payloadSeal.sealContent(content, [TOKEN], { tenantId: 'acme', notificationId: id }),
-        parked: { reason: 'no_active_channels', error: 'none' },
+        stopped: { status: 'parked', reason: 'no_active_channels', error: 'none' },
       }),
     ])
 

@@ -101,7 +101,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     const written = await write(accepted.map(({ notification }) => notification))
     for (const [i, { index, notification }] of accepted.entries()) {
       const row = written[i]
-      if (row) answers[index] = { ...row, status: notification.parked ? 'parked' : 'queued' }
+      if (row) answers[index] = { ...row, status: notification.stopped ? 'parked' : 'queued' }
     }
     return answers
   }
@@ -167,7 +167,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     if (templates.size) await store.templates.markUsed([...templates])
     const written = await store.notifications.insert(notifications)
     const now = clock.now()
-    if (notifications.some(({ parked, dueAt }, i) => !written[i]?.duplicate && !parked && (dueAt ?? 0) <= now))
+    if (notifications.some(({ stopped, dueAt }, i) => !written[i]?.duplicate && !stopped && (dueAt ?? 0) <= now))
       nudge('dispatch')
     return written
   }

@@ -13,7 +13,10 @@ export const ERRORS = {
   request_timeout: { status: 408, title: 'The request did not arrive in time' },
   duplicate_notification: { status: 409, title: 'A notification with this idempotency key exists' },
   already_exists: { status: 409, title: 'It exists already' },
-  not_parked: { status: 409, title: 'Only a parked or uncertain notification can be retried or discarded' },
+  not_parked: {
+    status: 409,
+    title: 'Only a parked or uncertain notification can be retried or discarded, and a skipped one retried',
+  },
   not_discarded: { status: 409, title: 'Only a discarded notification can be restored' },
   not_waiting: { status: 409, title: 'It is no longer waiting to be sent' },
   address_suppressed: { status: 409, title: 'The address is suppressed on this channel' },

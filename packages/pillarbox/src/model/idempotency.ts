@@ -34,6 +34,14 @@ export function correctedKey(notificationId: string, correctedId: string): strin
   return `corrected:${notificationId}:${correctedId}`
 }
 
+/**
+ * Of a notification that is skipped: one per event, place and channel, however often the event is planned. It never
+ * equals the key that the notification has once it can be sent, and so does not stand in its way.
+ */
+export function skippedKey({ eventId, place, channel }: { eventId: string; place: string; channel: Channel }): string {
+  return `skipped:${join([eventId, channel, place], undefined)}`
+}
+
 export interface KeyParts {
   channel: Channel
   templateId: string
@@ -41,10 +49,13 @@ export interface KeyParts {
   recipient?: string
 }
 
-/** An id that is the very word a manual key begins with is written `%6Danual`, which no escaped part ever is. */
+/** The words that the other keys begin with. */
+const RESERVED: readonly string[] = ['manual', 'skipped']
+
+/** An id that is the very word another kind of key begins with is written `%6Danual`, which no escaped part ever is. */
 function automatic(id: string, parts: KeyParts & { eventType: string }): string {
   const key = join([id, parts.eventType, parts.channel, parts.templateId], parts.recipient)
-  return id === 'manual' ? `%6D${key.slice(1)}` : key
+  return RESERVED.includes(id) ? `%${id.charCodeAt(0).toString(16).toUpperCase()}${key.slice(1)}` : key
 }
 
 function join(parts: readonly string[], recipient: string | undefined): string {

@@ -17,10 +17,11 @@ import type { Address } from './recipient.ts'
  *             queued | retrying | uncertain ──park──▶ parked sent | delivered ──receipt: failed, bounced──▶ parked
  *             sending | sent | delivered ──permanent, and a fallback channel is next──▶ failed
  *             parked | failed by a receipt ──a receipt of higher rank──▶ delivered | read | parked | failed
+ *             (planned, and there is nothing to send on this channel to this recipient) skipped ──retry──▶ queued
  *
  * Who moves what: a worker everything out of `sending`; receipts everything out of `sent`, and on from where a receipt
- * led (`model/receipt.ts`); an operator everything out of `parked`, `uncertain` and `discarded`. `cancelled` and `read` are
- * closed, and `failed` too where it was not a receipt that said so.
+ * led (`model/receipt.ts`); an operator everything out of `parked`, `uncertain`, `discarded` and `skipped`. `cancelled` and
+ * `read` are closed, and `failed` too where it was not a receipt that said so.
  *
  * Where it is kept: a `dispatch` row while work remains (queued, retrying, sending), a `settled` row once it has come
  * to rest anywhere but `sent`; with neither it is `sent`. One that a receipt took from `uncertain` to `sent` has a
@@ -38,6 +39,7 @@ export const NOTIFICATION_STATUSES = [
   'failed',
   'discarded',
   'cancelled',
+  'skipped',
 ] as const
 
 export type NotificationStatus = (typeof NOTIFICATION_STATUSES)[number]
@@ -55,6 +57,7 @@ export type SettledStatus =
   | 'failed'
   | 'discarded'
   | 'cancelled'
+  | 'skipped'
 
 export const NEXT_STATUSES = {
   queued: ['sending', 'parked', 'cancelled'],
@@ -68,6 +71,7 @@ export const NEXT_STATUSES = {
   failed: ['delivered', 'read', 'parked'],
   discarded: ['parked'],
   cancelled: [],
+  skipped: ['queued'],
 } as const satisfies Record<NotificationStatus, readonly NotificationStatus[]>
 
 export function canMove(from: NotificationStatus, to: NotificationStatus): boolean {
@@ -85,7 +89,7 @@ export function isLive(status: NotificationStatus): status is LiveStatus {
 
 /** What an operator may ask for, where it may be asked, and what it leads to. */
 export const ACTIONS = {
-  retry: { from: ['parked', 'uncertain'], to: 'queued' },
+  retry: { from: ['parked', 'uncertain', 'skipped'], to: 'queued' },
   discard: { from: ['parked', 'uncertain'], to: 'discarded' },
   cancel: { from: ['queued', 'retrying'], to: 'cancelled' },
   park: { from: ['queued', 'retrying', 'uncertain'], to: 'parked' },
@@ -122,11 +126,11 @@ export interface NewNotification {
   tenantId: string
   idempotencyKey: string
   channel: Channel
-  /** The lane; null only when `parked` says why there is none. */
+  /** The lane; null only when `stopped` says why there is none. */
   accountId: string | null
   provider: string | null
   to: Address
-  /** Null only when `parked` says why there is none, or once it was scrubbed. */
+  /** Null only when `stopped` says why there is none, or once it was scrubbed. */
   content: Content | SealedContent | null
   /** Who that is, where it is known, and the exchange it belongs to. */
   contactId: string | null
@@ -136,6 +140,11 @@ export interface NewNotification {
   eventId: string | null
   eventType: string | null
   scheduleId: string | null
+  /**
+   * Which of the event's recipients it is for: their place, or that of a recipient list and the member's id (`0/<id>`).
+   * There is one notification for each place and channel of an event; null for what no event was planned as.
+   */
+  place: string | null
   entity: Entity | null
   templateId: string | null
   templateVersion: number | null
@@ -156,8 +165,17 @@ export interface NewNotification {
   dueAt: number | null
   /** Cancelled with `expired` if not sent by then. */
   expiresAt: number | null
+  /** Of one that is skipped because somebody is told the same already: the notification that came first. */
+  duplicateOf: string | null
   /** Born stopped: visible, and retryable once fixed. */
-  parked: { reason: Reason; error: string } | null
+  stopped: BornStopped | null
+}
+
+/** Why a notification that was just made is not to be sent: it is skipped, or parked where somebody has to look. */
+export interface BornStopped {
+  status: Extract<SettledStatus, 'parked' | 'skipped'>
+  reason: Reason
+  error: string
 }
 
 export interface NotificationPolicy {
@@ -167,7 +185,7 @@ export interface NotificationPolicy {
   onUndeliverable?: 'fail' | 'park'
 }
 
-export interface NotificationView extends Omit<NewNotification, 'parked'> {
+export interface NotificationView extends Omit<NewNotification, 'stopped'> {
   /** Whom one message went to, where a list was addressed; of the last attempt. */
   resolvedTargets: string[] | null
   /** Its content held secrets and was removed when it was final. */

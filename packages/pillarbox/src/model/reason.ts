@@ -5,7 +5,11 @@
  */
 export const REASONS = {
   invalid_recipient: 'The provider says the address cannot be delivered to.',
-  no_recipient: 'The event names nobody with an address for this channel.',
+  no_address: 'The recipient has no address for this channel.',
+  no_active_account: 'The tenant has no active account for this channel.',
+  no_template: 'The event asks for this channel, and no active template exists for it.',
+  duplicate: 'The same was told, or is being told, by the notification that `duplicateOf` names.',
+  no_recipient: 'The event names nobody with an address for any of its channels.',
   no_templates_found: 'No active template exists for the event type on any of its channels.',
   no_active_channels: 'Templates exist, but the tenant has no active account for their channels.',
   unreachable: 'The recipient cannot be reached on this channel at present.',
@@ -44,6 +48,20 @@ export const REASONS = {
 } as const satisfies Record<string, string>
 
 export type Reason = keyof typeof REASONS
+
+/** Why a recipient is not told on a channel though nothing failed: such a notification is born `skipped`. */
+export const SKIP_REASONS = [
+  'no_address',
+  'no_active_account',
+  'no_template',
+  'duplicate',
+  'suppressed',
+  'cancelled_by_host',
+] as const satisfies readonly Reason[]
+
+export function isSkipReason(reason: string): reason is (typeof SKIP_REASONS)[number] {
+  return (SKIP_REASONS as readonly string[]).includes(reason)
+}
 
 /** `fallback_triggered:<channel>` carries the channel that took over; every other reason stands alone. */
 export type StoredReason = Reason | `fallback_triggered:${string}`

@@ -49,6 +49,7 @@ export function standingRank({ status, heard }: Standing): number | null {
     case 'sending':
     case 'discarded':
     case 'cancelled':
+    case 'skipped':
       return null
   }
 }

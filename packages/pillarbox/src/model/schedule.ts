@@ -26,4 +26,6 @@ export interface StoredSchedule {
   /** Who approved it, and when; null where nobody had to, or has yet. */
   approvedBy: string | null
   approvedAt: number | null
+  /** It failed before and is planned anew: notifications of it may stand already. */
+  isReplayed: boolean
 }

@@ -112,7 +112,7 @@ describe('a retry in today’s words', () => {
       if (channel === 'email') await bench.store.templates.update('acme', id, { isActive: false }, 'test')
     await bench.clock.advance(2_000)
 
-    assert.match(await refusalOf(act(first.id, { rerender: true })), /^not_plannable: no_templates_found: /)
+    assert.match(await refusalOf(act(first.id, { rerender: true })), /^not_plannable: no_template: /)
     assert.equal((await bench.notifications())[0]?.status, 'parked')
   })
 

@@ -11,7 +11,7 @@ import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
 import type { TenantSnapshots } from '../tenant/snapshots.ts'
 
-/** Plans a notification anew that was born parked without content. */
+/** Plans a notification anew that was born skipped, or parked without content. */
 export type Replan = (notification: NotificationView) => Promise<ReplanAnswer>
 
 export interface ActDeps {
@@ -77,7 +77,7 @@ async function move({ store }: ActDeps, request: ActRequest): Promise<void> {
   if (moved.twin !== undefined)
     throw new PillarboxError(
       'duplicate_notification',
-      `The same was told by notification ${moved.twin} meanwhile; discard this one.`,
+      `The same was told by notification ${moved.twin} meanwhile; this one is not needed.`,
       { notificationId: moved.twin },
     )
   if (!moved.moved) throw refusal(request.action, moved.from)

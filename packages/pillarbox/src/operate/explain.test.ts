@@ -35,11 +35,12 @@ const schedule = (changes: Partial<StoredSchedule> = {}): StoredSchedule => ({
   progress: null,
   approvedBy: null,
   approvedAt: null,
+  isReplayed: false,
   ...changes,
 })
 
 function notification(changes: Partial<NotificationView> = {}): NotificationView {
-  const { parked: _, ...made } = sampleNotification({ channel: 'email', to: { email: 'ada@example.test' } })
+  const { stopped: _, ...made } = sampleNotification({ channel: 'email', to: { email: 'ada@example.test' } })
   return {
     ...made,
     scheduleId: 's-1',
@@ -215,8 +216,11 @@ describe('the explanation of an event', () => {
       'sent: email: sent to a***@example.test.',
       'bounced: email: not received by a***@example.test. The provider accepted the message and later reported a bounce.',
     ])
+    assert.deepEqual(stopped({ status: 'skipped', reason: 'no_address', to: {} }), [
+      'no_address: email: skipped, not sent to the recipient. The recipient has no address for this channel.',
+    ])
     assert.deepEqual(stopped({ status: 'parked', reason: 'no_recipient', to: {} }), [
-      'no_recipient: email: set aside for an operator, not sent to the recipient. The event names nobody with an address for this channel.',
+      'no_recipient: email: set aside for an operator, not sent to the recipient. The event names nobody with an address for any of its channels.',
     ])
   })
 

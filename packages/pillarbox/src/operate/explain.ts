@@ -240,6 +240,7 @@ const STOPPED_WORDS: Readonly<Record<string, string>> = {
   uncertain: 'set aside for an operator, perhaps sent to',
   discarded: 'given up by an operator, not sent to',
   cancelled: 'cancelled, not sent to',
+  skipped: 'skipped, not sent to',
 }
 
 function stopped(notification: NotificationView, who: string): string {

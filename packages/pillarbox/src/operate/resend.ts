@@ -12,7 +12,8 @@ import { conversationOf, type DueEvent } from '../plan/due-event.ts'
 import type { EventBook } from '../plan/event-book.ts'
 import { BEGINNING, PART_RECIPIENTS, takePart } from '../plan/part.ts'
 import type { PeopleBook } from '../plan/people.ts'
-import { type EventCause, NOBODY, type PlanTools, planNotifications } from '../plan/plan-event.ts'
+import { type EventCause, type PlanTools, planNotifications } from '../plan/plan-event.ts'
+import { NOBODY } from '../plan/reached.ts'
 import { noRecipient, type Recipient } from '../plan/recipients.ts'
 import { channelsFor } from '../plan/routes.ts'
 import { createTemplateUses } from '../plan/template-uses.ts'
@@ -147,9 +148,9 @@ async function retell(
   const told = to ? [corrected(recipients, asSentTo(to, due.context.region), channel)] : recipients
   const planned = planNotifications(deps, cause, { recipients: told, stopped: to ? [] : part.stopped })
   // The operator is here and can be told: nothing is parked that nobody waits for.
-  const sendable = planned.filter(({ parked }) => parked === null)
+  const sendable = planned.filter(({ stopped }) => stopped === null)
   if (sendable.length > 0) return sendable
-  const why = planned[0]?.parked ?? NOBODY
+  const why = planned[0]?.stopped ?? NOBODY
   throw refusal(`${why.reason}: ${why.error}.`)
 }
 

@@ -9,7 +9,7 @@ export interface ScheduleStore {
   list(filter: ScheduleFilter, page: Page): Promise<PageOf<StoredSchedule>>
   /**
    * cancel: pending or awaiting_approval → cancelled. approve: awaiting_approval → pending. reject: awaiting_approval →
-   * cancelled. replay: failed → pending with a fresh count. Audited. Null: no such schedule of that tenant.
+   * cancelled. replay: failed → pending with a fresh count, to be planned from its beginning. Audited. Null: no such schedule of that tenant.
    */
   act(request: {
     tenantId: string

@@ -2,9 +2,16 @@ import type { StoredAccount } from '../model/account.ts'
 import type { EventType } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
-import type { Content, NewNotification, NotificationPolicy, SealedContent, Warning } from '../model/notification.ts'
+import type {
+  BornStopped,
+  Content,
+  NewNotification,
+  NotificationPolicy,
+  SealedContent,
+  Warning,
+} from '../model/notification.ts'
 import type { Clock } from '../model/ports.ts'
-import type { Reason } from '../model/reason.ts'
+import { isSkipReason, type Reason } from '../model/reason.ts'
 import type { Template } from '../model/template.ts'
 import type { Renderer } from '../render/render.ts'
 import { suppliedFields } from '../render/render-options.ts'
@@ -28,10 +35,15 @@ export interface Composition {
   cause: Cause
   /** Channels to be tried after this one. */
   fallback?: readonly Channel[]
+  /** The notification that tells the same. */
+  duplicateOf?: string
   warnings?: readonly Warning[]
 }
 
-export type ComposedRecipient = Pick<Recipient, 'address' | 'locale' | 'element' | 'contactId' | 'conversationId'>
+export type ComposedRecipient = Pick<
+  Recipient,
+  'address' | 'locale' | 'element' | 'place' | 'contactId' | 'conversationId'
+>
 
 /** What a notification says, or what keeps it from saying anything. */
 export type WordsSource =
@@ -78,8 +90,8 @@ export interface ComposeTools {
 }
 
 /**
- * Makes one notification: the only place that does. What cannot be sent, for want of words or of an account, is born
- * parked and says why. Never throws.
+ * Makes one notification: the only place that does. What cannot be sent is born skipped or, where somebody has to look at
+ * it, parked, and says why. Never throws.
  */
 export function compose(tools: ComposeTools, composition: Composition): NewNotification {
   const { id, key, recipient, channel, account, cause } = composition
@@ -111,10 +123,16 @@ export function compose(tools: ComposeTools, composition: Composition): NewNotif
     templateId: words.templateId,
     templateVersion: words.templateVersion,
     locale: words.locale,
+    place: recipient?.place ?? null,
     fallback: [...(composition.fallback ?? [])],
+    duplicateOf: composition.duplicateOf ?? null,
     warnings: [...(composition.warnings ?? []), ...words.warnings],
-    parked: words.obstacle ?? (account ? null : noAccount(channel)),
+    stopped: stoppedBy(words.obstacle ?? (account ? null : noAccount(channel))),
   }
+}
+
+function stoppedBy(obstacle: Obstacle | null): BornStopped | null {
+  return obstacle && { status: isSkipReason(obstacle.reason) ? 'skipped' : 'parked', ...obstacle }
 }
 
 /**
@@ -122,8 +140,8 @@ export function compose(tools: ComposeTools, composition: Composition): NewNotif
  * not be rendered. `path` is the field of the request that named the template.
  */
 export function throwUnlessRendered(notification: NewNotification, path: string): NewNotification {
-  if (notification.parked?.reason !== 'render_failed') return notification
-  const message = notification.parked.error
+  if (notification.stopped?.reason !== 'render_failed') return notification
+  const message = notification.stopped.error
   throw new PillarboxError('invalid_template', `The template cannot be rendered: ${message}`, {
     errors: [{ path, message }],
   })

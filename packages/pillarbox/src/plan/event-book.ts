@@ -1,5 +1,6 @@
 import type { NotificationView } from '../model/notification.ts'
 import type { Clock } from '../model/ports.ts'
+import type { Address } from '../model/recipient.ts'
 import { createTimedMap } from '../runtime/timed-cache.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
@@ -63,21 +64,30 @@ export function createEventBook(deps: EventBookDeps): EventBook {
       if (!('kind' in due) && !due.isSecret) known.set(key, due)
       return due
     },
-    async recipientOf(due, { tenantId, to, contactId, conversationId, templateId, locale, correctedFrom }) {
-      const found = findAgain(due, to)
+    async recipientOf(due, { tenantId, to, place, contactId, conversationId, templateId, locale, correctedFrom }) {
+      const found = findAgain(due, to, place)
       const contact = contactId === null ? null : await store.people.findContact(tenantId, contactId)
       // What somebody corrected by hand counts for more than what the event says.
       // Of one that has words the locale is their template's, which need not be what the recipient prefers.
       const recipient: Recipient = found
-        ? { ...found, address: correctedFrom === null ? { ...to, ...found.address } : { ...found.address, ...to } }
-        : { ...noRecipient, address: to, locale: templateId === null ? locale : null }
+        ? {
+            ...found,
+            place,
+            address: correctedFrom === null ? { ...to, ...found.address } : { ...found.address, ...to },
+          }
+        : { ...noRecipient, place, address: to, locale: templateId === null ? locale : null }
       return { ...recognisedAs(recipient, { contact, conversationId }), contactId }
     },
   }
 }
 
-/** The recipient that a notification's address was made from: all they said themselves is in it. */
-function findAgain({ audience }: DueEvent, to: NotificationView['to']): Recipient | null {
+/**
+ * The recipient that a notification's address was made from: whoever is at its place, if they are still the same, or
+ * somebody of whom all that they say themselves is in it.
+ */
+function findAgain({ audience }: DueEvent, to: NotificationView['to'], place: string | null): Recipient | null {
+  const own = place === null ? null : audience.at(Number(place))
+  if (own && 'recipient' in own && hasSome(to, own.recipient.address)) return own.recipient
   if (audience.hasExpandedList || audience.size > MAX_SEARCHED) return null
   let only: Recipient | null = null
   for (let place = 0; place < audience.size; place++) {
@@ -90,4 +100,9 @@ function findAgain({ audience }: DueEvent, to: NotificationView['to']): Recipien
   }
   // The only one there is, though a path or the payload's reading has changed since.
   return to.list === undefined ? only : null
+}
+
+/** Whether the two have an address in common; a name is none. */
+function hasSome(to: Address, address: Address): boolean {
+  return Object.entries(address).some(([field, value]) => field !== 'name' && to[field as keyof Address] === value)
 }

@@ -139,23 +139,34 @@ describe('parts', () => {
 
     await bench.plan()
 
-    assert.equal((await bench.store.notifications.countByStatus('acme')).parked, 2_500)
+    assert.equal((await bench.store.notifications.countByStatus('acme')).skipped, 2_500)
     const errors = new Set((await bench.notifications()).map(({ reason, lastError }) => `${reason}: ${lastError}`))
     assert.equal(errors.size, 200)
-    assert.ok(errors.has('no_recipient: people[2499] has no address'))
-    assert.equal((await bench.schedule()).progress?.planned, 2_500)
+    assert.ok(errors.has('no_address: people[2499] has no address for sms'))
+    const { status, lastError, progress } = await bench.schedule()
+    assert.deepEqual([status, progress?.planned], ['failed', 2_500])
+    assert.match(lastError ?? '', /^No recipient: /)
   })
 
-  it('that are empty end in one notification that says so', async (t) => {
+  it('complete their schedule where one of them was told, in whichever part that was', async (t) => {
+    const bench = await openPlanning(t, { catalogue: fromPayload })
+    const nobody = Array.from({ length: 1_500 }, () => ({ name: 'Nobody' }))
+    await bench.publish({ ...event, payload: { people: [{ phone: '+15550100' }, ...nobody] } })
+
+    await bench.plan()
+
+    assert.deepEqual([(await bench.schedule()).status, (await bench.schedule()).lastError], ['completed', null])
+  })
+
+  it('that are empty make nothing, and the schedule says so', async (t) => {
     const bench = await openPlanning(t, { catalogue: fromPayload })
     await bench.publish({ ...event, payload: { people: [] } })
 
     await bench.plan()
 
-    assert.deepEqual(
-      (await bench.notifications()).map(({ status, reason }) => [status, reason]),
-      [['parked', 'no_recipient']],
-    )
+    assert.deepEqual(await bench.notifications(), [])
+    const { status, lastError } = await bench.schedule()
+    assert.deepEqual([status, lastError], ['failed', 'No recipient: the event names nobody'])
   })
 
   it('name the same person once, in whichever parts they stand', async (t) => {

@@ -57,7 +57,7 @@ describe('who takes over', () => {
     assert.deepEqual([taker.contactId, taker.conversationId], [first.contactId, first.conversationId])
     assert.ok(taker.contactId && taker.conversationId)
     assert.deepEqual(taker.to, { phone: '+15550100', email: 'ada@example.test', name: 'Ada' })
-    assert.deepEqual([taker.dueAt, taker.parked], [null, null])
+    assert.deepEqual([taker.dueAt, taker.stopped], [null, null])
   })
 
   it('is linked to the one that failed, and its key is the same however often the failure is reported (P2)', async (t) => {

@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts'
 import { type Cause, type ComposedRecipient, type ComposeTools, type Composition, compose } from './compose.ts'
 import type { EventBook } from './event-book.ts'
 import { noRecipient } from './recipients.ts'
-import { atEveryAddress, routesTo, targetOf } from './routes.ts'
+import { atEveryAddress, eachChannel, targetOf } from './routes.ts'
 
 export interface ChainDeps extends ComposeTools {
   store: Pick<Store, 'notifications' | 'accounts'>
@@ -41,7 +41,7 @@ export async function nextInChain(
       cause: causeOf(view),
       fallback: chain.slice(chain.indexOf(channel) + 1),
     })
-    if (next.parked === null) return next
+    if (next.stopped === null) return next
   }
   return null
 }
@@ -58,11 +58,11 @@ async function* eventSteps(
   const due = await events.open(view.tenantId, view.eventId ?? '')
   if ('kind' in due) return
   const recipient = atEveryAddress(due, await events.recipientOf(due, view))
-  const routes = routesTo(due, recipient, { channels: chain })
-  if ('reason' in routes) return
-  for (const { channel, template, account } of routes.usable)
-    if (account.status === 'active')
-      yield { channel, recipient, words: { kind: 'template', template, message: due }, account }
+  for (const route of eachChannel(due, recipient, { channels: chain })) {
+    if ('obstacle' in route || route.account.status !== 'active') continue
+    const { channel, template, account } = route
+    yield { channel, recipient, words: { kind: 'template', template, message: due }, account }
+  }
 }
 
 /** A notification that came without an event has no other words. */
@@ -72,14 +72,14 @@ async function* ownSteps(
   chain: readonly Channel[],
   id: string,
 ): AsyncGenerator<FallbackStep> {
-  const { tenantId, templateId, templateVersion, locale, contactId, conversationId } = view
+  const { tenantId, templateId, templateVersion, locale, place, contactId, conversationId } = view
   const content = contentFor(deps, view, id)
   if (!content) return
   for (const channel of chain) {
     const account = chooseAccount(await deps.store.accounts.list(tenantId, channel), channel, view.to)
     const address = withOwnUrl(view.to, account)
     if (account?.status !== 'active' || targetOf(channel, address) === null) continue
-    const recipient: ComposedRecipient = { ...noRecipient, address, contactId, conversationId }
+    const recipient: ComposedRecipient = { ...noRecipient, address, place, contactId, conversationId }
     const words = { kind: 'content', content, from: { templateId, templateVersion, locale } } as const
     yield { channel, recipient, words, account }
   }

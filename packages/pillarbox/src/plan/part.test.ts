@@ -105,9 +105,9 @@ describe('the progress of a schedule', () => {
   it('leads back to the position it was made from', async () => {
     const part = await takePart(dueOf([{ list: 'x', expand: true }]), BEGINNING, 2, listsOf({ x: 3 }))
 
-    const progress = progressOf({ cursor: '', planned: 5, total: 8 }, part)
+    const progress = progressOf({ cursor: '', planned: 5, total: 8 }, part, 'no_recipient')
 
-    assert.deepEqual(positionOf(progress), part.next)
+    assert.deepEqual(positionOf(progress), { ...part.next, reached: 'no_recipient' })
     assert.deepEqual([progress.planned, progress.total], [7, 7])
   })
 

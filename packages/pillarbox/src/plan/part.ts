@@ -1,9 +1,9 @@
-import type { ListMember } from '../model/recipient-list.ts'
 import type { Progress } from '../model/schedule.ts'
 import type { Store } from '../store/store.ts'
 import type { Obstacle } from './compose.ts'
 import type { DueEvent } from './due-event.ts'
-import { noRecipient, type Recipient, recipientOfMember } from './recipients.ts'
+import { isReached, type Reached } from './reached.ts'
+import { type AudienceEntry, ELEMENT, noRecipient, type Recipient, recipientOfMember } from './recipients.ts'
 import { channelsFor, isChain } from './routes.ts'
 
 /** How many recipients are planned in one transaction at most, and how many notifications. */
@@ -18,9 +18,10 @@ export interface Position {
   after: string | null
   /** How many people were found so far. */
   found: number
+  reached: Reached
 }
 
-export const BEGINNING: Position = { place: 0, after: null, found: 0 }
+export const BEGINNING: Position = { place: 0, after: null, found: 0, reached: 'nobody' }
 
 /** The next recipients of an event. */
 export interface RecipientPart {
@@ -34,7 +35,7 @@ export interface RecipientPart {
   total: number
 }
 
-/** A recipient list that is missing or empty, or an element of the payload without an address. */
+/** A recipient list that is missing or empty. */
 export interface StoppedRecipient extends Obstacle {
   recipient: Recipient
 }
@@ -63,23 +64,28 @@ export async function takePart(
   let taken = 0
   while (place < audience.size && taken < limit) {
     const entry = audience.at(place)
+    const at = (recipient: Recipient): Recipient => ({ ...recipient, place: String(place) })
     if (entry && 'list' in entry && entry.isExpanded) {
       const page = await pageOf(lists, event.tenantId, entry.list, after, limit - taken)
-      recipients.push(...page.members.flatMap((member) => recipientOfMember(member, context.region) ?? []))
-      if (page.obstacle) stopped.push({ recipient: listRecipient(entry.list), ...page.obstacle })
+      for (const member of page.members)
+        recipients.push({
+          ...(recipientOfMember(member, context.region) ?? nobody(`member ${member.id}`)),
+          place: `${place}/${member.id}`,
+        })
+      if (page.obstacle) stopped.push({ recipient: at(listRecipient(entry.list)), ...page.obstacle })
       taken += page.members.length
       after = page.next
       if (page.next === null) place += 1
       continue
     }
-    if (entry && 'nobodyAt' in entry) stopped.push(unaddressed(entry.nobodyAt))
-    else if (entry) recipients.push('list' in entry ? listRecipient(entry.list) : entry.recipient)
+    if (entry) recipients.push(at(recipientAt(entry)))
     taken += 1
     place += 1
   }
   const found = from.found + recipients.length + stopped.length
   const isLast = place >= audience.size
-  return { recipients, stopped, taken, next: { place, after, found }, isLast, total: await totalOf(due, lists) }
+  const next = { place, after, found, reached: from.reached }
+  return { recipients, stopped, taken, next, isLast, total: await totalOf(due, lists) }
 }
 
 /** The next members of a list; what is wrong where there is no such list, or nobody on it. */
@@ -89,7 +95,7 @@ async function pageOf(
   name: string,
   after: string | null,
   limit: number,
-): Promise<{ members: ListMember[]; next: string | null; obstacle: Obstacle | null }> {
+): Promise<Awaited<ReturnType<Store['lists']['members']>> & { obstacle: Obstacle | null }> {
   const list = await lists.findByName(tenantId, name)
   if (!list) {
     const obstacle: Obstacle = { reason: 'list_not_found', error: `there is no recipient list "${name}"` }
@@ -113,24 +119,30 @@ async function totalOf({ audience, event }: DueEvent, lists: Store['lists']): Pr
   return total
 }
 
-/** Somebody was meant, and nobody will be told: that must be seen. */
-export function unaddressed(where: string): StoppedRecipient {
-  const recipient = { ...noRecipient, key: `element:${where}` }
-  return { recipient, reason: 'no_recipient', error: `${where} has no address` }
+/** Whoever is named at a place of the audience; a recipient list as a whole. */
+export function recipientAt(entry: AudienceEntry): Recipient {
+  if ('nobodyAt' in entry) return nobody(entry.nobodyAt)
+  return 'list' in entry ? listRecipient(entry.list) : entry.recipient
+}
+
+/** Somebody was meant who cannot be reached: that must be seen. */
+function nobody(where: string): Recipient {
+  return { ...noRecipient, key: `${ELEMENT}${where}` }
 }
 
 /** One message to all of a list: who that is, is found out when it is sent. */
-export function listRecipient(list: string): Recipient {
+function listRecipient(list: string): Recipient {
   return { ...noRecipient, address: { list }, key: `list:${list}` }
 }
 
 /** Where a schedule that is planned in parts goes on. One that cannot be read begins anew: its keys are taken. */
 export function positionOf(progress: Progress | null): Position {
   if (!progress) return BEGINNING
-  const [place, after, found] = readCursor(progress.cursor)
+  // One that was written before it said how far planning had come is taken to have told somebody.
+  const [place, after, found, reached = 'told'] = readCursor(progress.cursor)
   const isPlace = typeof place === 'number' && Number.isSafeInteger(place) && place >= 0
   if (!isPlace || typeof found !== 'number' || (after !== null && typeof after !== 'string')) return BEGINNING
-  return { place, after, found }
+  return { place, after, found, reached: isReached(reached) ? reached : 'told' }
 }
 
 function readCursor(cursor: string): unknown[] {
@@ -142,8 +154,9 @@ function readCursor(cursor: string): unknown[] {
   }
 }
 
-export function progressOf(before: Progress | null, part: RecipientPart): Progress {
+/** `reached`: with this part and all before it. */
+export function progressOf(before: Progress | null, part: RecipientPart, reached: Reached): Progress {
   const { place, after, found } = part.next
   const planned = (before?.planned ?? 0) + part.taken
-  return { cursor: JSON.stringify([place, after, found]), planned, total: Math.max(planned, part.total) }
+  return { cursor: JSON.stringify([place, after, found, reached]), planned, total: Math.max(planned, part.total) }
 }

@@ -15,9 +15,9 @@ import { renderOptions } from '../render/render-options.ts'
 import { createPayloadSeal, isSealedContent } from '../security/payload-seal.ts'
 import type { PlanContext } from './context-book.ts'
 import { openEvent } from './due-event.ts'
-import { listRecipient } from './part.ts'
+import { recipientAt } from './part.ts'
 import { recognisedAs } from './people.ts'
-import { type EventCause, tellPart } from './plan-event.ts'
+import { type EventCause, planNotifications } from './plan-event.ts'
 import type { Recipient } from './recipients.ts'
 
 const PATHS = { phone: 'phone', email: 'email', name: 'name', locale: 'locale' }
@@ -89,18 +89,16 @@ function plan(given: Given): NewNotification[] {
   assert.ok(!('kind' in due))
   let made = 0
   const tools = { ids: () => `id-${++made}`, renderer: createRenderer(), sealing: seal, clock: { now: () => START } }
-  const named = Array.from({ length: due.audience.size }, (_, place) => due.audience.at(place)).flatMap((entry) => {
-    if (!entry || 'nobodyAt' in entry) return []
-    return 'list' in entry ? [listRecipient(entry.list)] : [entry.recipient]
-  })
+  const named = Array.from({ length: due.audience.size }, (_, place) => {
+    const entry = due.audience.at(place)
+    return entry ? [{ ...recipientAt(entry), place: String(place) }] : []
+  }).flat()
   const recipients = named.map((one) => {
     const contact = given.contactOf?.(one) ?? given.contact
     return recognisedAs(one, contact ? { contact: contactOf(contact), conversationId: 'v-1' } : null)
   })
   const cause: EventCause = { due, scheduleId: 'schedule-1', dueAt: START, ...given.cause }
-  const next = { place: due.audience.size, after: null, found: recipients.length }
-  const part = { recipients, stopped: [], taken: next.place, next, isLast: true, total: next.place }
-  return tellPart(tools, cause, part)
+  return planNotifications(tools, cause, { recipients, stopped: [] })
 }
 
 function contactOf(changes: Partial<Contact>): Contact {
@@ -108,10 +106,10 @@ function contactOf(changes: Partial<Contact>): Contact {
   return { id: 'c-1', tenantId: 'acme', ...blank, version: 1, createdAt: START, updatedAt: START, ...changes }
 }
 
-/** What became of an event, in short: `channel→account`, `parked reason`. */
+/** What became of an event, in short: `channel→account`, `parked channel: reason`. */
 function brief(planned: readonly NewNotification[]): string[] {
-  return planned.map(({ channel, accountId, parked }) =>
-    parked ? `parked ${parked.reason}` : `${channel}→${accountId}`,
+  return planned.map(({ channel, accountId, stopped }) =>
+    stopped ? `${stopped.status} ${channel}: ${stopped.reason}` : `${channel}→${accountId}`,
   )
 }
 
@@ -146,6 +144,7 @@ describe('a notification', () => {
       eventId: 'event-1',
       eventType: 'booking.confirmed',
       scheduleId: 'schedule-1',
+      place: '0',
       entity: { type: 'booking', id: 'B-42' },
       templateId: 't-sms',
       templateVersion: 1,
@@ -161,7 +160,8 @@ describe('a notification', () => {
       warnings: [],
       dueAt: null,
       expiresAt: null,
-      parked: null,
+      duplicateOf: null,
+      stopped: null,
     })
   })
 
@@ -237,44 +237,72 @@ describe('a notification', () => {
 })
 
 describe('delivery', () => {
-  it('to all channels: those with a template, an account and an address', () => {
+  it('to all channels: those with a template; one without an account or an address is skipped', () => {
     assert.deepEqual(brief(plan(BOTH)), ['sms→a-sms', 'email→a-email'])
-    assert.deepEqual(brief(plan({ ...BOTH, templates: ['sms', 'email', 'push'] })), ['sms→a-sms', 'email→a-email'])
-    assert.deepEqual(brief(plan({ ...BOTH, event: { payload: { phone: '+15550100' } } })), ['sms→a-sms'])
+    assert.deepEqual(brief(plan({ ...BOTH, templates: ['sms', 'email', 'push'] })), [
+      'sms→a-sms',
+      'email→a-email',
+      'skipped push: no_active_account',
+    ])
+    assert.deepEqual(brief(plan({ ...BOTH, event: { payload: { phone: '+15550100' } } })), [
+      'sms→a-sms',
+      'skipped email: no_address',
+    ])
     assert.deepEqual(brief(plan({ ...BOTH, templates: ['email'] })), ['email→a-email'])
   })
 
-  it('to named channels: only those, all of them', () => {
+  it('to named channels: only those, all of them; one without a template is skipped', () => {
     const delivery: Delivery = { kind: 'channels', channels: ['email', 'whatsapp'] }
 
-    assert.deepEqual(brief(plan({ ...BOTH, delivery })), ['email→a-email'])
+    assert.deepEqual(brief(plan({ ...BOTH, delivery })), ['email→a-email', 'skipped whatsapp: no_template'])
   })
 
-  it('as a chain: the first reachable channel, which carries the rest', () => {
+  it('as a chain: the first reachable channel, which carries the rest; those it passed over are skipped', () => {
     const delivery: Delivery = { kind: 'fallback', channels: ['push', 'whatsapp', 'sms', 'email'] }
     const everywhere: Channel[] = ['push', 'whatsapp', 'sms', 'email']
 
-    const first = only(plan({ delivery, templates: everywhere, accounts: everywhere }))
+    const planned = plan({ delivery, templates: everywhere, accounts: everywhere })
 
-    assert.equal(first.channel, 'whatsapp')
-    assert.deepEqual(first.fallback, ['sms', 'email'])
+    assert.deepEqual(brief(planned), ['skipped push: no_address', 'whatsapp→a-whatsapp'])
+    assert.deepEqual(
+      planned.map(({ fallback }) => fallback),
+      [[], ['sms', 'email']],
+    )
   })
 
-  it('as a chain carries only channels that could be reached now', () => {
+  it('as a chain carries channels that may be reached by then, though they cannot be now', () => {
     const delivery: Delivery = { kind: 'fallback', channels: ['whatsapp', 'sms', 'push', 'email'] }
 
-    const first = only(plan({ delivery, templates: ['sms', 'email', 'push'], accounts: ['sms', 'push', 'email'] }))
+    const planned = plan({ delivery, templates: ['sms', 'email', 'push'], accounts: ['sms', 'push', 'email'] })
 
-    assert.equal(first.channel, 'sms')
-    assert.deepEqual(first.fallback, ['email'])
+    assert.deepEqual(brief(planned), ['skipped whatsapp: no_template', 'sms→a-sms'])
+    assert.deepEqual(planned[1]?.fallback, ['push', 'email'])
   })
 
-  it('as a chain of which nothing can be used is parked once', () => {
+  it('as a chain passes over a malformed address, which nobody has to look at then', () => {
     const delivery: Delivery = { kind: 'fallback', channels: ['sms', 'email'] }
+    const payload = { phone: 'none', email: 'ada@example.test' }
+
+    const planned = plan({ ...BOTH, delivery, event: { payload } })
+
+    assert.deepEqual(brief(planned), ['skipped sms: no_address', 'email→a-email'])
+    assert.match(planned[0]?.stopped?.error ?? '', /sms needs/)
+  })
+
+  it('as a chain of which nothing can be used says so of each channel', () => {
+    const delivery: Delivery = { kind: 'fallback', channels: ['sms', 'email', 'push'] }
 
     const planned = plan({ ...BOTH, delivery, event: { payload: { phone: 'none', email: 'none' } } })
 
-    assert.deepEqual(brief(planned), ['parked invalid_recipient'])
+    assert.deepEqual(brief(planned), [
+      'parked sms: invalid_recipient',
+      'parked email: invalid_recipient',
+      'skipped push: no_template',
+    ])
+    assert.deepEqual(
+      planned.flatMap(({ fallback }) => fallback),
+      [],
+    )
   })
 
   it('is the event’s own choice where it names channels: all of them, and no chain', () => {
@@ -290,18 +318,20 @@ describe('delivery', () => {
   })
 
   it('to a list is one email to all of it', () => {
-    const planned = only(plan({ ...BOTH, type: { recipients: [{ list: 'ops-team' }] } }))
+    const given = { templates: ['email' as const], accounts: ['email' as const] }
 
-    assert.deepEqual([planned.channel, planned.to, planned.parked], ['email', { list: 'ops-team' }, null])
+    const planned = only(plan({ ...given, type: { recipients: [{ list: 'ops-team' }] } }))
+
+    assert.deepEqual([planned.channel, planned.to, planned.stopped], ['email', { list: 'ops-team' }, null])
   })
 
-  it('to a list on other channels is parked, and says what to do', () => {
+  it('to a list on other channels is skipped, and says what to do', () => {
     const given = { templates: ['sms' as const], accounts: ['sms' as const] }
 
     const planned = only(plan({ ...given, type: { recipients: [{ list: 'ops-team' }] } }))
 
-    assert.equal(planned.parked?.reason, 'no_recipient')
-    assert.match(planned.parked?.error ?? '', /expand: true/)
+    assert.deepEqual([planned.stopped?.status, planned.stopped?.reason], ['skipped', 'no_address'])
+    assert.match(planned.stopped?.error ?? '', /expand: true/)
   })
 })
 
@@ -371,7 +401,10 @@ describe('words', () => {
   it('of a scope that does not fit are none', () => {
     const templates = [sampleTemplate({ scope: { type: 'listing', id: '10' } })]
 
-    assert.deepEqual(brief(plan({ accounts: ['sms'], templates })), ['parked no_templates_found'])
+    const delivery: Delivery = { kind: 'channels', channels: ['sms'] }
+
+    assert.deepEqual(brief(plan({ accounts: ['sms'], templates, delivery })), ['skipped sms: no_template'])
+    assert.deepEqual(brief(plan({ accounts: ['sms'], templates })), [], 'and all channels with a template are none')
   })
 
   it('are not sent to an address that has not the form its channel needs; the other channels are', () => {
@@ -379,7 +412,7 @@ describe('words', () => {
 
     const planned = plan({ accounts: ['sms', 'email'], templates: ['sms', 'email'], event: { recipients } })
 
-    assert.deepEqual(Object.fromEntries(planned.map(({ channel, parked }) => [channel, parked?.reason ?? null])), {
+    assert.deepEqual(Object.fromEntries(planned.map(({ channel, stopped }) => [channel, stopped?.reason ?? null])), {
       email: null,
       sms: 'invalid_recipient',
     })
@@ -390,8 +423,8 @@ describe('words', () => {
 
     const planned = plan({ accounts: ['sms', 'email'], templates: [broken, 'email'] })
 
-    assert.deepEqual(brief(planned), ['parked render_failed', 'email→a-email'])
-    assert.match(planned[0]?.parked?.error ?? '', /no_such_filter/)
+    assert.deepEqual(brief(planned), ['parked sms: render_failed', 'email→a-email'])
+    assert.match(planned[0]?.stopped?.error ?? '', /no_such_filter/)
     assert.deepEqual([planned[0]?.content, planned[0]?.accountId, planned[0]?.templateId], [null, 'a-sms', 't-broken'])
   })
 
@@ -452,7 +485,7 @@ describe('contacts', () => {
       contact: { email: 'ada@example.test', phone: '+15550100' },
     })
 
-    assert.deepEqual(brief(planned), ['sms→a-sms'])
+    assert.deepEqual(brief(planned), ['sms→a-sms', 'skipped email: no_address'])
     assert.deepEqual([planned[0]?.to, planned[0]?.contactId], [{ phone: '+15550100' }, 'c-1'])
   })
 
@@ -494,11 +527,28 @@ describe('contacts', () => {
   })
 
   it('named twice, by phone and by email, are told once at each address', () => {
-    const recipients = [{ phone: '+15550100' }, { email: 'ada@example.test' }]
+    const recipients = [
+      { phone: '+15550100', contactId: 'c-1' },
+      { email: 'ada@example.test', contactId: 'c-1' },
+    ]
 
     const planned = plan({ ...BOTH, event: { recipients }, contact: { phone: '+15550100', email: 'ada@example.test' } })
 
-    assert.deepEqual(brief(planned), ['sms→a-sms', 'email→a-email'])
+    assert.deepEqual(brief(planned), [
+      'sms→a-sms',
+      'email→a-email',
+      'skipped sms: duplicate',
+      'skipped email: duplicate',
+    ])
+    assert.deepEqual(
+      planned.map(({ place, duplicateOf }) => [place, duplicateOf]),
+      [
+        ['0', null],
+        ['0', null],
+        ['1', planned[0]?.id],
+        ['1', planned[1]?.id],
+      ],
+    )
   })
 
   it('with a second address of their own are told there, too', () => {
@@ -510,39 +560,41 @@ describe('contacts', () => {
     const planned = plan({ ...BOTH, event: { recipients }, contact: { phone: '+15550100' } })
 
     assert.deepEqual(
-      planned.map(({ channel, to }) => (channel === 'sms' ? to.phone : to.email)),
-      ['+15550100', 'a@example.test', 'b@example.test'],
+      planned.map(({ channel, to, stopped }) => stopped?.reason ?? (channel === 'sms' ? to.phone : to.email)),
+      ['+15550100', 'a@example.test', 'duplicate', 'b@example.test'],
     )
   })
 })
 
-describe('what cannot be sent is parked and says why (P1)', () => {
-  it('no recipient at all', () => {
-    const planned = only(plan({ ...BOTH, event: { payload: { name: 'Ada' } } }))
+describe('what cannot be sent is skipped and says why (P1)', () => {
+  it('an element of a list in which nobody can be reached', () => {
+    const type = { recipients: [{ phone: 'seats[].phone', email: 'seats[].email' }] }
+    const payload = { seats: [{ phone: '+15550101', email: 'a@example.test' }, { name: 'Bo' }] }
 
-    assert.deepEqual([planned.parked?.reason, planned.to], ['no_recipient', {}])
-    assert.deepEqual([planned.content, planned.accountId, planned.provider], [null, null, null])
+    const planned = plan({ ...BOTH, type, event: { payload } }).filter(({ stopped }) => stopped)
+
+    assert.deepEqual(brief(planned), ['skipped sms: no_address', 'skipped email: no_address'])
+    assert.equal(planned[0]?.stopped?.error, 'seats[1] has no address for sms')
+    assert.deepEqual([planned[0]?.content, planned[0]?.accountId, planned[0]?.provider], [null, null, null])
   })
 
   it('no template on any of the channels', () => {
-    const planned = only(plan({ accounts: ['sms'], delivery: { kind: 'channels', channels: ['sms', 'whatsapp'] } }))
+    const planned = plan({ accounts: ['sms'], delivery: { kind: 'channels', channels: ['sms', 'whatsapp'] } })
 
-    assert.equal(planned.parked?.reason, 'no_templates_found')
-    assert.match(planned.parked?.error ?? '', /sms, whatsapp/)
-    assert.equal(planned.channel, 'sms')
+    assert.deepEqual(brief(planned), ['skipped sms: no_template', 'skipped whatsapp: no_template'])
+    assert.match(planned[1]?.stopped?.error ?? '', /booking.confirmed on whatsapp/)
   })
 
   it('templates, but no account for them', () => {
-    const planned = only(plan({ templates: ['sms', 'email'], accounts: ['push'] }))
+    const planned = plan({ templates: ['sms', 'email'], accounts: ['push'] })
 
-    assert.equal(planned.parked?.reason, 'no_active_channels')
-    assert.match(planned.parked?.error ?? '', /sms, email/)
+    assert.deepEqual(brief(planned), ['skipped sms: no_active_account', 'skipped email: no_active_account'])
   })
 
   it('an account that is suspended, which is as good as none', () => {
     const off = storedAccount({ channel: 'sms', status: 'suspended' })
 
-    assert.equal(only(plan({ templates: ['sms'], accounts: [off] })).parked?.reason, 'no_active_channels')
+    assert.equal(only(plan({ templates: ['sms'], accounts: [off] })).stopped?.reason, 'no_active_account')
   })
 
   it('template and account, but no address for the channel', () => {
@@ -550,7 +602,7 @@ describe('what cannot be sent is parked and says why (P1)', () => {
       plan({ templates: ['sms'], accounts: ['sms'], event: { payload: { email: 'ada@example.test' } } }),
     )
 
-    assert.equal(planned.parked?.reason, 'no_recipient')
+    assert.equal(planned.stopped?.reason, 'no_address')
     assert.deepEqual(planned.to, { email: 'ada@example.test' })
   })
 
@@ -561,20 +613,13 @@ describe('what cannot be sent is parked and says why (P1)', () => {
       event: { recipients: [{ email: 'ada@example.test' }, { phone: '+15550100' }] },
     })
 
-    assert.deepEqual(brief(planned), ['parked no_recipient', 'sms→a-sms'])
-  })
-
-  it('on a channel that exists, whatever the event asked for', () => {
-    const empty = only(plan({ event: { channels: [] } }))
-    const all = only(plan({}))
-
-    assert.deepEqual([empty.channel, all.channel], ['email', 'email'])
+    assert.deepEqual(brief(planned), ['skipped sms: no_address', 'sms→a-sms'])
   })
 
   it('with the locale of whoever should have got it', () => {
     const payload = { email: 'ada@example.test', locale: 'fr' }
 
-    assert.equal(only(plan({ event: { payload } })).locale, 'fr')
+    assert.equal(only(plan({ event: { payload, channels: ['email'] } })).locale, 'fr')
   })
 })
 
@@ -623,10 +668,13 @@ describe('idempotency keys (P2)', () => {
     ])
   })
 
-  it('are those of one, where the same person is named twice', () => {
+  it('are of the first, where the same person is named twice', () => {
     const recipients: EventRecipient[] = [{ email: 'Ada@example.test' }, { email: 'ada@EXAMPLE.test' }]
 
-    assert.deepEqual(keys({ event: { recipients } }), ['B-42:booking.confirmed:email:t-email:ada@example.test'])
+    assert.deepEqual(keys({ templates: ['email'], event: { recipients } }), [
+      'B-42:booking.confirmed:email:t-email:ada@example.test',
+      'skipped:event-1:email:1',
+    ])
   })
 
   it('are all different within one event', () => {
@@ -634,12 +682,12 @@ describe('idempotency keys (P2)', () => {
 
     const made = keys({ event: { recipients } })
 
-    assert.equal(made.length, 5)
-    assert.equal(new Set(made).size, 5)
+    assert.equal(made.length, 6)
+    assert.equal(new Set(made).size, 6)
   })
 
-  it('of what is parked name the reason, so that it does not stand in the way of what is sent later', () => {
-    assert.deepEqual(keys({ templates: [] }), ['B-42:booking.confirmed:email:no_templates_found'])
+  it('of what is skipped name event, channel and place, and do not stand in the way of what is sent later', () => {
+    assert.deepEqual(keys({ accounts: [] }), ['skipped:event-1:sms:0', 'skipped:event-1:email:0'])
   })
 
   it('of a resend by hand are new for every request', () => {
@@ -657,7 +705,7 @@ describe('a paused account', () => {
   const payload = { phone: '+491701234567', email: 'a@example.com' }
   const told = (given: Given) =>
     plan({ templates: ['email', 'sms'], event: { payload }, ...given }).map(
-      ({ channel, accountId, fallback, parked }) => [channel, accountId, fallback, parked],
+      ({ channel, accountId, fallback, stopped }) => [channel, accountId, fallback, stopped],
     )
 
   it('is planned for all the same: what it would have sent waits for its credentials', () => {
@@ -676,10 +724,18 @@ describe('a paused account', () => {
   it('holds up no chain that has another channel, but is better than none', () => {
     const delivery: Delivery = { kind: 'fallback', channels: ['email', 'sms'] }
 
-    assert.deepEqual(told({ delivery, accounts: [ill, 'sms'] }), [['sms', 'a-sms', [], null]])
-    assert.deepEqual(told({ delivery, accounts: [ill] }), [['email', 'ill', [], null]])
+    assert.deepEqual(told({ delivery, accounts: [ill, 'sms'] }), [
+      [
+        'email',
+        null,
+        [],
+        { status: 'skipped', reason: 'no_active_account', error: `the account ${ill.name} is paused` },
+      ],
+      ['sms', 'a-sms', [], null],
+    ])
+    assert.deepEqual(told({ delivery, accounts: [ill] }), [['email', 'ill', ['sms'], null]])
     assert.deepEqual(told({ delivery, accounts: [ill, 'sms'], event: { payload: { email: 'a@example.com' } } }), [
-      ['email', 'ill', [], null],
+      ['email', 'ill', ['sms'], null],
     ])
   })
 })

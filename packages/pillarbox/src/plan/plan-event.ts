@@ -1,25 +1,18 @@
 import type { Channel } from '../model/channel.ts'
 import { type DerivedEvent, derivedId, type StoredEvent } from '../model/event.ts'
-import { manualKey, perEntityKey, perEventKey, perOccurrenceKey } from '../model/idempotency.ts'
+import { manualKey, perEntityKey, perEventKey, perOccurrenceKey, skippedKey } from '../model/idempotency.ts'
 import type { NewNotification } from '../model/notification.ts'
 import type { IdSource } from '../model/ports.ts'
+import { isSkipReason } from '../model/reason.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
-import { type Cause, type ComposeTools, compose, type Obstacle, policyOf, type WordsSource } from './compose.ts'
-import { type DueEvent, eventTime, occurrenceOf } from './due-event.ts'
+import { type Cause, type ComposeTools, type Composition, compose, type Obstacle, policyOf } from './compose.ts'
+import { type DueEvent, eventTime, occurrenceOf, type StoppedEvent } from './due-event.ts'
 import { progressOf, type RecipientPart } from './part.ts'
-import type { Cancels, EventPlan, SchedulePlan } from './plan-store.ts'
+import type { Cancels, EventPlan, SchedulePlan, StandingNotification } from './plan-store.ts'
 import type { PreparedRow } from './prepare.ts'
+import { furthest, type Reached, reachedBy, whyUntold } from './reached.ts'
 import type { Recipient } from './recipients.ts'
-import {
-  atEveryAddress,
-  channelsFor,
-  isChain,
-  malformedAddress,
-  type Route,
-  type RouteLimits,
-  routesTo,
-  targetOf,
-} from './routes.ts'
+import { atEveryAddress, type BlockedChannel, type Route, type RouteLimits, routesTo, targetOf } from './routes.ts'
 
 export interface PlanTools extends ComposeTools {
   ids: IdSource
@@ -42,17 +35,13 @@ export function planEvent(
     case 'wait':
       return { kind: 'schedule', scheduleId, dueAt: judgement.dueAt, needsApproval: judgement.needsApproval, cancels }
     case 'cancelled':
-      return { kind: 'cancelled', scheduleId, reason: judgement.reason, error: judgement.error, cancels }
+      return { ...cancelled(judgement), scheduleId, cancels }
     case 'no_delivery':
       return { kind: 'notifications', scheduleId, notifications: [], cancels }
     case 'tell': {
       const { due, dueAt, part } = judgement
-      return {
-        kind: 'notifications',
-        scheduleId,
-        notifications: tellPart(tools, { due, dueAt, scheduleId }, part),
-        cancels,
-      }
+      const { notifications, reached } = tellPart(tools, { due, dueAt, scheduleId }, part)
+      return { kind: 'notifications', scheduleId, notifications, untold: whyUntold(due, reached), cancels }
     }
   }
 }
@@ -91,21 +80,27 @@ export function planSchedule(tools: PlanTools, { schedule, judgement }: Prepared
     case 'derive':
       return { kind: 'later' }
     case 'failed':
+      return { kind: 'failed', reason: judgement.reason, error: judgement.error }
     case 'cancelled':
-      return { kind: judgement.kind, reason: judgement.reason, error: judgement.error }
+      return cancelled(judgement)
     case 'no_delivery':
       return { kind: 'notifications', notifications: [] }
     case 'tell': {
-      const { due, dueAt, part } = judgement
-      const notifications = tellPart(tools, { due, dueAt, scheduleId: schedule?.id ?? null }, part)
+      const { due, dueAt, part, standing } = judgement
+      const cause: EventCause = { due, dueAt, scheduleId: schedule?.id ?? null, standing }
+      const { notifications, reached } = tellPart(tools, cause, part)
       const progress = schedule?.progress ?? null
       // The last part, too, is written as a part, so that the progress ends where it should; then it is completed.
       const isWhole = progress === null ? part.isLast : part.isLast && part.taken === 0
       return isWhole
-        ? { kind: 'notifications', notifications }
-        : { kind: 'part', notifications, progress: progressOf(progress, part) }
+        ? { kind: 'notifications', notifications, untold: whyUntold(due, reached) }
+        : { kind: 'part', notifications, progress: progressOf(progress, part, reached) }
     }
   }
+}
+
+function cancelled({ reason, error }: StoppedEvent): Extract<SchedulePlan, { kind: 'cancelled' }> {
+  return { kind: 'cancelled', reason, error }
 }
 
 /** What an event's notifications have in common, beside the event itself. */
@@ -117,97 +112,133 @@ export interface EventCause {
   /** A resend by hand; absent for what the event itself leads to. */
   manual?: { requestId: string; actor: string }
   limits?: RouteLimits
+  /** The notifications that stand already, where it was planned before. */
+  standing?: readonly StandingNotification[]
 }
 
-/** The notifications of a part of an event's recipients; one that says so where the event turned out to be for nobody. */
-export function tellPart(tools: PlanTools, cause: EventCause, part: RecipientPart): NewNotification[] {
-  if (part.isLast && part.next.found === 0) return [composeStopped(tools, cause, null, NOBODY)]
-  return planNotifications(tools, cause, part)
+/** The notifications of a part of an event's recipients, and how far this part and those before it came. */
+function tellPart(
+  tools: PlanTools,
+  cause: EventCause,
+  part: RecipientPart,
+): { notifications: NewNotification[]; reached: Reached } {
+  const notifications = planNotifications(tools, cause, part)
+  const recipients = part.recipients.length + part.stopped.length
+  return { notifications, reached: furthest(part.next.reached, reachedBy(notifications, recipients)) }
 }
-
-export const NOBODY: Obstacle = { reason: 'no_recipient', error: 'the event names no recipient with an address' }
 
 /**
- * An event that is due, as notifications: recipients × channels × templates. What cannot be sent becomes a parked
- * notification that says why, so that nothing vanishes.
+ * An event that is due, as notifications: one for each recipient and channel, but for the channels that a chain still
+ * holds. What cannot be sent is skipped, or parked where somebody has to look, and says why: so that nothing vanishes.
  */
 export function planNotifications(
   tools: PlanTools,
   cause: EventCause,
-  { recipients, stopped }: Pick<RecipientPart, 'recipients' | 'stopped'>,
+  part: Pick<RecipientPart, 'recipients' | 'stopped'>,
 ): NewNotification[] {
-  const planned = stopped.map(({ recipient, ...obstacle }) => composeStopped(tools, cause, recipient, obstacle))
-  const keys = new Set<string>()
-  const targets = new Set<string>()
-  // The same person, named by phone and by email, each completed by the other, is told once at each address. Two people
-  // who share an address are told each.
-  const isRepeated = ({ contactId, address }: Recipient, channel: Channel): boolean =>
-    contactId !== null && !isAdded(targets, `${contactId} ${channel} ${targetOf(channel, address)}`)
-  for (const recipient of recipients)
-    if (isAdded(keys, recipient.key)) planned.push(...planRecipient(tools, cause, recipient, isRepeated))
-  return planned
+  return compositionsOf(tools, cause, part).map((composition) => compose(tools, composition))
 }
 
-function planRecipient(
+function compositionsOf(
   tools: PlanTools,
   cause: EventCause,
-  named: Recipient,
-  isRepeated: (recipient: Recipient, channel: Channel) => boolean,
-): NewNotification[] {
-  const { due, limits } = cause
-  const recipient = atEveryAddress(due, named)
-  const routes = routesTo(due, recipient, limits)
-  if ('reason' in routes) return [composeStopped(tools, cause, recipient, routes)]
-  const malformed = routes.malformed.map((channel) =>
-    composeStopped(tools, cause, recipient, malformedAddress(channel, recipient.address), channel),
-  )
-  if (!isChain(due)) {
-    const fresh = routes.usable.filter(({ channel }) => !isRepeated(recipient, channel))
-    return [...fresh.map((route) => composeRoute(tools, cause, recipient, route)), ...malformed]
+  { recipients, stopped }: Pick<RecipientPart, 'recipients' | 'stopped'>,
+): Composition[] {
+  const first = createFirstTold()
+  return [
+    ...stopped.map(({ recipient, ...obstacle }) => blocked(tools, cause, recipient, { channel: 'email', obstacle })),
+    ...recipients.flatMap((named) => {
+      const recipient = atEveryAddress(cause.due, named)
+      return routesTo(cause.due, recipient, cause.limits).map((route) => {
+        if ('obstacle' in route) return blocked(tools, cause, recipient, route)
+        const composition = onRoute(tools, cause, recipient, route)
+        const twin = first(recipient, composition)
+        return twin === null ? composition : repeated(tools, cause, recipient, route, twin)
+      })
+    }),
+  ]
+}
+
+/**
+ * Which notification told somebody first on a channel; null for the first itself. The same person, named twice or once
+ * by phone and once by email and completed by their contact, is told once at each address. Two people who share an
+ * address are told each.
+ */
+function createFirstTold(): (recipient: Recipient, composition: Composition) => string | null {
+  const told = new Map<string, string>()
+  return ({ key, contactId, address }, { id, channel }) => {
+    const names = [`key ${channel} ${key}`]
+    if (contactId !== null) names.push(`contact ${channel} ${contactId} ${targetOf(channel, address)}`)
+    const twin = names.flatMap((name) => told.get(name) ?? [])[0] ?? null
+    if (twin === null) for (const name of names) told.set(name, id)
+    return twin
   }
-  // A chain starts with its first channel that can be used and carries the rest.
-  const [start, ...rest] = routes.usable
-  if (!start) return malformed.slice(0, 1)
-  if (isRepeated(recipient, start.channel)) return []
-  return [composeRoute(tools, cause, recipient, start, { fallback: rest.map(({ channel }) => channel) })]
 }
 
-function isAdded(set: Set<string>, value: string): boolean {
-  const size = set.size
-  return set.add(value).size > size
+function onRoute(tools: PlanTools, cause: EventCause, recipient: Recipient, route: Route): Composition {
+  const { channel, template, account, fallback } = route
+  // Words are sealed for the notification that they are of.
+  const own = cause.standing?.find((one) => one.place === recipient.place && one.channel === channel)
+  return {
+    id: own?.id ?? tools.ids(),
+    key: keyFor(cause, recipient, channel, template.id),
+    recipient: placed(cause, recipient),
+    words: { kind: 'template', template, message: cause.due },
+    channel,
+    account,
+    cause: causeOf(cause),
+    fallback,
+  }
 }
 
-/** One notification on one route; born parked where its template cannot be rendered. */
+/** Born parked where its template cannot be rendered. */
 export function composeRoute(
   tools: PlanTools,
   cause: EventCause,
   recipient: Recipient,
-  { channel, template, account }: Route,
-  { id = tools.ids(), fallback = [] }: { id?: string; fallback?: readonly Channel[] } = {},
+  route: Route,
+  id: string,
 ): NewNotification {
-  const key = keyFor(cause, recipient, channel, template.id)
-  const words: WordsSource = { kind: 'template', template, message: cause.due }
-  return compose(tools, { id, key, recipient, words, channel, account, cause: causeOf(cause), fallback })
+  return compose(tools, { ...onRoute(tools, cause, recipient, route), id })
 }
 
-function composeStopped(
+function repeated(
   tools: PlanTools,
   cause: EventCause,
-  recipient: Recipient | null,
-  obstacle: Obstacle,
-  on?: Channel,
-): NewNotification {
-  const channel = on ?? (recipient?.address.list === undefined ? channelsFor(cause.due)[0] : undefined) ?? 'email'
-  return compose(tools, {
+  recipient: Recipient,
+  { channel, fallback }: Route,
+  twin: string,
+): Composition {
+  const obstacle: Obstacle = { reason: 'duplicate', error: `Notification ${twin} tells the same already` }
+  return { ...blocked(tools, cause, recipient, { channel, obstacle }), fallback, duplicateOf: twin }
+}
+
+function blocked(
+  tools: PlanTools,
+  cause: EventCause,
+  recipient: Recipient,
+  { channel, obstacle }: BlockedChannel,
+): Composition {
+  const { event, warnings } = cause.due
+  const { place } = recipient
+  return {
     id: tools.ids(),
-    key: keyFor(cause, recipient, channel, obstacle.reason),
-    recipient,
+    key:
+      isSkipReason(obstacle.reason) && place !== null
+        ? skippedKey({ eventId: event.id, place, channel })
+        : keyFor(cause, recipient, channel, obstacle.reason),
+    recipient: placed(cause, recipient),
     words: { kind: 'obstacle', obstacle },
     channel,
     account: null,
     cause: causeOf(cause),
-    warnings: cause.due.warnings,
-  })
+    warnings,
+  }
+}
+
+/** What is sent again by hand takes no place of what the event was planned as. */
+function placed({ manual }: EventCause, recipient: Recipient): Recipient {
+  return manual ? { ...recipient, place: null } : recipient
 }
 
 function causeOf({ due: { event, type }, scheduleId, dueAt, manual }: EventCause): Cause {
@@ -226,9 +257,9 @@ function causeOf({ due: { event, type }, scheduleId, dueAt, manual }: EventCause
 }
 
 /** One row per key (P2): the entity, the event or the entity at its due time, the channel, the template and, where there are several, who. */
-export function keyFor(
+function keyFor(
   { due: { event, type, tenant, audience }, manual }: Pick<EventCause, 'due' | 'manual'>,
-  recipient: Pick<Recipient, 'key'> | null,
+  recipient: Pick<Recipient, 'key'>,
   channel: Channel,
   templateId: string,
 ): string {
@@ -236,7 +267,7 @@ export function keyFor(
     channel,
     templateId,
     eventType: event.type,
-    ...(audience.isSeveral && recipient ? { recipient: recipient.key } : {}),
+    ...(audience.isSeveral ? { recipient: recipient.key } : {}),
   }
   if (manual) return manualKey({ ...parts, entityId: event.entity.id, requestId: manual.requestId })
   const { id: entityId } = event.entity

@@ -1,5 +1,5 @@
 import type { DerivedEvent, Entity, StoredEvent } from '../model/event.ts'
-import type { NewNotification } from '../model/notification.ts'
+import type { NewNotification, NotificationView } from '../model/notification.ts'
 import type { Reason } from '../model/reason.ts'
 import type { Progress, StoredSchedule } from '../model/schedule.ts'
 
@@ -20,6 +20,8 @@ export interface PlanStore {
    * never. Answers in the given order.
    */
   cancelledAt(requests: readonly { tenantId: string; entity: Entity; eventType: string }[]): Promise<(number | null)[]>
+  /** The notifications that events were planned as before, at the given places. Answers in the given order. */
+  standing(requests: readonly StandingRequest[]): Promise<StandingNotification[][]>
 }
 
 /**
@@ -42,7 +44,7 @@ export interface TakenBatch<Row, Plan> {
 export interface WrittenBatch {
   /** Rows that reached a decision: not `later` ones, nor, on SQLite, those that somebody else planned meanwhile. */
   decided: number
-  /** Notifications inserted; repeats by key are not. */
+  /** Notifications inserted, those that are skipped because another one has their key included. */
   inserted: number
   /** Accounts that now have due work, for the in-process nudge. */
   lanes: string[]
@@ -63,6 +65,18 @@ export interface ScheduleRef {
   id: string
 }
 
+export interface StandingRequest {
+  tenantId: string
+  eventId: string
+  entity: Entity
+  places: readonly string[]
+}
+
+/** A notification that an earlier planning of the same event has left. */
+export interface StandingNotification extends Pick<NotificationView, 'id' | 'channel' | 'status'> {
+  place: string
+}
+
 /** What an event becomes. Every event that does not fail gets exactly one schedule, but a domain event, which gets none. */
 export type EventPlan =
   /** Left as it is, not counted as an attempt: the batch has enough. */
@@ -72,10 +86,22 @@ export type EventPlan =
   | { kind: 'derive'; events: DerivedEvent[] }
   /** Due later, or waiting for somebody's word: a pending schedule, or one that awaits approval. */
   | { kind: 'schedule'; scheduleId: string; dueAt: number; needsApproval: boolean; cancels: Cancels | null }
-  /** Not to be sent at all: a schedule born cancelled that says why. */
-  | { kind: 'cancelled'; scheduleId: string; reason: Reason; error: string; cancels: Cancels | null }
-  /** Due now: a schedule already completed, and its notifications. */
-  | { kind: 'notifications'; scheduleId: string; notifications: NewNotification[]; cancels: Cancels | null }
+  /** Not to be sent at all: a schedule born cancelled that says why, with what was skipped by that. */
+  | ({ kind: 'cancelled'; scheduleId: string; cancels: Cancels | null } & CancelledPlan)
+  /** Due now: a schedule that is over already, and its notifications. */
+  | ({ kind: 'notifications'; scheduleId: string; cancels: Cancels | null } & ToldPlan)
+
+interface CancelledPlan {
+  reason: Reason
+  error: string
+  notifications?: NewNotification[]
+}
+
+interface ToldPlan {
+  notifications: NewNotification[]
+  /** Why nobody can be told anything, so that the schedule has failed; left out or null: it is completed. */
+  untold?: { reason: Reason; error: string } | null
+}
 
 /**
  * What an event puts an end to, for its own entity, before anything of its own is written. Schedules that are pending
@@ -91,7 +117,7 @@ export interface Cancels {
 export type SchedulePlan =
   | { kind: 'later' }
   | { kind: 'failed'; reason: Reason; error: string }
-  | { kind: 'cancelled'; reason: Reason; error: string }
-  | { kind: 'notifications'; notifications: NewNotification[] }
+  | ({ kind: 'cancelled' } & CancelledPlan)
+  | ({ kind: 'notifications' } & ToldPlan)
   /** A part of a large one: it stays pending, due at once, and goes on from `cursor`. */
   | { kind: 'part'; notifications: NewNotification[]; progress: Progress }

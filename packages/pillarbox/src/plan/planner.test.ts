@@ -111,15 +111,23 @@ describe('a round', () => {
     assert.deepEqual(hub.takeLanes(), [accountId('sms')])
   })
 
-  it('makes one row for one key, however often the event is repeated (P2)', async (t) => {
-    const { round, publish, notifications } = await setup(t)
+  it('tells nobody twice, however often the event is repeated, and says that it did not (P1, P2)', async (t) => {
+    const { round, publish, notifications, schedules } = await setup(t)
     const entity = { type: 'booking', id: 'B-1' }
     await publish({ entity })
     await publish({ entity })
 
     assert.equal(await round(), 2)
 
-    assert.equal((await notifications()).length, 1)
+    const [told, repeated, ...others] = await notifications()
+    assert.deepEqual([told?.status, told?.duplicateOf, others], ['queued', null, []])
+    const { status, reason, duplicateOf, content, accountId, eventId } = repeated ?? assert.fail()
+    assert.deepEqual([status, reason, duplicateOf, content, accountId], ['skipped', 'duplicate', told?.id, null, null])
+    assert.equal(eventId, 'event-2')
+    assert.deepEqual(
+      (await schedules()).map((schedule) => schedule.status),
+      ['completed', 'completed'],
+    )
   })
 
   it('remembers which templates are in use, once', async (t) => {
@@ -201,7 +209,7 @@ describe('an event that is due later', () => {
 
     assert.deepEqual(
       (await notifications()).map(({ reason }) => reason),
-      ['no_active_channels'],
+      ['no_active_account'],
     )
   })
 
@@ -605,7 +613,9 @@ for (const engine of ['sqlite', 'postgres'] as const)
       const rows = await notifications()
       assert.deepEqual(rows.map(({ channel, status }) => `${channel} ${status}`).toSorted(), [
         'email queued',
+        'email skipped',
         'sms queued',
+        'sms skipped',
       ])
       assert.equal(new Set(rows.map(({ contactId }) => contactId)).size, 1)
       assert.equal(new Set(rows.map(({ conversationId }) => conversationId)).size, 1)
@@ -620,7 +630,10 @@ for (const engine of ['sqlite', 'postgres'] as const)
 
       assert.deepEqual(
         (await notifications()).map(({ channel, to, status }) => [channel, to, status]),
-        [['email', { list: 'team' }, 'queued']],
+        [
+          ['sms', { list: 'team' }, 'skipped'],
+          ['email', { list: 'team' }, 'queued'],
+        ],
       )
     })
 
@@ -640,8 +653,8 @@ for (const engine of ['sqlite', 'postgres'] as const)
         'late cancelled',
       ])
       assert.deepEqual(
-        (await notifications()).map(({ status }) => status),
-        ['cancelled'],
+        (await notifications()).map(({ channel, status }) => `${channel} ${status}`),
+        ['sms cancelled', 'email skipped'],
       )
     })
 
@@ -664,7 +677,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
       assert.match(lastError ?? '', /no connection/)
       assert.deepEqual(
         (await notifications()).map(({ eventId }) => eventId),
-        ['good'],
+        ['good', 'good'],
       )
     })
   })

@@ -14,6 +14,8 @@ import { planEvent, planSchedule } from './plan-event.ts'
 import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch, WrittenBatch } from './plan-store.ts'
 import { type DueRow, type PreparedRow, prepare } from './prepare.ts'
 import type { ResolveHook } from './resolve-hook.ts'
+import { reviveStanding } from './revive.ts'
+import { isChain } from './routes.ts'
 import { createTemplateUses, type TemplateUses } from './template-uses.ts'
 
 /**
@@ -22,7 +24,7 @@ import { createTemplateUses, type TemplateUses } from './template-uses.ts'
  * that is at fault is set back alone, as often as there are delays, then failed: it cannot take the batch with it.
  */
 export interface PlannerDeps {
-  store: Pick<Store, 'plan' | 'people' | 'lists' | 'templates'>
+  store: Pick<Store, 'plan' | 'people' | 'lists' | 'templates' | 'notifications'>
   contexts: ContextBook
   renderer: Renderer
   untrusted: Untrusted
@@ -82,21 +84,31 @@ interface PlannerTools extends PlannerDeps {
 interface RowKind<Taken, Plan> {
   take(plan: PlanStore, limit: number): Promise<TakenBatch<Taken, Plan>>
   rowOf(taken: Taken): DueRow
-  plan(tools: PlannerTools, row: PreparedRow): Plan
+  plan(tools: PlannerTools, row: PreparedRow): Promise<Plan>
   defer(plan: PlanStore, row: DueRow, error: string, delayMs: number | null): Promise<void>
 }
 
 const EVENTS: RowKind<StoredEvent, EventPlan> = {
   take: (plan, limit) => plan.takeEvents(limit),
   rowOf: (event) => ({ event, schedule: null }),
-  plan: planEvent,
+  plan: async (tools, row) => planEvent(tools, row),
   defer: (plan, { event: { tenantId, id } }, error, delayMs) => plan.deferEvent({ tenantId, id }, error, delayMs),
 }
 
 const SCHEDULES: RowKind<DueSchedule, SchedulePlan> = {
   take: (plan, limit) => plan.takeSchedules(limit),
   rowOf: (due) => due,
-  plan: planSchedule,
+  async plan(tools, row) {
+    const plan = planSchedule(tools, row)
+    const { judgement } = row
+    const isAgain = judgement.kind === 'tell' && judgement.standing.length > 0
+    if (!isAgain || !('notifications' in plan) || plan.kind === 'cancelled') return plan
+    await tools.uses.note(plan.notifications)
+    const { standing, due } = judgement
+    const rest = await reviveStanding(tools.store.notifications, plan, { standing, isChain: isChain(due) })
+    tools.hub.nudge('dispatch')
+    return rest
+  },
   async defer(plan, { schedule }, error, delayMs) {
     if (schedule) await plan.deferSchedule({ tenantId: schedule.tenantId, id: schedule.id }, error, delayMs)
   },
@@ -114,7 +126,7 @@ async function planBatch<Taken, Plan extends EventPlan | SchedulePlan>(
     batch = await kind.take(tools.store.plan, limit)
     if (batch.rows.length === 0) return 0
     const rows = await prepare(tools, batch.rows.map(kind.rowOf))
-    const plans = rows.map((row) => kind.plan(tools, row))
+    const plans = await Promise.all(rows.map((row) => kind.plan(tools, row)))
     // First, as every intake does: a template that is taken for used is deactivated instead of removed, which harms nobody.
     await tools.uses.note(plans.flatMap((plan) => ('notifications' in plan ? plan.notifications : [])))
     planned = { rows, plans, written: await batch.write(plans) }

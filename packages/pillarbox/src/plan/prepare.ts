@@ -10,6 +10,7 @@ import { conversationOf, type DueEvent, eventTime, openEvent, withAnswer } from 
 import { type Judgement, judgeEvent, judgeSchedule, openNewEvent, type ReadyEvent } from './judge.ts'
 import { BATCH_NOTIFICATIONS, channelCount, partLimit, positionOf, type RecipientPart, takePart } from './part.ts'
 import type { PeopleBook } from './people.ts'
+import type { StandingNotification } from './plan-store.ts'
 import { askHook, type Resolved, type ResolveHook } from './resolve-hook.ts'
 
 export interface PrepareDeps {
@@ -36,7 +37,14 @@ export interface PreparedRow extends DueRow {
     /** Left as it is: the batch has enough, or what the row needs could not be had. */
     | { kind: 'later' }
     /** Due, with the next part of its recipients, each with the contact they were recognised as. */
-    | { kind: 'tell'; due: DueEvent; dueAt: number; part: RecipientPart }
+    | {
+        kind: 'tell'
+        due: DueEvent
+        dueAt: number
+        part: RecipientPart
+        /** Of these recipients, where they were planned before. */
+        standing: readonly StandingNotification[]
+      }
   /** What was wrong, where the row has to be set back alone once the batch is written. */
   setBack: string | null
 }
@@ -51,6 +59,7 @@ export async function prepare(deps: PrepareDeps, rows: readonly DueRow[]): Promi
   await askHost(deps, prepared)
   await takeParts(deps, prepared)
   await recogniseRecipients(deps, prepared)
+  await lookForStanding(deps, prepared)
   return prepared
 }
 
@@ -147,7 +156,7 @@ async function takeParts({ store }: PrepareDeps, rows: readonly PreparedRow[]): 
     }
     isFirst = false
     room -= cost
-    row.judgement = { kind: 'tell', due, dueAt, part: await takePart(due, from, limit, store.lists) }
+    row.judgement = { kind: 'tell', due, dueAt, part: await takePart(due, from, limit, store.lists), standing: [] }
   }
 }
 
@@ -158,6 +167,19 @@ async function recogniseRecipients({ people }: PrepareDeps, rows: readonly Prepa
   })
   const recognised = await people.recognise(groups)
   for (const [i, { part }] of telling.entries()) part.recipients = recognised[i] ?? []
+}
+
+async function lookForStanding({ store }: PrepareDeps, rows: readonly PreparedRow[]): Promise<void> {
+  const asked = rows.flatMap(({ schedule, judgement }) =>
+    schedule?.isReplayed && judgement.kind === 'tell' ? [judgement] : [],
+  )
+  const found = await store.plan.standing(
+    asked.map(({ due: { event }, part: { recipients, stopped } }) => {
+      const places = [...recipients, ...stopped.map(({ recipient }) => recipient)].flatMap(({ place }) => place ?? [])
+      return { tenantId: event.tenantId, eventId: event.id, entity: event.entity, places }
+    }),
+  )
+  for (const [i, judgement] of asked.entries()) judgement.standing = found[i] ?? []
 }
 
 function readyRows(rows: readonly PreparedRow[]): { row: PreparedRow; ready: ReadyEvent }[] {

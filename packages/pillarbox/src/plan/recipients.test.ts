@@ -31,6 +31,7 @@ describe('recipients in the payload', () => {
         address: { name: 'Ada', email: 'ada@example.test', phone: '+15550100' },
         locale: 'de',
         key: 'ada@example.test',
+        place: null,
         identity: { phone: '+15550100', email: 'ada@example.test', name: 'Ada', locale: 'de' },
         element: null,
         contactId: null,

@@ -14,6 +14,8 @@ export interface Recipient {
   locale: string | null
   /** Tells recipients of one event apart in idempotency keys. */
   key: string
+  /** Where the event names them: a place of its audience, for a member of a recipient list with their id (`0/<id>`). */
+  place: string | null
   /** By what they can be recognised; null where there is nothing of the kind. */
   identity: Identity | null
   /** The element of the payload's list that they were found in, for templates. */
@@ -23,11 +25,15 @@ export interface Recipient {
   conversationId: string | null
 }
 
+/** What the key of an element begins with in which nobody can be reached. */
+export const ELEMENT = 'element:'
+
 /** A recipient of whom nothing is known. */
 export const noRecipient: Recipient = {
   address: {},
   locale: null,
   key: '',
+  place: null,
   identity: null,
   element: null,
   contactId: null,

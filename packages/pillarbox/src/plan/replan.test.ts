@@ -21,20 +21,23 @@ const catalogueOf = (fields: Record<string, unknown> = {}) => ({
   },
 })
 
-/** An event that became parked notifications, and a change of the world since. */
+/** Its channel is asked for, and has no template yet. */
+const unworded = (channel = 'email') => catalogueOf({ templates: [], delivery: { channels: [channel] } })
+
+/** An event that became notifications which were skipped or parked, and a change of the world since. */
 async function setup(t: TestContext, options: Partial<Options>, event: Partial<NewEvent> = {}) {
   const bench = await openPlanning(t, { catalogue: catalogueOf(), ...options })
   await bench.publish(event)
   await bench.plan()
-  const parked = (await bench.notifications()).filter(({ status }) => status === 'parked')
-  assert.ok(parked[0])
+  const [stopped] = (await bench.notifications()).filter(({ status }) => status === 'parked' || status === 'skipped')
+  assert.ok(stopped)
   return {
     bench,
-    parked: parked[0],
+    stopped,
     async mended(mend: () => Promise<unknown>): Promise<ReplanAnswer> {
       await mend()
       await bench.clock.advance(1_000)
-      return replan(bench.chain, parked[0] as NotificationView)
+      return replan(bench.chain, stopped)
     },
   }
 }
@@ -60,29 +63,32 @@ async function retried(bench: Bench, { tenantId, id }: NotificationView, answer:
   return bench.store.notifications.find(tenantId, id)
 }
 
-describe('planning anew what was born parked', () => {
+describe('planning anew what was skipped or born parked', () => {
   it('makes it the one that its event would be planned as: a repeat of the event sends nothing more', async (t) => {
-    const { bench, parked, mended } = await setup(t, { catalogue: catalogueOf({ templates: [] }) })
-    const sent = await retried(bench, parked, await mended(() => bench.import(catalogueOf({ templates: [email] }))))
+    const { bench, stopped, mended } = await setup(t, { catalogue: unworded() })
+    const sent = await retried(bench, stopped, await mended(() => bench.import(catalogueOf({ templates: [email] }))))
 
-    await bench.publish({ entity: parked.entity ?? assert.fail() })
+    await bench.publish({ entity: stopped.entity ?? assert.fail() })
     await bench.plan()
 
     assert.deepEqual(
-      (await bench.notifications()).map(({ id }) => id),
-      [sent?.id],
+      (await bench.notifications()).map(({ status, duplicateOf }) => [status, duplicateOf]),
+      [
+        ['queued', null],
+        ['skipped', sent?.id],
+      ],
     )
   })
 
   it('does not send what a repeat of the event has sent meanwhile', async (t) => {
-    const { bench, parked, mended } = await setup(t, { catalogue: catalogueOf({ templates: [] }) })
+    const { bench, stopped, mended } = await setup(t, { catalogue: unworded() })
     const answer = await mended(async () => {
       await bench.import(catalogueOf({ templates: [email] }))
       await bench.clock.advance(1_000)
-      await bench.publish({ entity: parked.entity ?? assert.fail() })
+      await bench.publish({ entity: stopped.entity ?? assert.fail() })
       await bench.plan()
     })
-    const { tenantId, id } = parked
+    const { tenantId, id } = stopped
 
     const moved = await bench.store.notifications.act({
       tenantId,
@@ -97,55 +103,38 @@ describe('planning anew what was born parked', () => {
   })
 
   it('for want of templates answers channel, account, template and words as they are now', async (t) => {
-    const { bench, parked, mended } = await setup(t, { catalogue: catalogueOf({ templates: [] }) })
+    const { bench, stopped, mended } = await setup(t, { catalogue: unworded() })
 
     const answer = await mended(() => bench.import(catalogueOf({ templates: [email] })))
 
     const { content, channel, accountId, to, locale, fallback, warnings } = replacementOf(answer)
     assert.deepEqual(content, { subject: 'S Ada', body: 'mail Ada', data: {} })
     assert.deepEqual([channel, accountId, locale], ['email', bench.accountId('email'), 'en'])
-    assert.deepEqual([to, fallback, warnings], [parked.to, [], []])
-    const sent = await retried(bench, parked, answer)
+    assert.deepEqual([to, fallback, warnings], [stopped.to, [], []])
+    const sent = await retried(bench, stopped, answer)
     assert.deepEqual([sent?.status, sent?.channel], ['queued', 'email'])
   })
 
-  it('looks at the whole chain, and takes the rest of it along', async (t) => {
-    const delivery = { fallback: ['whatsapp', 'sms', 'email'] }
-    const catalogue = catalogueOf({ delivery })
-    const { bench, parked, mended } = await setup(t, { catalogue, accounts: ['whatsapp'] })
-    assert.deepEqual([parked.reason, parked.channel], ['no_active_channels', 'whatsapp'])
+  it('stays on its channel: the others of a chain have notifications of their own', async (t) => {
+    const catalogue = catalogueOf({ delivery: { fallback: ['sms', 'email'] } })
+    const { bench, stopped, mended } = await setup(t, { catalogue, accounts: ['push'] })
+    assert.deepEqual([stopped.reason, stopped.channel, stopped.fallback], ['no_active_account', 'sms', []])
 
-    const answer = await mended(async () => {
-      for (const channel of ['sms', 'email'] as const) await addAccount(bench, channel)
-    })
+    const withEmail = await mended(() => addAccount(bench, 'email'))
+    assert.match(problemOf(withEmail), /^no_active_account: no active account for sms/)
+    const { channel, fallback } = replacementOf(await mended(() => addAccount(bench, 'sms')))
 
-    const { channel, fallback } = replacementOf(answer)
-    assert.deepEqual([channel, fallback], ['sms', ['email']])
+    assert.deepEqual([channel, fallback], ['sms', []])
   })
 
-  it('goes past a template of the chain that still cannot be rendered', async (t) => {
+  it('keeps the channels that its chain still holds', async (t) => {
     const broken = { ...sms, body: '{{ name | no_such_filter }}' }
-    const catalogue = catalogueOf({ delivery: { fallback: ['sms', 'email'] }, templates: [broken, email] })
-    const { mended } = await setup(t, { catalogue })
+    const delivery = { fallback: ['sms', 'email'] }
+    const { bench, mended } = await setup(t, { catalogue: catalogueOf({ delivery, templates: [broken, email] }) })
 
-    assert.equal(replacementOf(await mended(async () => {})).channel, 'email')
-  })
+    const answer = await mended(() => bench.import(catalogueOf({ delivery })))
 
-  it('writes the other channels, too, where all of them were missing', async (t) => {
-    const { bench, parked, mended } = await setup(t, { accounts: [] })
-
-    const answer = await mended(async () => {
-      for (const channel of ['sms', 'email'] as const) await addAccount(bench, channel)
-    })
-
-    await retried(bench, parked, answer)
-    const all = await bench.notifications()
-    assert.deepEqual(all.map(({ channel, status }) => `${channel} ${status}`).toSorted(), [
-      'email queued',
-      'sms queued',
-    ])
-    assert.ok('replacement' in (await replan(bench.chain, parked)), 'and does not write them twice')
-    assert.equal((await bench.notifications()).length, 2)
+    assert.deepEqual(replacementOf(answer).fallback, ['email'])
   })
 
   it('of one channel leaves the others alone: they have gone out', async (t) => {
@@ -158,20 +147,10 @@ describe('planning anew what was born parked', () => {
     assert.equal((await bench.notifications()).length, 2)
   })
 
-  it('finds the recipient that the event names now', async (t) => {
-    const catalogue = catalogueOf({ recipients: [{ phone: 'tel' }] })
-    const { bench, parked, mended } = await setup(t, { catalogue })
-    assert.equal(parked.reason, 'no_recipient')
-
-    const answer = await mended(() => bench.import(catalogueOf()))
-
-    assert.equal(replacementOf(answer).to.phone, '+15550100')
-  })
-
   it('finds the address that the catalogue now has a path to', async (t) => {
     const recipients = [{ phone: 'phone', name: 'name' }]
-    const { bench, parked, mended } = await setup(t, { catalogue: catalogueOf({ recipients, templates: [email] }) })
-    assert.equal(parked.reason, 'no_recipient')
+    const { bench, stopped, mended } = await setup(t, { catalogue: catalogueOf({ recipients, templates: [email] }) })
+    assert.equal(stopped.reason, 'no_address')
 
     const answer = await mended(() => bench.import(catalogueOf({ templates: [email] })))
 
@@ -180,29 +159,16 @@ describe('planning anew what was born parked', () => {
 
   it('finds the address that the contact has learnt', async (t) => {
     const recipients = [{ phone: '+15550100', profileId: 'p-1' }]
-    const { bench, parked, mended } = await setup(t, { catalogue: catalogueOf({ templates: [email] }) }, { recipients })
-
-    const learnt = { email: 'new@example.test' }
-    const answer = await mended(() => bench.store.people.updateContact('acme', parked.contactId ?? '', learnt, 'test'))
-
-    assert.equal(replacementOf(answer).to.email, 'new@example.test')
-  })
-
-  it('tells everybody whom the event names now', async (t) => {
-    const payload = { seats: [{ phone: '+15550101' }, { phone: '+15550102' }, { phone: '+15550103' }] }
-    const catalogue = catalogueOf({ recipients: [{ phone: 'tel' }], templates: [sms] })
-    const { bench, parked, mended } = await setup(t, { catalogue }, { payload })
-
-    const answer = await mended(() =>
-      bench.import(catalogueOf({ recipients: [{ phone: 'seats[].phone' }], templates: [sms] })),
+    const { bench, stopped, mended } = await setup(
+      t,
+      { catalogue: catalogueOf({ templates: [email] }) },
+      { recipients },
     )
 
-    await retried(bench, parked, answer)
-    assert.deepEqual((await bench.notifications()).map(({ to }) => to.phone ?? '').toSorted(), [
-      '+15550101',
-      '+15550102',
-      '+15550103',
-    ])
+    const learnt = { email: 'new@example.test' }
+    const answer = await mended(() => bench.store.people.updateContact('acme', stopped.contactId ?? '', learnt, 'test'))
+
+    assert.equal(replacementOf(answer).to.email, 'new@example.test')
   })
 
   describe('for an element of a list without an address', () => {
@@ -218,21 +184,21 @@ describe('planning anew what was born parked', () => {
 
     it('says which one it was, and that it still has none', async (t) => {
       const { bench } = await open(t)
-      const parked = (await bench.notifications()).filter(({ status }) => status === 'parked')
+      const skipped = (await bench.notifications()).filter(({ status }) => status === 'skipped')
 
-      const errors = ['guests[1] has no address', 'guests[2] has no address']
+      const errors = ['guests[1] has no address for sms', 'guests[2] has no address for sms']
       assert.deepEqual(
-        parked.map(({ lastError }) => lastError),
+        skipped.map(({ lastError }) => lastError),
         errors,
       )
-      for (const [i, one] of parked.entries())
-        assert.equal(problemOf(await replan(bench.chain, one)), `no_recipient: ${errors[i]}`)
+      for (const [i, one] of skipped.entries())
+        assert.equal(problemOf(await replan(bench.chain, one)), `no_address: ${errors[i]}`)
     })
 
     it('goes to that one alone, once the catalogue has a path to it', async (t) => {
       const { bench, mended } = await open(t)
       const first = await mended(() => bench.import(fanOut('guests[].mobile')))
-      assert.equal(problemOf(first), 'no_recipient: guests[1] has no address')
+      assert.equal(problemOf(first), 'no_address: guests[1] has no address for sms')
       const [, , third = assert.fail()] = (await bench.notifications()).toSorted((a, b) =>
         (a.lastError ?? '').localeCompare(b.lastError ?? ''),
       )
@@ -247,7 +213,7 @@ describe('planning anew what was born parked', () => {
   it('speaks the recipient’s language', async (t) => {
     const payload = { phone: '+15550100', email: 'ada@example.test', name: 'Ada', locale: 'de' }
     const german = { ...sms, locale: 'de', body: 'SMS {{name}}' }
-    const { bench, mended } = await setup(t, { catalogue: catalogueOf({ templates: [] }) }, { payload })
+    const { bench, mended } = await setup(t, { catalogue: unworded('sms') }, { payload })
 
     const answer = await mended(() => bench.import(catalogueOf({ templates: [sms, german] })))
 
@@ -258,7 +224,7 @@ describe('planning anew what was born parked', () => {
     const payload = { phone: '+15550100', email: 'ada@example.test', name: 'Ada', locale: 'en' }
     const german = { ...sms, locale: 'de', body: 'SMS {{name}}' }
     const event = { payload, locale: 'de' }
-    const { bench, mended } = await setup(t, { catalogue: catalogueOf({ templates: [] }) }, event)
+    const { bench, mended } = await setup(t, { catalogue: unworded('sms') }, event)
 
     const answer = await mended(() => bench.import(catalogueOf({ templates: [sms, german] })))
 
@@ -267,15 +233,15 @@ describe('planning anew what was born parked', () => {
 
   it('goes to the members of a list that exists by now', async (t) => {
     const catalogue = catalogueOf({ recipients: [{ list: 'ops-team', expand: true }], templates: [email] })
-    const { bench, parked, mended } = await setup(t, { catalogue })
-    assert.equal(parked.reason, 'list_not_found')
+    const { bench, stopped, mended } = await setup(t, { catalogue })
+    assert.equal(stopped.reason, 'list_not_found')
 
     const answer = await mended(() => {
       const members = ['a', 'b'].map((name) => ({ name, email: `${name}@example.test`, phone: null }))
       return bench.store.lists.insert({ id: bench.ids(), tenantId: 'acme', name: 'ops-team', members }, 'test')
     })
 
-    await retried(bench, parked, answer)
+    await retried(bench, stopped, answer)
     assert.deepEqual((await bench.notifications()).map(({ to }) => to.email ?? '').toSorted(), [
       'a@example.test',
       'b@example.test',
@@ -285,9 +251,9 @@ describe('planning anew what was born parked', () => {
   it('seals words with secrets for the notification that it is', async (t) => {
     const secret = { ...sms, body: 'code {{token}}' }
     const payload = { phone: '+15550100', token: 's3cret' }
-    const { bench, parked, mended } = await setup(
+    const { bench, stopped, mended } = await setup(
       t,
-      { catalogue: catalogueOf({ secrets: ['token'], templates: [] }) },
+      { catalogue: catalogueOf({ secrets: ['token'], templates: [], delivery: { channels: ['sms'] } }) },
       { payload },
     )
 
@@ -295,7 +261,7 @@ describe('planning anew what was born parked', () => {
 
     const { content } = replacementOf(answer)
     assert.ok(isSealedContent(content))
-    const opened = bench.seal.openContent(content, { tenantId: 'acme', notificationId: parked.id })
+    const opened = bench.seal.openContent(content, { tenantId: 'acme', notificationId: stopped.id })
     assert.ok('content' in opened && opened.content.body === 'code s3cret')
   })
 })
@@ -303,34 +269,34 @@ describe('planning anew what was born parked', () => {
 describe('what still cannot be sent', () => {
   it('says what stands in the way', async (t) => {
     const untouched = async () => {}
-    const none = await setup(t, { catalogue: catalogueOf({ templates: [] }) })
+    const none = await setup(t, { catalogue: unworded() })
     const lane = await setup(t, { accounts: ['push'] })
-    const who = await setup(t, {}, { payload: { name: 'Ada' } })
+    const who = await setup(t, {}, { payload: { email: 'ada@example.test' } })
     const wrong = await setup(t, { catalogue: catalogueOf({ templates: [sms] }) }, { payload: { phone: 'none' } })
 
-    assert.match(problemOf(await none.mended(untouched)), /^no_templates_found: no active template/)
-    assert.match(problemOf(await lane.mended(untouched)), /^no_active_channels: no active account for sms, email/)
-    assert.match(problemOf(await who.mended(untouched)), /^no_recipient: /)
+    assert.match(problemOf(await none.mended(untouched)), /^no_template: no active template/)
+    assert.match(problemOf(await lane.mended(untouched)), /^no_active_account: no active account for sms/)
+    assert.match(problemOf(await who.mended(untouched)), /^no_address: /)
     assert.match(problemOf(await wrong.mended(untouched)), /^invalid_recipient: /)
   })
 
   it('has an event type that is gone', async (t) => {
-    const { bench, mended } = await setup(t, { catalogue: catalogueOf({ templates: [] }) })
+    const { bench, mended } = await setup(t, { catalogue: unworded() })
     const other = { entities: { booking: 'bookings' }, eventTypes: { other: { entity: 'booking', recipients: [] } } }
 
     assert.match(problemOf(await mended(() => bench.import(other))), /^unknown_event_type: /)
   })
 
   it('was scrubbed', async (t) => {
-    const { bench, parked } = await setup(t, { catalogue: catalogueOf({ templates: [] }) })
+    const { bench, stopped } = await setup(t, { catalogue: unworded() })
 
-    assert.match(problemOf(await replan(bench.chain, { ...parked, isScrubbed: true })), /^content_scrubbed: /)
+    assert.match(problemOf(await replan(bench.chain, { ...stopped, isScrubbed: true })), /^content_scrubbed: /)
   })
 
   it('was called off by the host', async (t) => {
     let isOff = false
     const resolve = () => (isOff ? { cancel: 'booking cancelled' } : undefined)
-    const { mended } = await setup(t, { catalogue: catalogueOf({ templates: [] }), resolve })
+    const { mended } = await setup(t, { catalogue: unworded(), resolve })
 
     const answer = await mended(async () => {
       isOff = true
@@ -340,9 +306,9 @@ describe('what still cannot be sent', () => {
   })
 
   it('has neither words nor an event', async (t) => {
-    const { bench, parked } = await setup(t, { catalogue: catalogueOf({ templates: [] }) })
+    const { bench, stopped } = await setup(t, { catalogue: unworded() })
 
-    assert.match(problemOf(await replan(bench.chain, { ...parked, eventId: null })), /neither words nor an event/)
+    assert.match(problemOf(await replan(bench.chain, { ...stopped, eventId: null })), /neither words nor an event/)
   })
 })
 

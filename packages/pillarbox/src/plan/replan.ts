@@ -1,15 +1,15 @@
 import type { NewNotification, NotificationView } from '../model/notification.ts'
-import type { Reason, StoredReason } from '../model/reason.ts'
+import type { Reason } from '../model/reason.ts'
 import type { Store } from '../store/store.ts'
 import type { Obstacle } from './compose.ts'
 import { conversationOf, type DueEvent } from './due-event.ts'
 import type { EventBook } from './event-book.ts'
 import type { ActRequest } from './notification-store.ts'
-import { BEGINNING, PART_RECIPIENTS, type RecipientPart, takePart, unaddressed } from './part.ts'
+import { BEGINNING, PART_RECIPIENTS, recipientAt, takePart } from './part.ts'
 import type { PeopleBook } from './people.ts'
-import { composeRoute, type EventCause, keyFor, NOBODY, type PlanTools, planNotifications } from './plan-event.ts'
-import type { Recipient } from './recipients.ts'
-import { atEveryAddress, isChain, malformedAddress, routesTo } from './routes.ts'
+import { composeRoute, type EventCause, type PlanTools, planNotifications } from './plan-event.ts'
+import { noRecipient, type Recipient } from './recipients.ts'
+import { atEveryAddress, eachChannel, type Route, routesTo } from './routes.ts'
 
 export interface ReplanDeps extends PlanTools {
   store: Pick<Store, 'notifications' | 'lists'>
@@ -17,127 +17,98 @@ export interface ReplanDeps extends PlanTools {
   people: PeopleBook
 }
 
-/** What a notification that was born parked can be sent with now, or what still stands in the way. */
+/** What a notification that was born stopped can be sent with now, or what still stands in the way. */
 export type ReplanAnswer = { replacement: Replacement } | { problem: Obstacle }
 export type Replacement = NonNullable<ActRequest['replacement']>
 
-/** Those that stopped a recipient altogether; any other is of one channel, and the rest may have gone out. */
-const OF_ALL_CHANNELS: readonly (StoredReason | null)[] = [
-  'no_templates_found',
-  'no_active_channels',
-  'no_recipient',
-  'list_not_found',
-  'list_empty',
-] satisfies Reason[]
-
 /**
- * Plans a notification anew that was born parked: recipient, channel, account, template and words as they are now, with
- * every channel its event type allows. Where it turns out to be several notifications by now, the others are written
- * here, under the keys planning would give them.
+ * Plans a notification anew that was born skipped or parked, on its channel: recipient, account, template and words as
+ * they are now. One that stands for a recipient list becomes that of the first member; the others' are written here,
+ * under the keys planning would give them.
  */
 export async function replan(deps: ReplanDeps, notification: NotificationView): Promise<ReplanAnswer> {
-  const { tenantId, eventId, isScrubbed, reason, channel, scheduleId, createdAt, expiresAt } = notification
+  const { tenantId, eventId, isScrubbed, reason, scheduleId, createdAt } = notification
   if (isScrubbed) return problem('content_scrubbed', 'its content held secrets and was removed when it was final')
   if (eventId === null) return problem('invalid_event', 'it has neither words nor an event to make them from')
+  const first = await originalOf(deps, notification)
+  if (first) return problem('duplicate', `notification ${first.id} tells the same, and stands; resend it by hand`)
   const due = await deps.events.open(tenantId, eventId)
   if ('kind' in due) return problem(due.reason, due.error)
-  const limits = isChain(due) || OF_ALL_CHANNELS.includes(reason) ? {} : { channels: [channel] }
-  const found = await recipientsOf(deps, due, notification)
-  if ('reason' in found) return problem(found.reason, found.error)
-  const { recipients, stopped } = found
-
-  const cause: EventCause = { due, dueAt: createdAt, scheduleId, limits }
-  const others: NewNotification[] = []
-  let replacement: Replacement | null = null
-  let obstacle: Obstacle = stopped[0] ?? NOBODY
-  for (const recipient of recipients) {
-    if (replacement) {
-      others.push(...planNotifications(deps, cause, { recipients: [recipient], stopped: [] }))
-      continue
-    }
-    const replaced = replace(deps, cause, recipient, notification.id)
-    if ('reason' in replaced) obstacle = replaced
-    else {
-      replacement = replaced.replacement
-      others.push(...replaced.others)
-    }
-  }
-  if (!replacement) return problem(obstacle.reason, obstacle.error)
-  others.push(...planNotifications(deps, cause, { recipients: [], stopped }))
-  if (others.length > 0) await deps.store.notifications.insert(others.map((other) => ({ ...other, expiresAt })))
-  return { replacement }
+  const cause: EventCause = { due, dueAt: createdAt, scheduleId }
+  if (reason === 'list_not_found' || reason === 'list_empty') return replanList(deps, cause, notification)
+  const recipient = atEveryAddress(due, await recipientOf(deps, due, notification))
+  const [route] = eachChannel(due, recipient, { channels: [notification.channel] })
+  if (!route) return problem('no_recipient', 'the event has no such channel')
+  if ('obstacle' in route) return { problem: route.obstacle }
+  return replacedBy(deps, cause, recipient, { ...route, fallback: notification.fallback }, notification.id)
 }
 
-function problem(reason: Reason, error: string): ReplanAnswer {
+function problem(reason: Reason, error: string): Extract<ReplanAnswer, { problem: Obstacle }> {
   return { problem: { reason, error } }
 }
 
-/** Whom a notification is for: whoever it names, or where it names nobody, whomever the event names now. */
-async function recipientsOf(
-  { store, events, people }: ReplanDeps,
+/** The notification that it repeats; null where there is none, or none any more. */
+async function originalOf(
+  { store }: ReplanDeps,
+  { tenantId, duplicateOf }: NotificationView,
+): Promise<NotificationView | null> {
+  return duplicateOf === null ? null : store.notifications.find(tenantId, duplicateOf)
+}
+
+/** Whom a notification is for: whoever it names, or where it names nobody, who is at its place of the event now. */
+async function recipientOf(
+  { events, people }: ReplanDeps,
   due: DueEvent,
   notification: NotificationView,
-): Promise<Pick<RecipientPart, 'recipients' | 'stopped'> | Obstacle> {
-  const { to, tenantId, reason } = notification
-  const recognised = async (recipients: readonly Recipient[]): Promise<Recipient[]> =>
-    (await people.recognise([{ tenantId, conversation: conversationOf(due), recipients }])).flat()
-  const isForList = reason === 'list_not_found' || reason === 'list_empty'
-  const namesSomebody = Object.keys(to).some((field) => field !== 'name')
-  if (namesSomebody && !isForList) return { recipients: [await events.recipientOf(due, notification)], stopped: [] }
-  const own = due.audience.at(placeOf(due, notification))
-  if (own && 'nobodyAt' in own) return unaddressed(own.nobodyAt)
-  if (own && 'recipient' in own) return { recipients: await recognised([own.recipient]), stopped: [] }
-  const part = await takePart(due, BEGINNING, PART_RECIPIENTS, store.lists)
-  const lists = part.stopped.find((stopped) => stopped.reason !== 'no_recipient')
-  if (lists) return { reason: lists.reason, error: lists.error }
-  if (!part.isLast)
-    return {
-      reason: 'no_recipient',
-      error: `the event has ${part.total} recipients by now, too many to be planned here; publish it again`,
-    }
-  return { recipients: await recognised(part.recipients), stopped: part.stopped }
+): Promise<Recipient> {
+  const { to, place } = notification
+  if (Object.keys(to).some((field) => field !== 'name')) return events.recipientOf(due, notification)
+  const entry = place === null ? null : due.audience.at(Number(place))
+  const [recipient] = await recognised(people, due, entry ? [{ ...recipientAt(entry), place }] : [])
+  return recipient ?? { ...noRecipient, place }
 }
 
-/** The element of the payload that it was parked for, because that had no address; beyond the last where it was not. */
-function placeOf(due: DueEvent, { idempotencyKey, channel }: NotificationView): number {
-  const { audience } = due
-  for (let place = 0; place < audience.size; place++) {
-    const where = audience.where(place)
-    if (where === null) continue
-    const { recipient, reason } = unaddressed(where)
-    if (keyFor({ due }, recipient, channel, reason) === idempotencyKey) return place
-  }
-  return audience.size
+async function recognised(people: PeopleBook, due: DueEvent, recipients: readonly Recipient[]): Promise<Recipient[]> {
+  const { tenantId } = due
+  return (await people.recognise([{ tenantId, conversation: conversationOf(due), recipients }])).flat()
 }
 
-/** The first route that has words becomes the notification itself; the others are told beside it, or are its chain. */
-function replace(
-  tools: PlanTools,
+function replacedBy(tools: PlanTools, cause: EventCause, recipient: Recipient, route: Route, id: string): ReplanAnswer {
+  const composed = composeRoute(tools, cause, recipient, route, id)
+  const { content, stopped } = composed
+  if (stopped || !content) return problem('render_failed', `${route.channel}: ${stopped?.error}`)
+  const { id: accountId, provider } = route.account
+  return { replacement: { ...composed, content, accountId, provider } }
+}
+
+/** Everybody on the list by now; whoever can be told first takes the place of the list. */
+async function replanList(
+  deps: ReplanDeps,
   cause: EventCause,
-  named: Recipient,
-  id: string,
-): { replacement: Replacement; others: NewNotification[] } | Obstacle {
-  const { due, limits } = cause
-  const recipient = atEveryAddress(due, named)
-  const routes = routesTo(due, recipient, limits)
-  if ('reason' in routes) return routes
-  const [malformed] = routes.malformed
-  let obstacle: Obstacle = malformed
-    ? malformedAddress(malformed, recipient.address)
-    : { reason: 'no_recipient', error: 'there is no address to send to' }
-  for (const [i, route] of routes.usable.entries()) {
-    const rest = routes.usable.slice(i + 1)
-    const fallback = isChain(due) ? rest.map((next) => next.channel) : []
-    const composed = composeRoute(tools, cause, recipient, route, { id, fallback })
-    const { content, parked } = composed
-    if (parked || !content) {
-      obstacle = { reason: 'render_failed', error: `${route.channel}: ${parked?.error}` }
-      continue
-    }
-    return {
-      replacement: { ...composed, content, accountId: route.account.id, provider: route.account.provider },
-      others: isChain(due) ? [] : rest.map((next) => composeRoute(tools, cause, recipient, next)),
-    }
+  { id, expiresAt }: NotificationView,
+): Promise<ReplanAnswer> {
+  const { due } = cause
+  const part = await takePart(due, BEGINNING, PART_RECIPIENTS, deps.store.lists)
+  const [missing] = part.stopped
+  if (missing) return { problem: missing }
+  if (!part.isLast)
+    return problem(
+      'no_recipient',
+      `the event has ${part.total} recipients by now, too many to be planned here; publish it again`,
+    )
+  const others: NewNotification[] = []
+  let answer: ReplanAnswer = problem('no_recipient', 'nobody on it has an address')
+  for (const named of await recognised(deps.people, due, part.recipients)) {
+    const recipient = atEveryAddress(due, named)
+    const all = routesTo(due, recipient)
+    const first = 'replacement' in answer ? undefined : all.find((route) => 'template' in route)
+    if (first) answer = replacedBy(deps, cause, recipient, first, id)
+    const channels = all.map(({ channel }) => channel).filter((channel) => channel !== first?.channel)
+    others.push(
+      ...planNotifications(deps, { ...cause, limits: { channels } }, { recipients: [recipient], stopped: [] }),
+    )
   }
-  return obstacle
+  if ('replacement' in answer && others.length > 0)
+    await deps.store.notifications.insert(others.map((other) => ({ ...other, expiresAt })))
+  return answer
 }

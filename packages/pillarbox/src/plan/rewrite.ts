@@ -8,7 +8,7 @@ import { type Composition, compose, noAccount, type Obstacle } from './compose.t
 import { type ChainDeps, causeOf, contentFor } from './next-in-chain.ts'
 import { noRecipient } from './recipients.ts'
 import type { ReplanAnswer } from './replan.ts'
-import { atEveryAddress, malformedAddress, type Route, routesTo } from './routes.ts'
+import { atEveryAddress, eachChannel, type Route } from './routes.ts'
 
 /** Where and with which words a notification is sent that somebody corrects by hand. */
 export interface Correction {
@@ -38,8 +38,8 @@ export function createRewrite(deps: ChainDeps): Rewrite {
       const { account } = today
       const { id, idempotencyKey: key, channel, fallback } = notification
       const composed = compose(deps, { ...today, id, key, channel, cause: causeOf(notification), fallback })
-      const { content, parked } = composed
-      if (!content || parked) return { problem: parked ?? noAccount(channel) }
+      const { content, stopped } = composed
+      if (!content || stopped) return { problem: stopped ?? noAccount(channel) }
       return { replacement: { ...composed, content, accountId: account.id, provider: account.provider } }
     },
     async correct(notification, { to, rerender, actor }) {
@@ -60,8 +60,10 @@ export function createRewrite(deps: ChainDeps): Rewrite {
         triggeredBy: actor,
       }
       const key = correctedKey(notification.id, id)
-      const composed = compose(deps, { ...words, id, key, channel, cause, fallback })
-      return composed.parked ? { problem: composed.parked } : composed
+      // The place of the event stays that of the first.
+      const recipient = words.recipient && { ...words.recipient, place: null }
+      const composed = compose(deps, { ...words, recipient, id, key, channel, cause, fallback })
+      return composed.stopped ? { problem: composed.stopped } : composed
     },
   }
 }
@@ -83,10 +85,9 @@ async function wordsOfToday({ events }: ChainDeps, view: NotificationView): Prom
   const recipient = { ...found, address: { ...found.address, ...view.to } }
   const isOwnActive = due.context.templates.some(({ id, channel: of }) => id === templateId && of === channel)
   const limits = { channels: [channel], ...(isOwnActive && templateId !== null && { templateId }) }
-  const routes = routesTo(due, recipient, limits)
-  if ('reason' in routes) return { problem: routes }
-  const [route] = routes.usable
-  if (!route) return { problem: malformedAddress(channel, recipient.address) }
+  const [route] = eachChannel(due, recipient, limits)
+  if (!route) return problem('no_recipient', 'the event has no such channel')
+  if ('obstacle' in route) return { problem: route.obstacle }
   const words = { kind: 'template', template: route.template, message: due } as const
   return { recipient, words, account: route.account }
 }

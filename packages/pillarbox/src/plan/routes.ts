@@ -2,25 +2,27 @@ import type { StoredAccount } from '../model/account.ts'
 import { chooseAccount, withOwnUrl } from '../model/account-choice.ts'
 import { ADDRESS_FORMS, isDeliverable } from '../model/address.ts'
 import { CHANNELS, type Channel } from '../model/channel.ts'
+import type { Reason } from '../model/reason.ts'
 import { type Address, addressField, addressOf, maskAddress } from '../model/recipient.ts'
 import type { Template } from '../model/template.ts'
 import type { Obstacle } from './compose.ts'
 import type { DueEvent } from './due-event.ts'
 import { templateFor } from './message.ts'
-import type { Recipient } from './recipients.ts'
+import { ELEMENT, type Recipient } from './recipients.ts'
 
 /** A channel somebody can be told on, with the template and the account to do it. */
 export interface Route {
   channel: Channel
   template: Template
   account: StoredAccount
+  /** Channels that a chain goes on with should this one fail for good. */
+  fallback: readonly Channel[]
 }
 
-export interface Routes {
-  /** Those that can be used now, in order. */
-  usable: Route[]
-  /** Channels for which the recipient has an address that the channel cannot send to. */
-  malformed: Channel[]
+/** A channel somebody cannot be told on, and why. */
+export interface BlockedChannel {
+  channel: Channel
+  obstacle: Obstacle
 }
 
 /** What narrows the choice of routes: a retry of one channel, a resend by hand. */
@@ -30,15 +32,15 @@ export interface RouteLimits {
 }
 
 /**
- * The channels an event may be told on, in order, whoever it is for. A channel has to have a template only when it is
- * used: what is missing is said then.
+ * The channels an event asks for, in order, whoever it is for. Named ones need not have a template: what is missing is
+ * said when they are used.
  */
-export function channelsFor({ event, type, context }: DueEvent): readonly Channel[] {
+export function channelsFor(due: DueEvent): readonly Channel[] {
+  const { event, type } = due
   if (event.channels) return event.channels
   if (type.delivery.kind === 'none') return []
   if (type.delivery.kind !== 'all') return type.delivery.channels
-  const withTemplate = new Set(context.templates.map((template) => template.channel))
-  return CHANNELS.filter((channel) => withTemplate.has(channel))
+  return CHANNELS.filter((channel) => templateFor(due, channel, null) !== null)
 }
 
 /** The first that works, and the next when it fails for good; or each of them. */
@@ -53,37 +55,60 @@ export function atEveryAddress(due: DueEvent, recipient: Recipient): Recipient {
   return { ...recipient, address: withOwnUrl(recipient.address, account) }
 }
 
-/** How a recipient can be told of an event: templates, then accounts, then addresses are looked for. */
-export function routesTo(due: DueEvent, { address, locale }: Recipient, limits: RouteLimits = {}): Routes | Obstacle {
+/**
+ * What an event comes to for a recipient: a route or an obstacle for each of its channels, in order. A chain goes no
+ * further than the first channel that can be used and keeps the rest in hand; the channels it passed over are blocked.
+ */
+export function routesTo(due: DueEvent, recipient: Recipient, limits: RouteLimits = {}): (Route | BlockedChannel)[] {
+  const all = eachChannel(due, recipient, limits)
+  if (!isChain(due)) return all
+  const isRoute = (one: Route | BlockedChannel): one is Route => 'template' in one
+  const usable = all.filter(isRoute)
+  // A chain does not wait for a paused account while another can send.
+  const start = usable.find(({ account }) => account.status === 'active') ?? usable[0]
+  if (!start) return all
+  const place = all.indexOf(start)
+  const fallback = all.slice(place + 1).map(({ channel }) => channel)
+  return [...all.slice(0, place).map(passedOver), { ...start, fallback }]
+}
+
+/** Nobody has to look at a channel that another one took the place of. */
+function passedOver(one: Route | BlockedChannel): BlockedChannel {
+  const { channel } = one
+  if ('template' in one)
+    return { channel, obstacle: { reason: 'no_active_account', error: `the account ${one.account.name} is paused` } }
+  const { reason, error } = one.obstacle
+  return reason === 'invalid_recipient' ? { channel, obstacle: { reason: 'no_address', error } } : one
+}
+
+/** Each channel for itself: its template, then its account, then the address are looked for. */
+export function eachChannel(
+  due: DueEvent,
+  recipient: Recipient,
+  { channels = channelsFor(due), templateId }: RouteLimits = {},
+): (Route | BlockedChannel)[] {
+  return channels.map((channel) => routeOn(due, recipient, channel, templateId))
+}
+
+function routeOn(
+  due: DueEvent,
+  recipient: Recipient,
+  channel: Channel,
+  templateId: string | undefined,
+): Route | BlockedChannel {
   const { event, context } = due
-  const allowed = limits.channels ?? channelsFor(due)
-  const withTemplate = allowed.flatMap((channel) => {
-    const template =
-      limits.templateId === undefined
-        ? templateFor(due, channel, locale)
-        : context.templates.find(({ id, channel: of }) => id === limits.templateId && of === channel)
-    return template ? [{ channel, template }] : []
-  })
-  if (withTemplate.length === 0)
-    return {
-      reason: 'no_templates_found',
-      error: `no active template for ${event.type} on ${allowed.join(', ') || 'any channel'}`,
-    }
-
-  const withAccount = withTemplate.flatMap((option) => {
-    const account = chooseAccount(context.accounts, option.channel, address)
-    return account ? [{ ...option, account }] : []
-  })
-  if (withAccount.length === 0)
-    return { reason: 'no_active_channels', error: `no active account for ${listed(withTemplate)}` }
-
-  const withAddress = withAccount.filter(({ channel }) => targetOf(channel, address) !== null)
-  if (withAddress.length === 0) return { reason: 'no_recipient', error: noAddress(address, withAccount) }
-  const usable = withAddress.filter(({ channel }) => isUsable(channel, address))
-  const malformed = withAddress.filter((route) => !usable.includes(route)).map(({ channel }) => channel)
-  // One channel is enough for a chain: it does not wait for a paused account while another can send.
-  const active = usable.filter(({ account }) => account.status === 'active')
-  return { usable: isChain(due) && active.length > 0 ? active : usable, malformed }
+  const { address, locale } = recipient
+  const blocked = (reason: Reason, error: string): BlockedChannel => ({ channel, obstacle: { reason, error } })
+  const template =
+    templateId === undefined
+      ? templateFor(due, channel, locale)
+      : context.templates.find(({ id, channel: of }) => id === templateId && of === channel)
+  if (!template) return blocked('no_template', `no active template for ${event.type} on ${channel}`)
+  const account = chooseAccount(context.accounts, channel, address)
+  if (!account) return blocked('no_active_account', `no active account for ${channel}`)
+  if (targetOf(channel, address) === null) return blocked('no_address', noAddress(recipient, channel))
+  if (!isUsable(channel, address)) return { channel, obstacle: malformedAddress(channel, address) }
+  return { channel, template, account, fallback: [] }
 }
 
 /** What the channel sends to; a list as a whole is sent to by email only. Null where there is nothing for it. */
@@ -93,7 +118,7 @@ export function targetOf(channel: Channel, address: Address): string | null {
 }
 
 /** The address is masked, as it is for whoever may only look. */
-export function malformedAddress(channel: Channel, address: Address): Obstacle {
+function malformedAddress(channel: Channel, address: Address): Obstacle {
   const field = addressField(channel)
   const error = `${channel} needs ${ADDRESS_FORMS[field]}; the recipient's is "${maskAddress(address)[field]}"`
   return { reason: 'invalid_recipient', error }
@@ -103,12 +128,9 @@ function isUsable(channel: Channel, address: Address): boolean {
   return address.list !== undefined || isDeliverable(channel, addressOf(channel, address) ?? '')
 }
 
-function noAddress({ list, contactId }: Address, options: readonly { channel: Channel }[]): string {
+function noAddress({ address: { list, contactId }, key }: Recipient, channel: Channel): string {
   if (list !== undefined)
-    return `the list "${list}" can be told by email only, not by ${listed(options)}; expand: true tells each member`
-  return `no address for ${listed(options)}${contactId === undefined ? '' : ` of contact ${contactId}`}`
-}
-
-function listed(options: readonly { channel: Channel }[]): string {
-  return options.map(({ channel }) => channel).join(', ')
+    return `the list "${list}" can be told by email only, not by ${channel}; expand: true tells each member`
+  if (key.startsWith(ELEMENT)) return `${key.slice(ELEMENT.length)} has no address for ${channel}`
+  return `no address for ${channel}${contactId === undefined ? '' : ` of contact ${contactId}`}`
 }

@@ -11,7 +11,7 @@ const ADA = 'ada@example.com'
 const BOB = 'bob@example.com'
 
 function view(changes: Partial<NotificationView> = {}): NotificationView {
-  const { parked: _parked, ...notification } = sampleNotification({ channel: 'email', to: { email: ADA } })
+  const { stopped: _stopped, ...notification } = sampleNotification({ channel: 'email', to: { email: ADA } })
   return {
     ...notification,
     resolvedTargets: null,

@@ -2,6 +2,7 @@ import type { NewNotification } from '../../model/notification.ts'
 import type { NotificationStore } from '../../plan/notification-store.ts'
 import { act, handAudits } from '../shared/act.ts'
 import { writeAudit } from '../shared/audit.ts'
+import { duplicateOf } from '../shared/duplicates.ts'
 import { isSealed } from '../shared/fields.ts'
 import { NEW_NOTIFICATION } from '../shared/new-rows.ts'
 import { columnArrays, givenColumns, plainArray, storable, textArray } from './arrays.ts'
@@ -46,10 +47,10 @@ const LEDGER_VALUES = Object.keys(NEW_NOTIFICATION).length
 
 /** The parameter that stands so many places behind those of the ledger. */
 const behind = (place: number): string => `$${LEDGER_VALUES + place}`
-const PARKED_IDS = `${behind(1)}::uuid[]`
+const STOPPED_IDS = `${behind(1)}::uuid[]`
 
 /**
- * Common table expressions that write notifications: the ledger, for each a work row or, if it is born parked, where it
+ * Common table expressions that write notifications: the ledger, for each a work row or, if it is born stopped, where it
  * rests, and which of them are to be scrubbed one day. `ledger` has what was written; repeats of a key are not. The work
  * rows are sorted as claims will take them, so that a claim finds its rows side by side. Their parameters are
  * `notificationValues`, the statement's first.
@@ -65,23 +66,24 @@ export const WRITE_NOTIFICATIONS = `
   ), queued as (
     insert into pillarbox.dispatch (notification_id, lane_id, visible_at)
     select id, account_id, greatest(now(), due_at) from ledger
-    where (id in (select unnest(${PARKED_IDS}))) is not true
+    where (id in (select unnest(${STOPPED_IDS}))) is not true
     order by account_id, greatest(now(), due_at), id
     returning lane_id, visible_at
-  ), parked as (
+  ), stopped as (
     insert into pillarbox.settled (notification_id, tenant_id, status, reason, last_error)
-    select id, tenant_id, 'parked', reason, error
-    from unnest(${PARKED_IDS}, ${behind(2)}::text[], ${behind(3)}::text[], ${behind(4)}::text[]) as given (id, tenant_id, reason, error)
+    select id, tenant_id, status, reason, error
+    from unnest(${STOPPED_IDS}, ${behind(2)}::text[], ${behind(3)}::text[], ${behind(4)}::text[], ${behind(5)}::text[])
+      as given (id, tenant_id, status, reason, error)
     where (id in (select id from ledger)) is true
   ), sealed as (
     insert into pillarbox.sealed_contents (notification_id, tenant_id, event_id)
     select id, tenant_id, event_id
-    from unnest(${behind(5)}::uuid[], ${behind(6)}::text[], ${behind(7)}::text[]) as given (id, tenant_id, event_id)
+    from unnest(${behind(6)}::uuid[], ${behind(7)}::text[], ${behind(8)}::text[]) as given (id, tenant_id, event_id)
     where (id in (select id from ledger)) is true
   )`
 
 /** How many parameters `WRITE_NOTIFICATIONS` has. */
-export const NOTIFICATION_VALUES = LEDGER_VALUES + 7
+export const NOTIFICATION_VALUES = LEDGER_VALUES + 8
 
 const INSERT = `with ${WRITE_NOTIFICATIONS} select id, coalesce(due_at <= now(), true) as due from ledger`
 
@@ -114,8 +116,8 @@ export async function insertNotifications(run: Run, given: readonly NewNotificat
         )
       : new Map<string, string>()
   const lanes = new Set<string>()
-  for (const { id, accountId, parked } of firsts)
-    if (accountId !== null && parked === null && written.get(id) === true) lanes.add(accountId)
+  for (const { id, accountId, stopped } of firsts)
+    if (accountId !== null && stopped === null && written.get(id) === true) lanes.add(accountId)
   return {
     answers: keys.map((key, i) => {
       const first = firstByKey.get(key) as NewNotification
@@ -138,19 +140,49 @@ export function notificationValues(notifications: readonly NewNotification[]): s
     .map((each) => ({ key: keyOf(each), each }))
     .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
     .map(({ each }) => each)
-  const parked = given.filter((each) => each.parked !== null)
+  const stopped = given.filter((each) => each.stopped !== null)
   const sealed = given.filter((each) => isSealed(each.content))
   return [
     ...columnArrays(NEW_NOTIFICATION, given),
-    plainArray(parked.map((each) => each.id)),
-    textArray(parked.map((each) => each.tenantId)),
-    textArray(parked.map((each) => each.parked?.reason ?? null)),
-    textArray(parked.map((each) => each.parked?.error ?? null)),
+    plainArray(stopped.map((each) => each.id)),
+    textArray(stopped.map((each) => each.tenantId)),
+    ...(['status', 'reason', 'error'] as const).map((field) =>
+      textArray(stopped.map((each) => each.stopped?.[field] ?? null)),
+    ),
     plainArray(sealed.map((each) => each.id)),
     textArray(sealed.map((each) => each.tenantId)),
     textArray(sealed.map((each) => each.eventId)),
   ]
 }
+
+/** Where the key of a planned notification belongs to another one, the skipped notification that says so. */
+export async function writeDuplicates(run: Run, planned: readonly NewNotification[]): Promise<number> {
+  const found = await run<{ id: string; first_id: string; event_id: string | null; place: string | null }>({
+    name: 'find_taken_keys',
+    text: TAKEN_KEYS,
+    values: [
+      plainArray(planned.map((each) => each.id)),
+      textArray(planned.map((each) => each.tenantId)),
+      textArray(planned.map((each) => each.idempotencyKey)),
+    ],
+  })
+  const firsts = new Map(
+    found.map(({ id, first_id: firstId, event_id: eventId, place }) => [id, { id: firstId, eventId, place }]),
+  )
+  const duplicates = planned.flatMap((each) => {
+    const first = firsts.get(each.id)
+    return first ? (duplicateOf(each, first) ?? []) : []
+  })
+  if (duplicates.length === 0) return 0
+  const { answers } = await insertNotifications(run, duplicates)
+  return answers.filter(({ duplicate }) => !duplicate).length
+}
+
+const TAKEN_KEYS = `
+  select given.id, n.id as first_id, n.event_id, n.place
+  from unnest($1::uuid[], $2::text[], $3::text[]) as given (id, tenant_id, idempotency_key)
+  join pillarbox.notifications n on n.tenant_id = given.tenant_id and n.idempotency_key = given.idempotency_key
+  where n.id <> given.id`
 
 async function findExisting(run: Run, given: readonly NewNotification[]): Promise<Map<string, string>> {
   const rows = await run<{ tenant_id: string; idempotency_key: string; id: string }>({

@@ -1,4 +1,5 @@
 import type { StoredEvent } from '../../model/event.ts'
+import type { NewNotification } from '../../model/notification.ts'
 import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch } from '../../plan/plan-store.ts'
 import { EVENT_COLUMNS, eventOf, SCHEDULE_COLUMNS, scheduleOf } from '../shared/events.ts'
 import { DERIVED_EVENT } from '../shared/new-rows.ts'
@@ -14,7 +15,7 @@ import type { Row } from '../shared/script.ts'
 import { holdsSealed } from '../shared/scrub.ts'
 import { columnArrays, givenColumns, jsonArray, plainArray, textArray } from './arrays.ts'
 import { awaitOthers, cancel } from './cancel.ts'
-import { NOTIFICATION_VALUES, notificationValues, WRITE_NOTIFICATIONS } from './notifications.ts'
+import { NOTIFICATION_VALUES, notificationValues, WRITE_NOTIFICATIONS, writeDuplicates } from './notifications.ts'
 import type { Query, Session } from './session.ts'
 import type { PostgresWake } from './wake.ts'
 
@@ -57,7 +58,14 @@ interface LockedBatchKind<Taken, Plan> {
   wasHinted(): boolean
   read(found: Row): Taken
   /** The statements that write the plans; none where every plan is `later`. */
-  writes(rows: readonly Taken[], plans: readonly Plan[]): { decided: number; statements: Query[] }
+  writes(rows: readonly Taken[], plans: readonly Plan[]): PlanWrites
+}
+
+interface PlanWrites {
+  decided: number
+  statements: Query[]
+  /** All that the statements write, unless their keys are taken. */
+  notifications: readonly NewNotification[]
 }
 
 /** What must be on the disk before anybody acts on it. */
@@ -92,10 +100,17 @@ function takingFrom<Taken, Plan>(
     return {
       rows,
       async write(plans) {
-        const { decided, statements } = writes(rows, plans)
-        if (decided === 0) await rollback()
-        const answers = decided === 0 ? [] : await commit(statements)
-        return { decided, ...summed(answers.flat() as Written[]) }
+        const { decided, statements, notifications } = writes(rows, plans)
+        if (decided === 0) {
+          await rollback()
+          return { decided, inserted: 0, lanes: [] }
+        }
+        let duplicates = 0
+        const answers = await commit(statements, async (written, run) => {
+          if (summed(written).inserted < notifications.length) duplicates = await writeDuplicates(run, notifications)
+        })
+        const { inserted, lanes } = summed(answers)
+        return { decided, inserted: inserted + duplicates, lanes }
       },
       release: rollback,
     }
@@ -113,13 +128,14 @@ function emptyBatch<Taken, Plan>(): TakenBatch<Taken, Plan> {
 /** One row per lane, and one for notifications without. */
 type Written = { lane_id: string | null; inserted: number; is_due: boolean }
 
-/** Ends a statement with `WRITE_NOTIFICATIONS`. What is born parked has no work row. */
+/** Ends a statement with `WRITE_NOTIFICATIONS`. What is born stopped has no work row. */
 const SELECT_WRITTEN = `
   select null as lane_id, count(*)::int as inserted, false as is_due from ledger
   union all
   select lane_id, 0, bool_or(visible_at <= now()) from queued group by lane_id`
 
-function summed(written: readonly Written[]): { inserted: number; lanes: string[] } {
+function summed(answers: readonly unknown[][]): { inserted: number; lanes: string[] } {
+  const written = answers.flat() as Written[]
   return {
     inserted: written.reduce((sum, { inserted }) => sum + inserted, 0),
     lanes: written.flatMap(({ lane_id: lane, is_due: isDue }) => (lane !== null && isDue ? [lane] : [])),
@@ -169,10 +185,7 @@ interface TakenEvent {
 type ChangedEvent = TakenEvent & { change: EventChange }
 
 /** One statement, unless events put an end to something or bring secrets. */
-function eventWrites(
-  taken: readonly TakenEvent[],
-  plans: readonly EventPlan[],
-): { decided: number; statements: Query[] } {
+function eventWrites(taken: readonly TakenEvent[], plans: readonly EventPlan[]): PlanWrites {
   const changed = taken.flatMap((row, i): ChangedEvent[] => {
     const plan = plans[i]
     const change = plan ? eventChange(row.event, plan) : null
@@ -207,7 +220,7 @@ function eventWrites(
       text: NOTE_SEALED_PAYLOADS,
       values: [textArray(secret.map(({ event }) => event.tenantId)), textArray(secret.map(({ event }) => event.id))],
     })
-  return { decided: changed.length, statements }
+  return { decided: changed.length, statements, notifications: changed.flatMap(({ change }) => change.notifications) }
 }
 
 interface Piece {
@@ -323,17 +336,15 @@ const TAKE_SCHEDULES = `
     limit $1`)}
   for no key update of s skip locked`
 
-function scheduleWrites(
-  taken: readonly DueSchedule[],
-  plans: readonly SchedulePlan[],
-): { decided: number; statements: Query[] } {
+function scheduleWrites(taken: readonly DueSchedule[], plans: readonly SchedulePlan[]): PlanWrites {
   const changed = taken.flatMap((due, i): ChangedSchedule[] => {
     const plan = plans[i]
     const change = plan ? scheduleChange(due, plan) : null
     return change ? [{ due, change }] : []
   })
   const statement = { name: 'write_schedules', text: WRITE_SCHEDULES, values: scheduleValues(changed) }
-  return { decided: changed.length, statements: [statement] }
+  const notifications = changed.flatMap(({ change }) => change.notifications)
+  return { decided: changed.length, statements: [statement], notifications }
 }
 
 type ChangedSchedule = { due: DueSchedule; change: ScheduleChange }

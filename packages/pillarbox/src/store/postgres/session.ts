@@ -24,15 +24,18 @@ export interface OpenTransaction<T> {
   /**
    * Runs the statements in their order and commits; answers the rows of each. Where one fails, nothing is written and the
    * first error is the answer. A transaction that has ended already rejects with `store_unavailable`; one that was kept for
-   * too long with an error of its own, because trying the same again would take as long again.
+   * too long with an error of its own, because trying the same again would take as long again. `finish` sees what the
+   * statements answered and may run more of them before the commit, which costs a round trip.
    */
-  commit(writes: readonly Query[]): Promise<unknown[][]>
+  commit(writes: readonly Query[], finish?: FinishCommit): Promise<unknown[][]>
   /** Undoes everything. Does nothing where the transaction has ended. Never rejects. */
   rollback(): Promise<void>
 }
 
 /** Runs one statement and answers its rows. */
 export type Run = <R = Record<string, unknown>>(query: Query) => Promise<R[]>
+
+export type FinishCommit = (answers: unknown[][], run: Run) => Promise<void>
 
 /**
  * One connection with one role. Callers take turns on it; it connects when first used and again after it broke.
@@ -203,8 +206,16 @@ export function openSession(options: SessionOptions): Session {
   }
 
   /** A commit behind a statement that failed is a rollback, and no error. */
-  const commitOn = async (on: pg.Client, writes: readonly Query[]): Promise<unknown[][]> => {
+  const commitOn = async (on: pg.Client, writes: readonly Query[], finish?: FinishCommit): Promise<unknown[][]> => {
     const written = writes.map((write) => runOn<unknown>(on, write))
+    if (finish) {
+      try {
+        await finish(await allOf(written), (query) => runOn(on, query))
+      } catch (error) {
+        if (client === on) await runOn(on, { text: 'rollback' }).catch(() => failed(on, error))
+        throw error
+      }
+    }
     await allOf([...written, runOn(on, { text: 'commit' })])
     return Promise.all(written)
   }
@@ -233,9 +244,9 @@ export function openSession(options: SessionOptions): Session {
     lost = () => void (end() && over.resolve())
     opened({
       rows,
-      commit: async (writes) => {
+      commit: async (writes, finish) => {
         if (!end()) throw endedAlready()
-        return commitOn(on, writes).catch(asUnavailable).finally(over.resolve)
+        return commitOn(on, writes, finish).catch(asUnavailable).finally(over.resolve)
       },
       rollback: async () => {
         if (!end()) return

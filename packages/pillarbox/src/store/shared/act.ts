@@ -146,13 +146,13 @@ export function handAudits(
   notifications: readonly NewNotification[],
   { actor, action, note }: { actor: string; action: string; note?: string },
 ): AuditRow[] {
-  return notifications.map(({ id, tenantId, parked }) => {
-    const to = parked ? 'parked' : 'queued'
+  return notifications.map(({ id, tenantId, stopped }) => {
+    const to = stopped?.status ?? 'queued'
     return { tenantId, actor, action, notificationId: id, attempt: 0, to, note: note ?? null }
   })
 }
 
-/** What planning answers now, in place of what was there when it was parked. */
+/** What planning answers now, in place of what was there when it was born. */
 function* replace(
   tenantId: string,
   { channel, to, fallback, warnings, ...planned }: NonNullable<ActRequest['replacement']>,
@@ -163,7 +163,7 @@ function* replace(
   yield* rows(
     `update pillarbox.notifications set account_id = :accountId, provider = :provider, channel = :channel,
       content = :content, template_id = :templateId, template_version = :templateVersion, locale = :locale,
-      recipient = :to, address = :address, fallback = :fallback, warnings = :warnings,
+      recipient = :to, address = :address, fallback = :fallback, warnings = :warnings, duplicate_of = null,
       idempotency_key = :idempotencyKey where id = :id`,
     { ...planned, ...lists, id, channel, to, address },
   )

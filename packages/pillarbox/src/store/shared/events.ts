@@ -71,6 +71,7 @@ const SCHEDULE_KINDS = {
   progress: 'json',
   approvedBy: 'text',
   approvedAt: 'instant',
+  isReplayed: 'boolean',
 } as const
 
 export const SCHEDULES = nounOf<StoredSchedule>('schedules', SCHEDULE_KINDS)

@@ -22,6 +22,7 @@ describe('what a plan does to an event', () => {
       endings: [],
       schedule: null,
       notifications: [],
+      derived: [],
       audit: { action: 'fail', subject: `event:${event.id}`, from: 'pending', to: 'failed', reason: 'invalid_event' },
     })
   })
@@ -35,8 +36,21 @@ describe('what a plan does to an event', () => {
       endings: [],
       schedule: { id: 's-1', status: 'completed', dueAt: 500, attemptCount: 1, lastError: null },
       notifications,
+      derived: [],
       audit: null,
     })
+  })
+
+  it('that could tell nobody: a schedule born failed, with its words and an audit row', () => {
+    const untold = { reason: 'no_recipient', error: 'No recipient: nobody' } as const
+    const plan: EventPlan = { kind: 'notifications', scheduleId: 's-1', notifications, untold, cancels: null }
+
+    const { status, schedule, audit, ...change } = eventChange(event, plan) ?? assert.fail()
+
+    assert.deepEqual([status, schedule?.status, schedule?.lastError], ['published', 'failed', untold.error])
+    assert.deepEqual(change.notifications, notifications)
+    const subject = 'schedule:s-1'
+    assert.deepEqual(audit, { action: 'fail', subject, from: null, to: 'failed', reason: 'no_recipient' })
   })
 
   it('that is due later, or needs approval: a schedule that waits', () => {

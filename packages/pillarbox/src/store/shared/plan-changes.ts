@@ -50,7 +50,7 @@ export interface PlanAudit {
   action: 'fail' | 'cancel'
   /** `event:<id>` or `schedule:<id>`. */
   subject: string
-  /** Null for a schedule that was born cancelled. */
+  /** Null for a schedule that was born cancelled or failed. */
   from: 'pending' | null
   to: 'failed' | 'cancelled'
   reason: Reason
@@ -91,9 +91,9 @@ export function eventChange(event: StoredEvent, plan: EventPlan): EventChange | 
     ...published,
     endings: endingsOf(event, plan.cancels),
     schedule: newSchedule(event, plan),
-    notifications: plan.kind === 'notifications' ? plan.notifications : [],
+    notifications: plan.kind === 'schedule' ? [] : (plan.notifications ?? []),
     derived: [],
-    audit: plan.kind === 'cancelled' ? cancellation(plan.scheduleId, null, plan.reason) : null,
+    audit: auditOf(plan.scheduleId, null, plan),
   }
 }
 
@@ -106,14 +106,18 @@ function newSchedule(event: StoredEvent, plan: Extract<EventPlan, { scheduleId: 
     }
     case 'cancelled':
       return { id, status: 'cancelled', dueAt: event.dueAt, attemptCount: 0, lastError: plan.error }
-    case 'notifications':
-      return { id, status: 'completed', dueAt: event.dueAt, attemptCount: 1, lastError: null }
+    case 'notifications': {
+      const { untold } = plan
+      const status = untold ? 'failed' : 'completed'
+      return { id, status, dueAt: event.dueAt, attemptCount: 1, lastError: untold?.error ?? null }
+    }
   }
 }
 
 /** Null: the schedule is left as it is. */
 export function scheduleChange({ schedule }: DueSchedule, plan: SchedulePlan): ScheduleChange | null {
   const unchanged = { lastError: null, progress: null, notifications: [], audit: null }
+  const over = { ...unchanged, attempts: 1, audit: auditOf(schedule.id, 'pending', plan) } as const
   switch (plan.kind) {
     case 'later':
       return null
@@ -121,22 +125,24 @@ export function scheduleChange({ schedule }: DueSchedule, plan: SchedulePlan): S
       const { notifications, progress } = plan
       return { ...unchanged, status: 'pending', attempts: 0, notifications, progress }
     }
-    case 'notifications':
-      return { ...unchanged, status: 'completed', attempts: 1, notifications: plan.notifications }
-    case 'cancelled': {
-      const audit = cancellation(schedule.id, 'pending', plan.reason)
-      return { ...unchanged, status: 'cancelled', attempts: 1, lastError: plan.error, audit }
+    case 'notifications': {
+      const { notifications, untold } = plan
+      const status = untold ? 'failed' : 'completed'
+      return { ...over, status, lastError: untold?.error ?? null, notifications }
     }
-    case 'failed': {
-      const subject = `schedule:${schedule.id}`
-      const audit: PlanAudit = { action: 'fail', subject, from: 'pending', to: 'failed', reason: plan.reason }
-      return { ...unchanged, status: 'failed', attempts: 1, lastError: plan.error, audit }
-    }
+    case 'cancelled':
+      return { ...over, status: 'cancelled', lastError: plan.error, notifications: plan.notifications ?? [] }
+    case 'failed':
+      return { ...over, status: 'failed', lastError: plan.error }
   }
 }
 
-function cancellation(scheduleId: string, from: 'pending' | null, reason: Reason): PlanAudit {
-  return { action: 'cancel', subject: `schedule:${scheduleId}`, from, to: 'cancelled', reason }
+/** Null where a schedule was planned as it should be, or waits. */
+function auditOf(scheduleId: string, from: 'pending' | null, plan: EventPlan | SchedulePlan): PlanAudit | null {
+  const subject = `schedule:${scheduleId}`
+  if (plan.kind === 'cancelled') return { action: 'cancel', subject, from, to: 'cancelled', reason: plan.reason }
+  const failure = plan.kind === 'failed' ? plan : plan.kind === 'notifications' ? plan.untold : null
+  return failure ? { action: 'fail', subject, from, to: 'failed', reason: failure.reason } : null
 }
 
 function endingsOf({ tenantId, entity, type, createdAt: at }: StoredEvent, cancels: Cancels | null): Ending[] {

@@ -1,8 +1,10 @@
-import type { EventRef, PlanStore, ScheduleRef } from '../../plan/plan-store.ts'
+import type { Channel } from '../../model/channel.ts'
+import type { EventRef, PlanStore, ScheduleRef, StandingNotification, StandingRequest } from '../../plan/plan-store.ts'
 import { writeAudit } from './audit.ts'
 import { uuidOrNull } from './fields.ts'
+import { IS_RETRYING, statusOf } from './notification-view.ts'
 import { parameters } from './parameters.ts'
-import { type Dialect, instantOrNull, row, rows, type Script, type ScriptRunner } from './script.ts'
+import { type Dialect, givenRows, instantOrNull, row, rows, type Script, type ScriptRunner } from './script.ts'
 
 /** The most payload that one batch of events may bring into a process, unless a single event has more. */
 export const TAKE_BYTES = 16 * 1_024 * 1_024
@@ -12,9 +14,10 @@ export function sharedPlan({
   dialect,
   read,
   write,
-}: ScriptRunner): Pick<PlanStore, 'deferEvent' | 'deferSchedule' | 'cancelledAt'> {
+}: ScriptRunner): Pick<PlanStore, 'deferEvent' | 'deferSchedule' | 'cancelledAt' | 'standing'> {
   return {
     cancelledAt: async (requests) => (requests.length === 0 ? [] : read(() => cancelledAt(dialect, requests))),
+    standing: async (requests) => (requests.length === 0 ? [] : read(() => standing(requests))),
     deferEvent: (ref, error, delayMs) => write(() => defer(dialect, 'event', ref, error, delayMs)),
     deferSchedule: (ref, error, delayMs) => write(() => defer(dialect, 'schedule', ref, error, delayMs)),
   }
@@ -38,6 +41,39 @@ function* cancelledAt(dialect: Dialect, requests: Parameters<PlanStore['cancelle
     values,
   )
   return found.map(({ at }) => instantOrNull(at))
+}
+
+/** The ledger has no index by event, but one by entity. */
+function* standing(requests: readonly StandingRequest[]): Script<StandingNotification[][]> {
+  const all: StandingNotification[][] = []
+  for (const { tenantId, eventId, entity, places } of requests) {
+    const found = yield* rows(
+      `select n.id, n.place, n.channel, d.notification_id as live, d.token, ${IS_RETRYING} as is_retrying,
+          s.status as settled_status
+        from :g join pillarbox.notifications n on n.place = g.place
+        left join pillarbox.dispatch d on d.notification_id = n.id
+        left join pillarbox.settled s on s.notification_id = n.id
+        where n.tenant_id = :tenantId and n.entity_type = :entityType and n.entity_id = :entityId
+          and n.event_id = :eventId`,
+      {
+        tenantId,
+        eventId,
+        entityType: entity.type,
+        entityId: entity.id,
+        g: givenRows(
+          { place: 'text' },
+          places.map((place) => ({ place })),
+        ),
+      },
+    )
+    all.push(
+      found.map((row) => {
+        const channel = String(row['channel']) as Channel
+        return { id: String(row['id']), place: String(row['place']), channel, status: statusOf(row) }
+      }),
+    )
+  }
+  return all
 }
 
 /** Only a pending row moves. One that is given up has failed; only a schedule's next attempt may be null. */

@@ -56,14 +56,14 @@ function* look(
   if (given.length === 0) return
   // A reference may be anything that somebody once sent: it counts only where we called that provider, or are calling it.
   const found = yield* rows(
-    `select g.place, ${VIEW_COLUMNS},
+    `select g.place as report, ${VIEW_COLUMNS},
         ((n.provider = g.provider and d.token is not null) or exists (select 1 from pillarbox.attempts y
           where y.notification_id = n.id and y.provider = g.provider)) as was_called
       from :g cross join pillarbox.notifications n ${VIEW_JOINS} where n.id = g.id`,
     { g: givenRows({ place: 'bigint', id: 'uuid', provider: 'text' }, given) },
   )
   for (const each of found) {
-    const place = Number(each['place'])
+    const place = Number(each['report'])
     const accountId = textOrNull(each['account_id'])
     const isOurs = accountId !== null && reports[place]?.accountIds.includes(accountId) && booleanOf(each['was_called'])
     if (isOurs) located[place] ??= viewOf(each)

@@ -1,7 +1,8 @@
 import type { NewNotification } from '../../model/notification.ts'
 import type { NotificationStore } from '../../plan/notification-store.ts'
 import { act, handAudits } from '../shared/act.ts'
-import { isSealed } from '../shared/fields.ts'
+import type { KeyOwner } from '../shared/duplicates.ts'
+import { isSealed, textOrNull } from '../shared/fields.ts'
 import { NEW_NOTIFICATION } from '../shared/new-rows.ts'
 import { insertAudit } from './audit.ts'
 import type { Connection } from './connection.ts'
@@ -16,7 +17,7 @@ export function openNotifications({
       writer.write((now) =>
         notifications.map((notification) => {
           const { id, duplicate } = insertNotification(connection, notification, now)
-          return { id, duplicate }
+          return { id, duplicate: duplicate !== false }
         }),
       ),
     insertByHand: (notifications, by) =>
@@ -36,32 +37,34 @@ export function openNotifications({
 const VALUES = Object.values(NEW_NOTIFICATION).map(({ of }) => of)
 const INSERT = `${insertText('notifications', [...Object.keys(NEW_NOTIFICATION), 'created_at'])}
   on conflict (tenant_id, idempotency_key) do nothing`
-const FIRST = 'select id from pillarbox.notifications where tenant_id = $1 and idempotency_key = $2'
+const FIRST = 'select id, event_id, place from pillarbox.notifications where tenant_id = $1 and idempotency_key = $2'
 
 const ENQUEUE = 'insert into pillarbox.dispatch (notification_id, lane_id, visible_at) values ($1, $2, $3)'
 
-const PARK = `insert into pillarbox.settled (notification_id, tenant_id, status, reason, last_error, settled_at)
-  values ($1, $2, 'parked', $3, $4, $5)`
+const STOP = `insert into pillarbox.settled (notification_id, tenant_id, status, reason, last_error, settled_at)
+  values ($1, $2, $3, $4, $5, $6)`
 
 const SEAL = 'insert into pillarbox.sealed_contents (notification_id, tenant_id, event_id) values ($1, $2, $3)'
 
 /**
  * One ledger row with its dispatch or settled row, inside a transaction. `lane`: the account that now has due work.
- * A repeated key answers the first one's id and writes nothing.
+ * A repeated key answers the one that has it and writes nothing.
  */
 export function insertNotification(
   connection: Connection,
   n: NewNotification,
   now: number,
-): { id: string; duplicate: boolean; lane: string | null } {
+): { id: string; duplicate: false; lane: string | null } | { id: string; duplicate: KeyOwner; lane: null } {
   const written = connection.prepare(INSERT).run(...VALUES.map((of) => of(n)), now)
   if (written.changes === 0) {
-    const first = connection.prepare(FIRST).get(n.tenantId, n.idempotencyKey)
-    return { id: String(first?.['id']), duplicate: true, lane: null }
+    const found = connection.prepare(FIRST).get(n.tenantId, n.idempotencyKey) ?? {}
+    const first = { id: String(found['id']), eventId: textOrNull(found['event_id']), place: textOrNull(found['place']) }
+    return { id: first.id, duplicate: first, lane: null }
   }
   if (isSealed(n.content)) connection.prepare(SEAL).run(n.id, n.tenantId, n.eventId)
-  if (n.parked) {
-    connection.prepare(PARK).run(n.id, n.tenantId, n.parked.reason, n.parked.error, now)
+  if (n.stopped) {
+    const { status, reason, error } = n.stopped
+    connection.prepare(STOP).run(n.id, n.tenantId, status, reason, error, now)
     return { id: n.id, duplicate: false, lane: null }
   }
   const visibleAt = Math.max(n.dueAt ?? now, now)

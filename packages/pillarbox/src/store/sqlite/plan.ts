@@ -1,6 +1,7 @@
 import type { StoredEvent } from '../../model/event.ts'
 import type { NewNotification } from '../../model/notification.ts'
 import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch } from '../../plan/plan-store.ts'
+import { duplicateOf } from '../shared/duplicates.ts'
 import { EVENT_COLUMNS, eventOf, SCHEDULE_COLUMNS, scheduleOf } from '../shared/events.ts'
 import { jsonText, textOrNull } from '../shared/fields.ts'
 import { TAKE_BYTES } from '../shared/plan.ts'
@@ -175,8 +176,10 @@ function applySchedule(writing: PlanWriting, found: Row, due: DueSchedule, plan:
 
 function insertPlanned({ connection, now, tally }: PlanWriting, notifications: readonly NewNotification[]): void {
   for (const notification of notifications) {
-    const { duplicate, lane } = insertNotification(connection, notification, now)
-    if (!duplicate) tally.inserted += 1
+    const { duplicate: first, lane } = insertNotification(connection, notification, now)
+    const skipped = first && duplicateOf(notification, first)
+    const isWritten = skipped ? !insertNotification(connection, skipped, now).duplicate : !first
+    if (isWritten) tally.inserted += 1
     if (lane !== null) tally.lanes.add(lane)
   }
 }

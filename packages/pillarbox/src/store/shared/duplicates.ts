@@ -1,0 +1,29 @@
+import { skippedKey } from '../../model/idempotency.ts'
+import type { NewNotification } from '../../model/notification.ts'
+
+/** The notification that has the key which another one was to have. */
+export interface KeyOwner {
+  id: string
+  eventId: string | null
+  place: string | null
+}
+
+/**
+ * What is written in place of a planned notification whose key is another's: one that is skipped and names the first.
+ * Null where that other one is the same planned again, after a crash or by a replay, and where no event planned it.
+ */
+export function duplicateOf(planned: NewNotification, first: KeyOwner): NewNotification | null {
+  const { eventId, place, channel } = planned
+  if (eventId === null || place === null) return null
+  // One that was written before places were has none.
+  if (first.eventId === eventId && (first.place === null || first.place === place)) return null
+  return {
+    ...planned,
+    idempotencyKey: skippedKey({ eventId, place, channel }),
+    accountId: null,
+    provider: null,
+    content: null,
+    duplicateOf: first.id,
+    stopped: { status: 'skipped', reason: 'duplicate', error: `Notification ${first.id} tells the same already` },
+  }
+}

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import type { NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
+import { planEvents, planSchedules } from '../support/planning.ts'
+import { type Bench, bornSkipped, dueLater, dueNow, type Lane, only, type Rule, replacementOn } from './fixtures.ts'
+
+/** Whoever is not notified leaves a row that says why: one for each place and channel of an event, and never two. */
+export function skippedRules(rule: Rule): void {
+  rule('what was born skipped rests there, is listed and counted as such, and is work for nobody', async (bench) => {
+    const { store, lane, view, newId } = bench
+    const target = await lane()
+    const id = newId()
+
+    const planned = await planOne(bench, target, (eventId) => [{ id, ...bornSkipped(eventId, '0') }])
+
+    assert.deepEqual([planned.inserted, planned.lanes], [1, []])
+    const { status, reason, lastError, place, duplicateOf } = await view(id)
+    assert.deepEqual([status, reason, lastError], ['skipped', 'no_address', 'no address for email'])
+    assert.deepEqual([place, duplicateOf], ['0', null])
+    const { tenantId } = target
+    const listed = await store.notifications.list({ tenantId, status: ['skipped'] }, { limit: 10 })
+    assert.deepEqual(
+      listed.items.map((one) => one.id),
+      [id],
+    )
+    const counts = await store.notifications.countByStatus(tenantId)
+    assert.deepEqual([counts.skipped, counts.sent, counts.queued], [1, 0, 0])
+  })
+
+  rule('a key that another event has makes a skipped notification that names the first', async (bench) => {
+    const { lane, newId, view } = bench
+    const target = await lane()
+    const [first, second] = [newId(), newId()]
+    const told = { place: '0', idempotencyKey: 'told-once', fallback: ['sms' as const] }
+    await planOne(bench, target, (eventId) => [{ id: first, eventId, ...told }])
+
+    const planned = await planOne(bench, target, (eventId) => [{ id: second, eventId, ...told }])
+
+    assert.deepEqual([planned.inserted, planned.lanes], [1, []])
+    const { status, reason, duplicateOf, content, accountId, fallback } = await view(second)
+    assert.deepEqual([status, reason, duplicateOf], ['skipped', 'duplicate', first])
+    assert.deepEqual([content, accountId, fallback], [null, null, ['sms']])
+    assert.equal((await view(first)).status, 'queued')
+  })
+
+  rule('of two events of one batch with one key, the second is the duplicate', async (bench) => {
+    const { store, lane, event, notification, newId, view } = bench
+    const target = await lane()
+    const ids = new Map<string, string>()
+    for (const id of ['one', 'two']) {
+      await store.events.insert([event(target.tenantId, { id })])
+      await bench.advance(2)
+    }
+
+    await planEvents(store, 10, ({ id: eventId }) => {
+      const id = newId()
+      ids.set(eventId, id)
+      return dueNow(newId(), [notification(target, { id, eventId, place: '0', idempotencyKey: 'told-once' })])
+    })
+
+    assert.equal((await view(ids.get('one') ?? '')).status, 'queued')
+    const { status, duplicateOf } = await view(ids.get('two') ?? '')
+    assert.deepEqual([status, duplicateOf], ['skipped', ids.get('one')])
+  })
+
+  rule('a second place of the same event with the same key is a duplicate, too', async (bench) => {
+    const { lane, newId, view } = bench
+    const target = await lane()
+    const [first, second] = [newId(), newId()]
+
+    await planOne(bench, target, (eventId) => [
+      { id: first, eventId, place: '0', idempotencyKey: 'ada' },
+      { id: second, eventId, place: '7', idempotencyKey: 'ada' },
+    ])
+
+    assert.deepEqual([(await view(second)).reason, (await view(second)).duplicateOf], ['duplicate', first])
+  })
+
+  rule('the same place planned again, told or skipped, leaves no second row', async (bench) => {
+    const { store, lane, event, notification, newId, advance } = bench
+    const target = await lane()
+    const { tenantId } = target
+    const { id: eventId } = only(await store.events.insert([event(tenantId)]))
+    await planEvents(store, 10, () => dueLater(newId(), 0))
+    const rows = (): NewNotification[] => [
+      notification(target, { eventId, place: '0', idempotencyKey: 'ada' }),
+      notification(target, bornSkipped(eventId, '1')),
+    ]
+    const progress = { cursor: 'x', planned: 1, total: 2 }
+    await planSchedules(store, 10, () => ({ kind: 'part', notifications: rows(), progress }))
+    await advance(2)
+
+    const again = await planSchedules(store, 10, () => ({ kind: 'notifications', notifications: rows() }))
+
+    assert.equal(again.inserted, 0)
+    const { queued, skipped } = await store.notifications.countByStatus(tenantId)
+    assert.deepEqual([queued, skipped], [1, 1])
+  })
+
+  rule('of two planners that write one key at once, one tells and the other says that it did not', async (bench) => {
+    const { store, lane, event, notification, newId } = bench
+    const target = await lane()
+    const { tenantId } = target
+    await store.events.insert([event(tenantId, { id: 'one' }), event(tenantId, { id: 'two' })])
+    const plan = ({ id: eventId }: { id: string }) =>
+      dueNow(newId(), [notification(target, { eventId, place: '0', idempotencyKey: 'told-once' })])
+
+    // On SQLite both read the same event first, and only one of them writes it: the next round plans the other.
+    await Promise.all([planEvents(store, 1, plan), planEvents(store, 1, plan)])
+    await planEvents(store, 2, plan)
+
+    const { items } = await store.notifications.list({ tenantId }, { limit: 10 })
+    const told = items.filter(({ status }) => status === 'queued')
+    assert.deepEqual([items.length, told.length], [2, 1])
+    assert.equal(items.find(({ status }) => status === 'skipped')?.duplicateOf, only(told).id)
+  })
+
+  rule('a skipped one is retried with what planning answers now, and only with that', async (bench) => {
+    const { store, lane, newId, view } = bench
+    const target = await lane()
+    const { tenantId } = target
+    const id = newId()
+    await planOne(bench, target, (eventId) => [{ id, ...bornSkipped(eventId, '0') }])
+    const request = { tenantId, id, action: 'retry', actor: 'key:ada' } as const
+
+    const without = await store.notifications.act(request)
+    const moved = await store.notifications.act({ ...request, replacement: replacementOn(target) })
+
+    assert.deepEqual([without?.moved, moved?.moved, moved?.from], [false, true, 'skipped'])
+    const { status, reason, idempotencyKey, place } = await view(id)
+    assert.deepEqual([status, reason, idempotencyKey, place], ['queued', null, 'planned-anew', '0'])
+    const audit = (await store.notifications.audit(id)).at(-1)
+    assert.deepEqual([audit?.action, audit?.from, audit?.to], ['retry', 'skipped', 'queued'])
+  })
+
+  rule('a skipped one cannot be discarded, cancelled or parked: it never was to be sent', async (bench) => {
+    const { store, lane, newId } = bench
+    const target = await lane()
+    const id = newId()
+    await planOne(bench, target, (eventId) => [{ id, ...bornSkipped(eventId, '0') }])
+
+    for (const action of ['discard', 'cancel', 'park'] as const) {
+      const answer = await store.notifications.act({ tenantId: target.tenantId, id, action, actor: 'key:ada' })
+      assert.deepEqual([answer?.moved, answer?.from], [false, 'skipped'], action)
+    }
+  })
+
+  rule('a schedule that told nobody has failed, with its words, whether it was due at once or later', async (bench) => {
+    const { store, event, tenant, newId, schedule } = bench
+    const tenantId = await tenant()
+    const untold = { reason: 'no_templates_found', error: 'Template not found: none' } as const
+    const [now, later] = [newId(), newId()]
+    await store.events.insert([event(tenantId)])
+    await planEvents(store, 10, () => ({ ...dueNow(now), untold }))
+    await store.events.insert([event(tenantId)])
+    await planEvents(store, 10, () => dueLater(later, 0))
+    await planSchedules(store, 10, () => ({ kind: 'notifications', notifications: [], untold }))
+
+    for (const id of [now, later]) {
+      const { status, lastError, attemptCount, completedAt } = await schedule(tenantId, id)
+      assert.deepEqual([status, lastError], ['failed', 'Template not found: none'])
+      assert.deepEqual([attemptCount, completedAt], [1, null])
+    }
+  })
+
+  rule('a failed schedule is replayed from its beginning, and knows that it was', async (bench) => {
+    const { store, event, tenant, newId, schedule } = bench
+    const tenantId = await tenant()
+    const id = newId()
+    await store.events.insert([event(tenantId)])
+    await planEvents(store, 10, () => dueLater(id, 0))
+    const progress = { cursor: 'x', planned: 1, total: 2 }
+    await planSchedules(store, 10, () => ({ kind: 'part', notifications: [], progress }))
+    await bench.advance(2)
+    await planSchedules(store, 10, () => ({ kind: 'failed', reason: 'no_recipient', error: 'nobody' }))
+
+    await store.schedules.act({ tenantId, id, action: 'replay', actor: 'key:ada' })
+
+    const { status, isReplayed, progress: left } = await schedule(tenantId, id)
+    assert.deepEqual([status, isReplayed, left], ['pending', true, null])
+  })
+
+  rule('a schedule is cancelled together with what was skipped by that', async (bench) => {
+    const { store, lane, event, notification, newId, schedule, view } = bench
+    const target = await lane()
+    const [scheduleId, id] = [newId(), newId()]
+    const { id: eventId } = only(await store.events.insert([event(target.tenantId)]))
+    const reason = 'cancelled_by_host'
+    const skipped = notification(target, { id, ...bornSkipped(eventId, '0') })
+
+    await planEvents(store, 10, () => {
+      const why = { reason, error: 'called off' } as const
+      return { kind: 'cancelled', scheduleId, ...why, notifications: [skipped], cancels: null }
+    })
+
+    assert.equal((await schedule(target.tenantId, scheduleId)).status, 'cancelled')
+    assert.equal((await view(id)).status, 'skipped')
+  })
+
+  rule('what an event was planned as before is found by its places', async (bench) => {
+    const { store, lane, event, notification, newId } = bench
+    const target = await lane()
+    const { tenantId } = target
+    const entity = { type: 'trip', id: '7' }
+    const { id: eventId } = only(await store.events.insert([event(tenantId, { entity })]))
+    const [told, skipped] = [newId(), newId()]
+    const rows = [
+      notification(target, { id: told, eventId, entity, place: '0' }),
+      notification(target, { id: skipped, entity, ...bornSkipped(eventId, '1/44') }),
+      notification(target, { eventId, entity, place: '2' }),
+      notification(target, { eventId: 'another', entity, place: '0' }),
+      notification(target, { eventId, entity, place: null }),
+    ]
+    await planEvents(store, 10, () => dueNow(newId(), rows))
+
+    const places = ['0', '1/44', '9']
+    const request = { tenantId, eventId, entity, places }
+    const [found = [], none] = await store.plan.standing([request, { ...request, eventId: 'nothing' }])
+
+    assert.deepEqual(
+      found.toSorted((a, b) => (a.place < b.place ? -1 : 1)),
+      [
+        { id: told, place: '0', channel: 'email', status: 'queued' },
+        { id: skipped, place: '1/44', channel: 'email', status: 'skipped' },
+      ],
+    )
+    assert.deepEqual(none, [])
+  })
+}
+
+/** Publishes an event and plans it, due now, as these notifications. */
+async function planOne(
+  { store, event, notification, newId }: Bench,
+  lane: Lane,
+  rows: (eventId: string) => Partial<NewNotification>[],
+) {
+  await store.events.insert([event(lane.tenantId)])
+  return planEvents(store, 10, ({ id }) =>
+    dueNow(
+      newId(),
+      rows(id).map((changes) => notification(lane, changes)),
+    ),
+  )
+}
