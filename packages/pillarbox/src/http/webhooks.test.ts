@@ -261,6 +261,27 @@ describe('a handshake', () => {
   })
 })
 
+describe('a topic of SNS that is somebody else’s', () => {
+  const FOREIGN = 'arn:aws:sns:us-east-1:666666666666:ses'
+
+  it('is neither believed nor confirmed, though SNS itself has signed for it', async (t) => {
+    const { server, message, receiptSources } = await withSns(t, { now: NOW, topicArn: FOREIGN })
+    const { f, account, post, kept } = await setup(t, { deps: { receiptSources } })
+    await f.tenant('other')
+    await account('email', 'ses', { settings: { topicArn: TOPIC }, secrets: { webhookToken: TOKEN } })
+    await account('email', 'ses', { tenantId: 'other' })
+    await account('email', 'ses', { tenantId: 'other', secrets: { webhookToken: 'of the other, and long enough' } })
+    await account('sms', 'sns', { settings: { topicArn: TOPIC } })
+
+    for (const type of ['Notification', 'SubscriptionConfirmation', 'UnsubscribeConfirmation'] as const)
+      for (const path of ['ses', 'sns-sms', 'ses?token=guessed', `ses?token=${encodeURIComponent(TOKEN)}`]) {
+        const answer = await post(`/api/webhooks/${path}`, message({ type }))
+        assert.deepEqual([answer.statusCode, answer.json().code], [403, 'callback_refused'], `${type} ${path}`)
+      }
+    assert.deepEqual([server.confirmations, server.requests, await kept()], [[], [], []])
+  })
+})
+
 describe('a callback that is not believed', () => {
   const meta = (secret: string) => metaCallback(secret, [DELIVERED])
   const withoutHeaders = ({ method, body }: VendorCallback): VendorCallback => ({
