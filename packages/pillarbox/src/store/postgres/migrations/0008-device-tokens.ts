@@ -1,2 +1,2 @@
-/** Device tokens are sealed, and found by a keyed hash. */
+/** Device tokens are sealed to the text that they are found by, which takes the place they had: no column is added. */
 export const deviceTokens = ''
