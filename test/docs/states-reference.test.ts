@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { EVENT_STATUSES, SCHEDULE_STATUSES } from '../../packages/pillarbox/src/model/event.ts'
 import { ACTIONS, NOTIFICATION_STATUSES } from '../../packages/pillarbox/src/model/notification.ts'
 import { REASONS } from '../../packages/pillarbox/src/model/reason.ts'
+import { OTHER_WORDS } from '../../packages/pillarbox/src/model/words.ts'
 
 const page = await readFile(new URL('../../docs/reference/states.md', import.meta.url), 'utf8')
 
@@ -29,6 +30,15 @@ describe('docs/reference/states.md', () => {
     assert.deepEqual(firstCells('Reasons'), Object.keys(REASONS))
     for (const [reason, meaning] of Object.entries(REASONS))
       assert.ok(page.includes(`| \`${reason}\` | ${meaning} |`), reason)
+  })
+})
+
+describe('the words of other systems in docs/reference/states.md', () => {
+  it('are those that are read', () => {
+    const text = page.split(`\n## In other systems' words\n`)[1]?.split('\n## ')[0] ?? ''
+    const rows = [...text.matchAll(/^\| (\S+) \| `([^`]+)` \|$/gm)].map(([, word = '', ours = '']) => [word, ours])
+
+    assert.deepEqual(rows, Object.entries(OTHER_WORDS))
   })
 })
 

@@ -455,6 +455,21 @@ describe('reading notifications', () => {
     assert.deepEqual(seen, ids.reverse())
   })
 
+  it('understands channels and statuses in any case, and other systems’ words', async (t) => {
+    const { f, tenant, send } = await setup(t)
+    await account(f, tenant)
+    const { id } = (await send({ ...EMAIL, channel: 'EMAIL' })).json()
+    const found = async (query: string) => {
+      const answer = await f.call(tenant.keys.viewer, 'GET', `${URL}?${query}`)
+      return answer.statusCode === 200 ? answer.json().items.map((item) => [item.id, item.status, item.channel]) : []
+    }
+
+    for (const query of ['status=Pending&channel=Email', 'status=QUEUED', 'status=DeadLettered&status=pending'])
+      assert.deepEqual(await found(query), [[id, 'queued', 'email']], query)
+    assert.deepEqual(await found('status=Parked'), [])
+    assert.equal((await f.call(tenant.keys.viewer, 'GET', `${URL}?status=Lost`)).statusCode, 422)
+  })
+
   it('finds by every filter', async (t) => {
     const { f, tenant, send } = await setup(t)
     const other = await f.tenant('other')

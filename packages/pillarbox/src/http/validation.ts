@@ -1,10 +1,11 @@
 import { INSTANT_WORDS, instantMs } from '@pillarbox/client/contract'
-import { Ajv, type ValidateFunction } from 'ajv'
+import { Ajv, type FuncKeywordDefinition, type ValidateFunction } from 'ajv'
 import * as ajvFormats from 'ajv-formats'
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { FieldError } from '../model/errors.ts'
 import { schemaErrors } from '../model/schema-errors.ts'
+import { readWord } from '../model/words.ts'
 import { PATTERN_WORDS } from './schemas.ts'
 
 // At run time the default export is the plugin; under nodenext its types say it is a namespace.
@@ -27,6 +28,30 @@ const parameters = addFormats(new Ajv({ ...COMMON, coerceTypes: 'array' }))
 // The stock format takes leap seconds and lower-case letters, of which no instant can be made.
 for (const ajv of [bodies, parameters])
   ajv.addFormat('date-time', { type: 'string', validate: (text) => instantMs(text) !== null })
+
+// A word from a closed set is read in any case, and in other systems' words where these mean one of the set.
+for (const ajv of [bodies, parameters]) ajv.removeKeyword('enum').addKeyword(anyCaseEnum())
+
+type EnumCheck = ReturnType<NonNullable<FuncKeywordDefinition['compile']>>
+
+function anyCaseEnum(): FuncKeywordDefinition {
+  return {
+    keyword: 'enum',
+    schemaType: 'array',
+    modifying: true,
+    errors: true,
+    compile(allowedValues: unknown[]) {
+      const validate: EnumCheck = (data: unknown, context) => {
+        const read = typeof data === 'string' ? readWord(data, allowedValues) : data
+        if (context && read !== data) context.parentData[context.parentDataProperty] = read
+        if (allowedValues.includes(read)) return true
+        validate.errors = [{ keyword: 'enum', params: { allowedValues } }]
+        return false
+      }
+      return validate
+    },
+  }
+}
 
 const compiled = new Map<string, ValidateFunction>()
 

@@ -9,9 +9,11 @@ import {
 } from '@pillarbox/client/contract'
 import { Type } from 'typebox'
 import type { EventType } from '../model/catalogue.ts'
+import { CHANNELS } from '../model/channel.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { NewEvent } from '../model/event.ts'
 import type { Clock, IdSource } from '../model/ports.ts'
+import { readWord } from '../model/words.ts'
 import { createTimedCache } from '../runtime/timed-cache.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
@@ -139,7 +141,7 @@ export function createEventIntake(deps: {
 
   /** The event with its types, and its payload in clear, which nobody has looked at yet. */
   async function open({ tenantId, actor }: EventSource, body: unknown): Promise<OpenedEvent | EventProblem> {
-    const checked = checkEvent(body, { newId: ids, tenantId })
+    const checked = checkEvent(withOurChannels(body), { newId: ids, tenantId })
     if ('problems' in checked) return { problem: invalidEvent(checked.problems) }
     const { payloadText: _, ...given } = checked.event
     const event = { ...given, publishedBy: actor }
@@ -207,6 +209,13 @@ export function createEventIntake(deps: {
 
 function secretsOf(types: readonly EventType[]): string[] {
   return [...new Set(types.flatMap((type) => type.secrets))]
+}
+
+/** Channels in any case, as everywhere over HTTP. Whatever else it is, the check says what is wrong with it. */
+function withOurChannels(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('channels' in body) || !Array.isArray(body.channels)) return body
+  const channels = body.channels.map((one: unknown) => (typeof one === 'string' ? readWord(one, CHANNELS) : one))
+  return { ...body, channels }
 }
 
 function unknownType(type: string): PillarboxError {
