@@ -322,6 +322,9 @@ function completeRules(rule: Rule): void {
       error: null,
       provider: 'sandbox',
       providerMessageId: 'wamid.1',
+      accountId: claim.accountId,
+      answer: null,
+      refused: null,
       durationMs: 25,
       workerId: by,
     })
@@ -345,6 +348,29 @@ function completeRules(rule: Rule): void {
     const { status, resolvedTargets, providerMessageId } = await view(id)
     assert.deepEqual([status, resolvedTargets], ['sent', ['a@x.test', 'b@x.test']])
     assert.equal(providerMessageId, `accepted-${id}`)
+  })
+
+  rule('an attempt keeps its account and what the provider said, and whom it refused warns of it', async (bench) => {
+    const { store, lane, enqueue, claim, worker, view } = bench
+    const target = await lane()
+    const [plain = '', listed = ''] = await enqueue(target, 2)
+    const by = await worker()
+    const claims = await claim(by, target, 2)
+    const of = (id: string): Claim => claims.find(({ notificationId }) => notificationId === id) ?? assert.fail()
+    const refused = [{ recipient: 'b@x.test', error: '550 5.1.1 no such user' }]
+    await store.dispatch.complete(by, [completion(of(plain), 'sent', { answer: '200 {"id":"ä"}' })])
+    await store.dispatch.complete(by, [completion(of(listed), 'sent', { answer: '250 ok', refused })])
+
+    const kept = async (id: string) => {
+      const { accountId, answer, refused: members } = only(await store.notifications.attempts(id))
+      return { accountId, answer, refused: members }
+    }
+    assert.deepEqual(await kept(plain), { accountId: target.id, answer: '200 {"id":"ä"}', refused: null })
+    assert.deepEqual(await kept(listed), { accountId: target.id, answer: '250 ok', refused })
+    assert.deepEqual((await view(plain)).warnings, [])
+    assert.deepEqual((await view(listed)).warnings, [
+      { code: 'members_refused', message: 'The provider did not take it for b@x.test.' },
+    ])
   })
 
   rule('an attempt without a list tells of no targets, though the one before had some', async (bench) => {

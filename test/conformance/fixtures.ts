@@ -285,6 +285,8 @@ export function completion(claim: Claim, to: Completion['to'], changes: Partial<
     error: null,
     providerMessageId: null,
     resolvedTargets: null,
+    answer: null,
+    refused: null,
     ageMs: 8,
     durationMs: 7,
     to,

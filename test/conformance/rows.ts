@@ -173,7 +173,7 @@ async function claimOne(bench: Bench, worker: string, lane: Lane) {
 /** Sends away everything that waits on a lane, so that the next step begins with it empty. */
 async function drain(bench: Bench, worker: string, lane: Lane): Promise<void> {
   for (const claim of await bench.claim(worker, lane, 100))
-    await bench.store.dispatch.complete(worker, [completion(claim, 'sent')])
+    await bench.store.dispatch.complete(worker, [completion(claim, 'sent', { answer: '200 {"id":"x"}' })])
 }
 
 /** Every way a worker's result may go. */
@@ -189,7 +189,8 @@ async function completeAll(
     const claim = await claimOne(bench, worker, email)
     await store.dispatch.complete(worker, [completion(claim, to, changes)])
   }
-  await complete('sent', { resolvedTargets: ['ada@example.test', 'bob@example.test'] })
+  const refused = [{ recipient: 'bob@example.test', error: '550 no such user' }]
+  await complete('sent', { resolvedTargets: ['ada@example.test', 'bob@example.test'], refused, answer: '250 taken' })
   await complete('retrying', { possibleDuplicate: true, ageMs: 12.4, durationMs: 11.6, delayMs: FAR_MS + 0.4 })
   await complete('retrying', { outcome: null, spent: 0, delayMs: 2 * FAR_MS })
   await complete('retrying', { moveTo: { accountId: standIn.id, provider: 'other' } })

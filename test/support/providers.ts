@@ -69,5 +69,6 @@ export function sendRequest(
     locale: null,
     correlationId: null,
     signal: new AbortController().signal,
+    exchange: { answer: null, refused: null },
   }
 }

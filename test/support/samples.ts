@@ -75,6 +75,8 @@ export function sampleCompletion(changes: Partial<Completion> = {}): Completion 
     error: null,
     providerMessageId: 'message-1',
     resolvedTargets: null,
+    answer: null,
+    refused: null,
     ageMs: 5,
     durationMs: 5,
     to: 'sent',

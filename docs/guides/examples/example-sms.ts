@@ -5,6 +5,7 @@ import {
   headerSecret,
   jsonOf,
   matching,
+  noted,
   type OutboundAnswer,
   type Outcome,
   type OwnProviderDeps,
@@ -48,7 +49,7 @@ export function exampleSmsProvider({ outbound, clock }: OwnProviderDeps): Provid
       body: JSON.stringify({ to: to.phone, from: textAt(account.settings, 'sender'), text: content.body }),
       signal,
     })
-    return answer.kind === 'failure' ? outcomeOfFailure(answer) : judge(answer, clock.now())
+    return answer.kind === 'failure' ? outcomeOfFailure(answer) : judge(noted(request, answer), clock.now())
   }
 
   async function verify(account: Account, signal: AbortSignal): Promise<Verification> {

@@ -28,6 +28,7 @@ export {
   at,
   baseOf,
   jsonOf,
+  noted,
   outcomeOf,
   outcomeOfFailure,
   type Rule,

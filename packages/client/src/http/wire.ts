@@ -237,6 +237,15 @@ export interface NotificationDetail extends NotificationView {
     error: string | null
     provider: string
     providerMessageId: string | null
+    /** The account it went through. */
+    accountId: string | null
+    /** What the provider said, at most 4,096 characters of it, without secrets. A viewer does not see it. */
+    answer: string | null
+    /** Members of a recipient list that the provider would not take while it took the others. */
+    refused: {
+      recipient: string
+      error: string
+    }[] | null
     startedAt: string
     durationMs: number
     workerId: string

@@ -14,6 +14,7 @@ import {
   badSettings,
   callVendor,
   type Failure,
+  noted,
   outcomeOf,
   present,
   retryAfterOf,
@@ -114,6 +115,7 @@ export function awsProvider<Module, Client extends { destroy(): void }, Input ex
     account: Account,
     signal: AbortSignal,
     make: (module: Module, client: Client, options: AwsCallOptions) => Promise<Output>,
+    request?: SendRequest,
   ): Promise<AwsAnswer<Output>> {
     const loaded = await sdk()
     if (loaded.kind !== 'sdk') return loaded
@@ -126,6 +128,9 @@ export function awsProvider<Module, Client extends { destroy(): void }, Input ex
       return { kind: 'output', output: await make(loaded.module, client, options) }
     } catch (error) {
       return explain(error, options, clock.now())
+    } finally {
+      const { came } = options.exchange
+      if (request && came?.kind === 'answer') noted(request, came)
     }
   }
 
@@ -139,9 +144,9 @@ export function awsProvider<Module, Client extends { destroy(): void }, Input ex
     async send(request) {
       const input = service.inputOf(request)
       if ('kind' in input) return input
-      const answer = await call(request.account, request.signal, (module, client, options) =>
-        service.send(module, client, input, options),
-      )
+      const make = (module: Module, client: Client, options: AwsCallOptions): Promise<Sent> =>
+        service.send(module, client, input, options)
+      const answer = await call(request.account, request.signal, make, request)
       if (answer.kind === 'output') return acceptedAs(service.idOf(answer.output), vendor)
       if (answer.kind !== 'refusal') return answer
       const { refusal } = answer

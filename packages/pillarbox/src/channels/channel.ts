@@ -2,7 +2,7 @@ import type { Account } from '../model/account.ts'
 import type { ProviderTemplate } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
 import type { FieldError } from '../model/errors.ts'
-import type { Outcome } from '../model/outcome.ts'
+import type { Exchange, Outcome } from '../model/outcome.ts'
 import type { Address } from '../model/recipient.ts'
 
 /**
@@ -77,6 +77,8 @@ export interface SendRequest {
   correlationId: string | null
   /** Aborts at the deadline or when shutdown can wait no longer. */
   signal: AbortSignal
+  /** Where the provider writes down what the vendor said, to be kept with the attempt. */
+  readonly exchange: Exchange
 }
 
 /** What the provider sends. Opened for this one call where it holds secrets: it must not be logged or kept. */

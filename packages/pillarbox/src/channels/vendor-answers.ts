@@ -1,5 +1,6 @@
-import type { Outcome } from '../model/outcome.ts'
+import { LONGEST_ANSWER, type Outcome } from '../model/outcome.ts'
 import type { Reason } from '../model/reason.ts'
+import type { SendRequest } from './channel.ts'
 import type { Outbound, OutboundAnswer, OutboundFailure, OutboundRequest } from './outbound.ts'
 
 /** What one line of a vendor's error table comes to. Tables are data: one line per code, one test per line. */
@@ -77,6 +78,13 @@ export async function callVendor(
   }
   const answer = await outbound.request(request)
   return answer.kind === 'failure' ? outcomeOfFailure(answer) : answer
+}
+
+/** Writes down what the vendor answered, to be kept with the attempt. */
+export function noted({ exchange }: Pick<SendRequest, 'exchange'>, answer: OutboundAnswer): OutboundAnswer {
+  const body = answer.body.subarray(0, LONGEST_ANSWER).toString('utf8')
+  exchange.answer = `${answer.status} ${body}`
+  return answer
 }
 
 /** A success that does not name the message is none: nobody knows what became of it. */

@@ -154,6 +154,8 @@ describe('an ordinary attempt', () => {
       error: null,
       providerMessageId: 'm1',
       resolvedTargets: null,
+      answer: null,
+      refused: null,
       ageMs: 120,
       durationMs: 120,
       to: 'sent',
@@ -836,6 +838,23 @@ describe('sealed content (P10)', () => {
 
     assert.deepEqual([completion?.code, completion?.error], ['bad …', 'no: https://x.test/…'])
     assert.ok(!JSON.stringify(seen).includes('canary'))
+  })
+
+  it('is scrubbed out of the answer that is kept, which is no longer than it may be', async () => {
+    const { run } = setup({
+      send: async ({ exchange }) => {
+        exchange.answer = `200 {"echo":"rsvp-canary","key":"password"}\u0000${'x'.repeat(5_000)}`
+        exchange.refused = [{ recipient: 'a@example.com', error: 'no password for rsvp-canary' }]
+        return ACCEPTED
+      },
+      claim: { content: sealed },
+    })
+
+    const completion = await run()
+
+    assert.match(completion?.answer ?? '', /^200 \{"echo":"…","key":"…"\}x+$/)
+    assert.equal(completion?.answer?.length, 4_096)
+    assert.deepEqual(completion?.refused, [{ recipient: 'a@example.com', error: 'no … for …' }])
   })
 
   it('that was sealed under another master key is parked unsent, and names that key', async () => {

@@ -52,6 +52,7 @@ export async function attempt(
       provider: sender.provider,
       secrets: secretsOf(claim, opened.secrets),
       targets,
+      exchange: { answer: null, refused: null },
     }
     request = requestOf(call, opened.content, deadline.signal)
   } catch (error) {

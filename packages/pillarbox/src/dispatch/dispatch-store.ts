@@ -1,7 +1,7 @@
 import type { Channel } from '../model/channel.ts'
 import type { Entity } from '../model/event.ts'
 import type { Content, NewNotification, NotificationPolicy, SealedContent } from '../model/notification.ts'
-import type { OutcomeKind } from '../model/outcome.ts'
+import type { OutcomeKind, RefusedMember } from '../model/outcome.ts'
 import type { Reason, StoredReason } from '../model/reason.ts'
 import type { Address } from '../model/recipient.ts'
 import type { BreakerState } from './lane-store.ts'
@@ -108,6 +108,10 @@ export interface Completion {
   providerMessageId: string | null
   /** Whom a list stood for in this call; null where there was none. */
   resolvedTargets: string[] | null
+  /** What the provider said, bounded and without secrets; null where it said nothing. */
+  answer: string | null
+  /** Members of a list that the provider would not take while it took the others; null: none. */
+  refused: RefusedMember[] | null
   /** How long ago the call began, and how long it took. */
   ageMs: number
   durationMs: number

@@ -1,7 +1,7 @@
 import type { Capability, Provider, SendRequest } from '../channels/channel.ts'
 import type { Account } from '../model/account.ts'
 import type { Content } from '../model/notification.ts'
-import { ATTEMPT_OUTCOMES, type Outcome } from '../model/outcome.ts'
+import { ATTEMPT_OUTCOMES, type Exchange, type Outcome } from '../model/outcome.ts'
 import type { CallDeadline } from './deadline.ts'
 import type { Claim } from './dispatch-store.ts'
 
@@ -14,10 +14,12 @@ export interface ProviderCall {
   secrets?: readonly string[]
   /** The members of the recipient list it is addressed to; null or absent where it has an address of its own. */
   targets?: readonly string[] | null
+  /** What the provider wrote down of the call; absent where none was made. */
+  exchange?: Exchange
 }
 
 export function requestOf(
-  { claim, account, targets }: ProviderCall,
+  { claim, account, targets, exchange = { answer: null, refused: null } }: ProviderCall,
   content: Content,
   signal: AbortSignal,
 ): SendRequest {
@@ -32,6 +34,7 @@ export function requestOf(
     locale: claim.locale,
     correlationId: claim.correlationId,
     signal,
+    exchange,
   }
 }
 

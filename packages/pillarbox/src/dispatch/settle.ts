@@ -3,7 +3,7 @@ import type { ProviderRegistry } from '../channels/channel.ts'
 import type { Account } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
 import type { NewNotification } from '../model/notification.ts'
-import type { Outcome } from '../model/outcome.ts'
+import { type Exchange, LONGEST_ANSWER, type Outcome } from '../model/outcome.ts'
 import type { Clock, Random } from '../model/ports.ts'
 import type { Reason } from '../model/reason.ts'
 import { storedRetry } from '../model/retry.ts'
@@ -40,6 +40,8 @@ interface EndedCall extends ProviderCall {
   durationMs: number
   /** How long its lane is held because of it. */
   holdMs: number
+  /** What the attempt keeps of what the vendor said; null: nothing. */
+  kept: Exchange | null
 }
 
 /**
@@ -59,7 +61,8 @@ export function settle(
   // Before the guard hears of the outcome: from then on its next hold is a longer one.
   const holdMs = deps.holdMs(call.claim.accountId, outcome)
   const { claim, account, provider, targets = null } = call
-  const ended: EndedCall = { claim, account, provider, targets, outcome, startedAt, durationMs, holdMs }
+  const kept = keptOf(deps, call)
+  const ended: EndedCall = { claim, account, provider, targets, kept, outcome, startedAt, durationMs, holdMs }
   const telling = deps.saw(account, outcome)
   return telling ? telling.then(() => decideAndHandOn(deps, ended)) : decideAndHandOn(deps, ended)
 }
@@ -85,7 +88,7 @@ async function handOn(deps: SettleDeps, ended: EndedCall, verdict: CallVerdict):
 }
 
 function completionOf({ clock }: SettleDeps, ended: EndedCall, verdict: CallVerdict): Completion {
-  const { claim, account, targets, outcome, startedAt, durationMs } = ended
+  const { claim, account, targets, kept, outcome, startedAt, durationMs } = ended
   const completion = withoutCall(claim, account, {
     to: verdict.to,
     reason: 'reason' in verdict ? verdict.reason : null,
@@ -94,6 +97,7 @@ function completionOf({ clock }: SettleDeps, ended: EndedCall, verdict: CallVerd
   completion.outcome = outcome.kind
   if (outcome.kind === 'accepted') completion.providerMessageId = outcome.providerMessageId
   else completion.code = outcome.code
+  if (kept) Object.assign(completion, kept)
   if (targets) completion.resolvedTargets = [...targets]
   if (verdict.to === 'retrying') completion.delayMs = verdict.delayMs
   completion.ageMs = clock.monotonic() - startedAt
@@ -166,6 +170,8 @@ function withoutCall(
     error,
     providerMessageId: null,
     resolvedTargets: null,
+    answer: null,
+    refused: null,
     ageMs: 0,
     durationMs: 0,
     to,
@@ -220,10 +226,26 @@ export function policyOf(
 }
 
 /** Before anybody stores, logs or shows what a provider said. */
-function scrubbed(deps: SettleDeps, { account, secrets }: ProviderCall, outcome: Outcome): Outcome {
+function scrubbed(deps: SettleDeps, call: ProviderCall, outcome: Outcome): Outcome {
   if (outcome.kind === 'accepted') return outcome
-  const scrub = (text: string): string => deps.scrub(text, [...Object.values(account.secrets), ...(secrets ?? [])])
+  const scrub = scrubOf(deps, call)
   return { ...outcome, code: scrub(outcome.code), error: scrub(outcome.error) }
+}
+
+/** What the vendor said, without secrets and no longer than it may be. */
+function keptOf(deps: SettleDeps, call: ProviderCall): Exchange | null {
+  const { answer = null, refused = null } = call.exchange ?? {}
+  if (answer === null && refused === null) return null
+  const scrub = scrubOf(deps, call)
+  const bounded = (text: string, most: number): string => scrub(text).replaceAll('\u0000', '').slice(0, most)
+  return {
+    answer: answer && bounded(answer, LONGEST_ANSWER),
+    refused: refused?.map(({ recipient, error }) => ({ recipient, error: bounded(error, 200) })) ?? null,
+  }
+}
+
+function scrubOf(deps: SettleDeps, { account, secrets = [] }: ProviderCall): (text: string) => string {
+  return (text) => deps.scrub(text, [...Object.values(account.secrets), ...secrets])
 }
 
 /** For what was not the provider's doing: breaker and hold hear nothing, and the notification stays with its account. */

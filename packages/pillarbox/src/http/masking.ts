@@ -41,8 +41,8 @@ type Cover = (text: string) => string
 const ADDRESS_FIELDS = ['email', 'phone', 'deviceToken', 'url'] as const satisfies (keyof Address)[]
 /** Lists of bare addresses. */
 const TARGETS = new Set(['bcc', 'resolvedTargets', 'recipient'])
-/** What was written to somebody, whom it may name in any word. */
-const WORDS = new Set(['subject', 'body'])
+/** What was written to somebody, or said of them by a vendor, who may be named in any word. */
+const WORDS = new Set(['subject', 'body', 'answer'])
 /** What the host knows of somebody, under names of its own. */
 const FACTS = new Set(['payload', 'data', 'providerTemplate'])
 /** An account's, which `settingsSeenBy` has seen to. */

@@ -91,6 +91,17 @@ const AttemptJson = Type.Object({
   error: TextOrNull,
   provider: Type.String(),
   providerMessageId: TextOrNull,
+  accountId: Nullable(Type.String({ description: 'The account it went through.' })),
+  answer: Nullable(
+    Type.String({
+      description: 'What the provider said, at most 4,096 characters of it, without secrets. A viewer does not see it.',
+    }),
+  ),
+  refused: Nullable(
+    Type.Array(Type.Object({ recipient: Type.String(), error: Type.String() }), {
+      description: 'Members of a recipient list that the provider would not take while it took the others.',
+    }),
+  ),
   startedAt: Time,
   durationMs: Type.Number(),
   workerId: Type.String(),

@@ -1,7 +1,7 @@
 import type { ProviderTemplate } from './catalogue.ts'
 import type { Channel } from './channel.ts'
 import type { Entity } from './event.ts'
-import type { OutcomeKind } from './outcome.ts'
+import type { OutcomeKind, RefusedMember } from './outcome.ts'
 import type { Reason, StoredReason } from './reason.ts'
 import type { Address } from './recipient.ts'
 /**
@@ -216,6 +216,12 @@ export interface AttemptView {
   error: string | null
   provider: string
   providerMessageId: string | null
+  /** Null for those of before it was recorded. */
+  accountId: string | null
+  /** What the provider said, bounded and without secrets. */
+  answer: string | null
+  /** Members of a list that the provider would not take while it took the others. */
+  refused: RefusedMember[] | null
   startedAt: number
   durationMs: number
   workerId: string

@@ -35,6 +35,23 @@ export type Outcome =
   /** The request left and no usable answer came back: it may have been accepted. */
   | { kind: 'unknown'; code: string; error: string }
 
+/**
+ * What is kept of a provider call beside its outcome. `answer`: what the vendor said, as it came, bounded. `refused`: whom of
+ * a list it would not take while it took the message for the others.
+ */
+export interface Exchange {
+  answer: string | null
+  refused: RefusedMember[] | null
+}
+
+export interface RefusedMember {
+  recipient: string
+  error: string
+}
+
+/** The most characters that are kept of a vendor's answer. */
+export const LONGEST_ANSWER = 4_096
+
 export type OutcomeKind = Outcome['kind']
 
 /** What an attempt row records: the outcome's kind, or that the result came after the claim had been taken over. */

@@ -14,6 +14,7 @@ import {
   callVendor,
   type Failure,
   jsonOf,
+  noted,
   outcomeOf,
   present,
   retryAfterOf,
@@ -67,7 +68,7 @@ export function acsProvider({
     )
     const { came } = exchange
     if (came === null) return badSettings(`the ACS client makes no call: ${nameOf(refused)}`)
-    return came.kind === 'answer' ? judge(came, clock.now()) : came
+    return came.kind === 'answer' ? judge(noted(request, came), clock.now()) : came
   }
 
   /** Whether an earlier call was taken. Asking changes nothing, so that no answer leaves no doubt. */

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { Account } from '../../model/account.ts'
+import type { Exchange } from '../../model/outcome.ts'
+import type { SendRequest } from '../channel.ts'
 import { perAccount } from '../per-account.ts'
 import { createSmtpConnector, type SmtpDeps, type SmtpError, smtpStep, trouble } from './smtp-connection.ts'
 
@@ -11,10 +13,12 @@ export interface SmtpEnvelope {
   size: number
 }
 
+type SmtpRequest = Pick<SendRequest, 'account' | 'signal' | 'exchange'>
+
 /** Connections to mail servers, a bounded number per account, kept and used by one message after another. */
 export interface SmtpPool {
-  /** Null when the server took the message for at least one recipient. */
-  send(account: Account, envelope: SmtpEnvelope, message: Readable, signal: AbortSignal): Promise<SmtpError | null>
+  /** Null when the server took the message for at least one recipient; whom it would not take is written down. */
+  send(request: SmtpRequest, envelope: SmtpEnvelope, message: Readable): Promise<SmtpError | null>
   /** Connects and logs in. */
   verify(account: Account, signal: AbortSignal): Promise<SmtpError | null>
   close(): void
@@ -55,10 +59,9 @@ export function createSmtpPool(deps: SmtpDeps): SmtpPool {
     connector(account, AbortSignal.any([signal, closing.signal]))
 
   async function send(
-    account: Account,
+    { account, signal, exchange }: SmtpRequest,
     envelope: SmtpEnvelope,
     message: Readable,
-    signal: AbortSignal,
   ): Promise<SmtpError | null> {
     const connections = accounts.get(keyOf(account)) ?? { taken: 0, waiting: new Set(), idle: [] }
     accounts.set(keyOf(account), connections)
@@ -70,7 +73,12 @@ export function createSmtpPool(deps: SmtpDeps): SmtpPool {
       return kept
     }
     const { connection } = kept
-    const refused = await smtpStep(connection, signal, (done) => connection.send(envelope, message, done))
+    const refused = await smtpStep(connection, signal, (done) =>
+      connection.send(envelope, message, (error, info) => {
+        if (info) note(exchange, info as SmtpInfo)
+        done(error)
+      }),
+    )
     // A refusal leaves the connection usable; a loss does not.
     if (refused !== null && refused.reply === null) {
       connection.close()
@@ -173,4 +181,20 @@ function connectionDependsOn({ id, settings, secrets }: Account): string {
   return createHash('sha256')
     .update(JSON.stringify([id, settings, secrets]))
     .digest('base64')
+}
+
+/** The server's last word, and its words about those it would not take. */
+function note(exchange: Exchange, { response, rejectedErrors = [] }: SmtpInfo): void {
+  exchange.answer = response ?? null
+  const refused = rejectedErrors.map(({ recipient = 'unknown', response: words, message }) => ({
+    recipient,
+    error: words ?? message,
+  }))
+  if (refused.length > 0) exchange.refused = refused
+}
+
+/** What the driver tells of a message that was taken. */
+interface SmtpInfo {
+  response?: string
+  rejectedErrors?: readonly (Error & { recipient?: string; response?: string })[]
 }

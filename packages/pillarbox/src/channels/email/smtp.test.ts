@@ -161,6 +161,23 @@ describe('smtp', () => {
     assert.match(server.mails[0]?.raw ?? '', /^To: "?undisclosed-recipients"?:;/m)
   })
 
+  it('tells whom of a list the server would not take, in its words, and what it said in the end', async (t) => {
+    const { server, provider, request } = await setup(t)
+    server.answerWith({ at: 'rcpt', code: 550, text: '5.1.1 No such user' })
+    const exchange = { answer: null, refused: null }
+
+    const outcome = await provider.send({
+      ...request,
+      to: { list: 'ops', bcc: ['a@example.org', 'b@example.org'] },
+      exchange,
+    })
+
+    assert.equal(outcome.kind, 'accepted')
+    assert.deepEqual(server.mails[0]?.to, ['b@example.org'])
+    assert.deepEqual(exchange.refused, [{ recipient: 'a@example.org', error: '550 5.1.1 No such user' }])
+    assert.match(exchange.answer ?? '', /^250 /)
+  })
+
   it('lets no line break of a subject or name become a header', async (t) => {
     const { server, provider, request } = await setup(t)
 

@@ -40,7 +40,8 @@ export function smtpProvider(deps: SmtpDeps): Provider {
       },
     })
     const envelope = { from: mail.from.address, to: [...mail.recipients], size: raw.byteLength }
-    const error = await (await pool()).send(request.account, envelope, message, request.signal)
+    const error = await (await pool()).send(request, envelope, message)
+    if (error?.said === 'by server') request.exchange.answer = error.words
     return error === null ? { kind: 'accepted', providerMessageId: mail.messageId } : judge(error, state.hasLeft)
   }
 

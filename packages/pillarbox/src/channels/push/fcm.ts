@@ -14,6 +14,7 @@ import {
   callVendor,
   type Failure,
   jsonOf,
+  noted,
   outcomeOf,
   present,
   retryAfterOf,
@@ -45,7 +46,7 @@ export function fcmProvider({ outbound, clock }: { outbound: Outbound; clock: Cl
 
   async function send(request: SendRequest): Promise<Outcome> {
     const answer = await post(request.account, { message: messageOf(request) }, request.signal)
-    return answer.kind === 'answer' ? judge(answer, clock.now()) : answer
+    return answer.kind === 'answer' ? judge(noted(request, answer), clock.now()) : answer
   }
 
   async function post(account: Account, json: object, signal: AbortSignal): Promise<OutboundAnswer | Failure> {

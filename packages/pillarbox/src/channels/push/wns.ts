@@ -11,6 +11,7 @@ import {
   badSettings,
   callVendor,
   type Failure,
+  noted,
   outcomeOf,
   retryAfterOf,
   textAt,
@@ -53,7 +54,7 @@ export function wnsProvider({ outbound, clock }: { outbound: Outbound; clock: Cl
         }),
       ({ status }) => status === 401,
     )
-    return answer.kind === 'answer' ? judge(answer, request.notificationId, clock.now()) : answer
+    return answer.kind === 'answer' ? judge(noted(request, answer), request.notificationId, clock.now()) : answer
   }
 
   async function verify(account: Account, signal: AbortSignal): Promise<Verification> {

@@ -73,6 +73,7 @@ function setup(t: TestContext, settings: Record<string, unknown> = {}, random: (
     to: { email: 'ana@example.test' },
     content: { subject: 'Paid', body: 'Thanks', data: { orderId: 7 } },
     correlationId: null,
+    exchange: { answer: null, refused: null },
     locale: null,
     signal: NEVER,
     ...changes,

@@ -11,6 +11,7 @@ import {
   baseOf,
   callVendor,
   jsonOf,
+  noted,
   outcomeOf,
   present,
   retryAfterOf,
@@ -42,7 +43,7 @@ export function msg91Provider({ outbound, clock }: { outbound: Outbound; clock: 
     const isFlow = textAt(request.content.providerTemplate, 'flowId') !== null
     const [path, body] = isFlow ? ['/api/v5/flow', flowOf(request)] : ['/api/v2/sendsms', wordsOf(request)]
     const answer = await call(request.account, path, body, request.signal)
-    return answer.kind === 'answer' ? judge(answer, clock.now()) : answer
+    return answer.kind === 'answer' ? judge(noted(request, answer), clock.now()) : answer
   }
 
   /** A flow to nobody: MSG91 complains of the key before it complains of the rest. */

@@ -5,7 +5,7 @@ import type { Clock } from '../../model/ports.ts'
 import type { Provider, SendRequest, Verification } from '../channel.ts'
 import { httpUrl, secretText } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
-import { callVendor, outcomeOf, present, retryAfterOf, textAt, tooLong } from '../vendor-answers.ts'
+import { callVendor, noted, outcomeOf, present, retryAfterOf, textAt, tooLong } from '../vendor-answers.ts'
 import { WEBHOOK_STATUSES, webhookRule } from './webhook-errors.ts'
 
 /** What a receiver of Standard Webhooks takes at most, by the standard's advice. */
@@ -38,7 +38,7 @@ export function webhookProvider({ outbound, clock }: { outbound: Outbound; clock
       body,
       signal,
     })
-    if (answer.kind === 'answer') return judge(answer, notificationId, clock.now())
+    if (answer.kind === 'answer') return judge(noted(request, answer), notificationId, clock.now())
     // The receiver's address is the tenant's data, not the account's: a bad one is no reason to stop the account.
     return answer.kind === 'unauthorized'
       ? outcomeOf({ does: 'fail', reason: 'invalid_recipient' }, answer.code, answer.error)

@@ -10,6 +10,7 @@ import {
   baseOf,
   callVendor,
   jsonOf,
+  noted,
   outcomeOf,
   present,
   retryAfterOf,
@@ -37,7 +38,7 @@ export function interaktProvider({ outbound, clock }: { outbound: Outbound; cloc
 
   async function send(request: SendRequest): Promise<Outcome> {
     const answer = await call(request.account, messageOf(request), request.signal)
-    return answer.kind === 'answer' ? judge(answer, clock.now()) : answer
+    return answer.kind === 'answer' ? judge(noted(request, answer), clock.now()) : answer
   }
 
   /** Interakt has no call that only looks: one with nothing in it is refused by its content, or by its key. */

@@ -118,6 +118,22 @@ describe('meta', () => {
     assert.deepEqual(outcomes, ['transient', 'transient', 'throttled'])
   })
 
+  it('writes down what Meta said, as it came, and no more than is kept of it', async (t) => {
+    const { server, provider, request } = await setup(t)
+    const long = 'x'.repeat(10_000)
+    server.answerWith(metaError(131_026, long))
+    const kept = []
+    for (let i = 0; i < 2; i++) {
+      const exchange = { answer: null as string | null, refused: null }
+      await provider.send({ ...request, exchange })
+      kept.push(exchange.answer ?? '')
+    }
+
+    assert.match(kept[0] ?? '', /^400 \{.*131026/)
+    assert.ok((kept[0] ?? '').length <= 4_100)
+    assert.match(kept[1] ?? '', /^200 \{.*"messages"/)
+  })
+
   it('does not take a 200 without an id for success', async (t) => {
     const { server, provider, request } = await setup(t)
     server.answerWith('no_id', 'garbage')

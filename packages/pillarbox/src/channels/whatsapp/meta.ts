@@ -10,6 +10,7 @@ import {
   baseOf,
   callVendor,
   jsonOf,
+  noted,
   outcomeOf,
   present,
   retryAfterOf,
@@ -49,7 +50,7 @@ export function metaProvider({ outbound, clock }: { outbound: Outbound; clock: C
       json: messageOf(request),
       signal,
     })
-    return answer.kind === 'answer' ? judge(answer, clock.now()) : answer
+    return answer.kind === 'answer' ? judge(noted(request, answer), clock.now()) : answer
   }
 
   async function verify(account: Account, signal: AbortSignal): Promise<Verification> {

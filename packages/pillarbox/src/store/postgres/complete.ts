@@ -49,36 +49,37 @@ function isStale(stale: readonly Stale[], { notificationId, token }: Completion)
 /** Accepted messages: most of all results, so they get the fewest parameters and plan nodes. */
 const SENT = `
   with given as materialized (
-    select * from unnest($2::uuid[], $3::bigint[], $4::int[], $5::boolean[], $6::int[], $7::int[], $8::text[], $9::text[])
-      as g (id, token, attempt, possible_duplicate, age_ms, duration_ms, provider, provider_message_id)
+    select * from unnest($2::uuid[], $3::bigint[], $4::int[], $5::boolean[], $6::int[], $7::int[], $8::text[], $9::text[],
+        $10::uuid[], $11::text[])
+      as g (id, token, attempt, possible_duplicate, age_ms, duration_ms, provider, provider_message_id, account_id, answer)
   ), ended as (
     delete from pillarbox.dispatch d using given
     where d.notification_id = given.id and d.token = given.token
     returning given.*
   ), logged as (
     insert into pillarbox.attempts (notification_id, number, late, outcome, to_status, possible_duplicate, duration_ms,
-      started_at, token, worker_id, provider, provider_message_id)
+      started_at, token, worker_id, provider, provider_message_id, account_id, answer)
     select id, attempt, false, 'accepted', 'sent', possible_duplicate, duration_ms,
-      now() - age_ms * interval '1 millisecond', token, $1::uuid, provider, provider_message_id
+      now() - age_ms * interval '1 millisecond', token, $1::uuid, provider, provider_message_id, account_id, answer
     from ended
   )
   select id, token from given where (id, token) not in (select id, token from ended)`
 
 const GIVEN = `
   select * from unnest($2::uuid[], $3::bigint[], $4::int[], $5::boolean[], $6::int[], $7::int[], $8::text[], $9::text[],
-    $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::int[], $16::int[], $17::json[], $18::text[],
-    $19::text[])
-    as g (id, token, attempt, possible_duplicate, age_ms, duration_ms, provider, provider_message_id, outcome, code, error,
-      to_status, reason, wait_ms, spent, resolved_targets, settled_as, audited_as)`
+    $10::uuid[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::int[], $18::int[],
+    $19::json[], $20::text[], $21::text[], $22::json[])
+    as g (id, token, attempt, possible_duplicate, age_ms, duration_ms, provider, provider_message_id, account_id, answer,
+      outcome, code, error, to_status, reason, wait_ms, spent, resolved_targets, settled_as, audited_as, refused)`
 
 const ATTEMPT = `notification_id, number, late, outcome, to_status, possible_duplicate, duration_ms, started_at, token,
-  worker_id, provider, provider_message_id, code, error, reason, resolved_targets`
+  worker_id, provider, provider_message_id, account_id, answer, code, error, reason, resolved_targets, refused`
 
 /** An attempt of a row of `given`. */
 function attemptOf(late: boolean): string {
   return `id, attempt, ${late}, outcome, to_status, possible_duplicate, duration_ms,
-    now() - age_ms * interval '1 millisecond', token, $1::uuid, provider, provider_message_id, code, error, reason,
-    resolved_targets`
+    now() - age_ms * interval '1 millisecond', token, $1::uuid, provider, provider_message_id, account_id, answer,
+    code, error, reason, resolved_targets, refused`
 }
 
 /** Applies `CompletionChanges`. `over` leaves the work table; `again` waits for its next attempt. */
@@ -157,6 +158,8 @@ function sentColumns(given: readonly Completion[]): string[] {
     wholeArray(given.map((each) => each.durationMs)),
     textArray(given.map((each) => each.provider)),
     textArray(given.map((each) => each.providerMessageId)),
+    plainArray(given.map((each) => each.accountId)),
+    textArray(given.map((each) => each.answer)),
   ]
 }
 
@@ -173,6 +176,7 @@ function columns(all: readonly CompletionChanges[]): string[] {
     jsonArray(all.map((each) => each.resolvedTargets)),
     plainArray(all.map((each) => each.settledAs)),
     plainArray(all.map((each) => each.auditedAs)),
+    jsonArray(all.map((each) => each.refused)),
   ]
 }
 

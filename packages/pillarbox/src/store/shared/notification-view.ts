@@ -1,6 +1,7 @@
 import type { Entity } from '../../model/event.ts'
 import type { NotificationView } from '../../model/notification.ts'
 import { NOTIFICATION_STATUSES, type NotificationStatus, type SettledStatus } from '../../model/notification.ts'
+import type { RefusedMember } from '../../model/outcome.ts'
 import type { StoredReason } from '../../model/reason.ts'
 import { sendsReceipts } from '../../model/receipt.ts'
 import type { Address } from '../../model/recipient.ts'
@@ -64,7 +65,7 @@ const LEDGER = nounOf<Pick<NotificationView, keyof typeof OF_LEDGER>>('notificat
 export const VIEW_COLUMNS = `${LEDGER.columnsOf('n')}, n.recipient,
   d.notification_id as live, d.token, ${IS_RETRYING} as is_retrying, d.visible_at, d.last_error as live_error,
   s.status as settled_status, s.reason, s.last_error as settled_error, s.settled_at, s.delivered_at, s.read_at,
-  a.provider_message_id, a.started_at, a.duration_ms,
+  a.provider_message_id, a.refused, a.started_at, a.duration_ms,
   coalesce(d.possible_duplicate, s.possible_duplicate, a.possible_duplicate, false) as possible_duplicate,
   (select count(*) from pillarbox.attempts x where x.notification_id = n.id and not x.late
     and x.number > coalesce(n.attempts_before, 0)) as attempt_count,
@@ -105,7 +106,7 @@ export function viewOf(found: Row): NotificationView {
     ...ledger,
     to: jsonOf<Address>(found['recipient']),
     fallback: ledger.fallback ?? [],
-    warnings: ledger.warnings ?? [],
+    warnings: [...(ledger.warnings ?? []), ...refusalWarnings(found)],
     resolvedTargets: jsonOrNull<string[]>(found['resolved_targets']),
     status,
     reason: textOrNull(found['reason']) as StoredReason | null,
@@ -118,6 +119,15 @@ export function viewOf(found: Row): NotificationView {
     deliveredAt: instantOrNull(found['delivered_at']) ?? (isFinal ? sentAt(found) : null),
     readAt: instantOrNull(found['read_at']),
   }
+}
+
+/** What the ledger cannot say, which is written before the call. */
+function refusalWarnings(found: Row): NotificationView['warnings'] {
+  const refused = jsonOrNull<RefusedMember[]>(found['refused'])
+  if (!refused?.length) return []
+  const names = refused.map(({ recipient }) => recipient).slice(0, 10)
+  const others = refused.length > names.length ? ` and ${refused.length - names.length} more` : ''
+  return [{ code: 'members_refused', message: `The provider did not take it for ${names.join(', ')}${others}.` }]
 }
 
 /** When the provider answered; where only a receipt said that it has it, when that was heard. */

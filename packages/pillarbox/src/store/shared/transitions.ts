@@ -72,9 +72,10 @@ export function lateChanges(completion: Completion): CompletionChanges {
 }
 
 /** Accepted, and nothing else to say: the dispatch row goes and the attempt is recorded. Most results are like this. */
-export function isSent({ to, outcome, code, error, reason, resolvedTargets }: Completion): boolean {
+export function isSent({ to, outcome, code, error, reason, resolvedTargets, refused }: Completion): boolean {
   const isAccepted = to === 'sent' && outcome === 'accepted'
-  return isAccepted && code === null && error === null && reason === null && resolvedTargets === null
+  const isToAll = resolvedTargets === null && refused === null
+  return isAccepted && code === null && error === null && reason === null && isToAll
 }
 
 const MAX_INT4 = 2_147_483_647

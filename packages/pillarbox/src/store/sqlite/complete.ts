@@ -64,8 +64,8 @@ function writeLate(connection: Connection, now: number, workerId: string, comple
 
 /** An accepted message of which there is nothing else to say: most of all attempts, so they bind the fewest values. */
 const SENT_ATTEMPT = `insert into pillarbox.attempts (notification_id, number, possible_duplicate, duration_ms, started_at,
-  token, worker_id, provider, provider_message_id, late, outcome, to_status)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 'accepted', 'sent')`
+  token, worker_id, provider, provider_message_id, account_id, answer, late, outcome, to_status)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, 'accepted', 'sent')`
 
 function insertSentAttempt(connection: Connection, now: number, workerId: string, c: Completion): void {
   const [duplicate, startedAt] = [Number(c.possibleDuplicate), now - wholeMs(c.ageMs)]
@@ -82,12 +82,15 @@ function insertSentAttempt(connection: Connection, now: number, workerId: string
       workerId,
       provider,
       providerMessageId,
+      c.accountId,
+      c.answer,
     )
 }
 
 const ATTEMPT = `insert into pillarbox.attempts (notification_id, number, late, outcome, to_status, possible_duplicate,
-    duration_ms, started_at, token, worker_id, provider, provider_message_id, code, error, reason, resolved_targets)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
+    duration_ms, started_at, token, worker_id, provider, provider_message_id, account_id, answer, code, error, reason,
+    resolved_targets, refused)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
 
 function insertAttempt(
   connection: Connection,
@@ -113,10 +116,13 @@ function insertAttempt(
       workerId,
       c.provider,
       c.providerMessageId,
+      c.accountId,
+      c.answer,
       c.code,
       c.error,
       c.reason,
       jsonText(c.resolvedTargets),
+      jsonText(c.refused),
     )
 }
 

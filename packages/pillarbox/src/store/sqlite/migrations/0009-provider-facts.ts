@@ -1,5 +1,10 @@
 /** What an attempt keeps of its account and of the provider’s answer. */
 export const providerFacts = `
+-- Through which account it went, what the provider said, and whom of a list it would not take.
+alter table pillarbox_attempts add column account_id text;
+alter table pillarbox_attempts add column answer text;
+alter table pillarbox_attempts add column refused text;
+
 -- What waits past its expiry is looked for by the time it expired.
 create index pillarbox_notifications_expiry on pillarbox_notifications (expires_at) where expires_at is not null;
 
