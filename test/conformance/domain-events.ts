@@ -42,6 +42,12 @@ export function domainEventRules(rule: Rule): void {
       assert.deepEqual(stored, expected)
       assert.ok(Math.abs(nextAttemptAt - place) <= 1)
     }
+    assert.deepEqual(
+      (await store.events.list({ tenantId, derivedFrom: given.id }, { limit: 10 })).items
+        .map(({ type }) => type)
+        .toSorted(),
+      ['a', 'b'],
+    )
     const taken: string[] = []
     await planEvents(store, 10, ({ type }) => {
       taken.push(type)

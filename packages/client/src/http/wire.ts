@@ -288,6 +288,8 @@ export interface NotificationDetail extends NotificationView {
     lastError: string | null
     correlationId: string | null
     topic: string
+    /** The domain event that planning made it of. */
+    derivedFrom: string | null
     locale: string | null
     schemaVersion: number
     occurredAt: string | null

@@ -392,6 +392,7 @@ describe('what became of events', () => {
         lastError: null,
         correlationId: 'corr-1',
         topic: 'booking.events',
+        derivedFrom: null,
         locale: 'de-DE',
         schemaVersion: 1,
         occurredAt: null,

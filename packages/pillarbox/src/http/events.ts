@@ -48,6 +48,7 @@ const EventItemJson = Type.Object({ ...EventJson.properties, counts })
 const EventStoryJson = Type.Object({
   ...EventItemJson.properties,
   schedules: Type.Array(ScheduleJson),
+  derived: Type.Array(EventJson, { description: 'Of a domain event: the events that it became.' }),
   notifications: Type.Array(NotificationJson, {
     description: 'The newest 200; all of them are at /api/notifications?eventId=.',
   }),
@@ -127,6 +128,7 @@ export function eventRoutes(app: App, context: Context): void {
         ...eventDetailJson(event),
         counts: story.counts,
         schedules: story.schedules.map(scheduleJson),
+        derived: story.derived.map(eventJson),
         notifications: story.notifications.map((view) => notificationJson(view, { now: clock.now(), config })),
         explanation: story.explanation.map((line) => withTimes(line, 'at')),
       }

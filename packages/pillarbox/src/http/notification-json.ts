@@ -135,6 +135,7 @@ export const EventJson = Type.Object({
   lastError: TextOrNull,
   correlationId: TextOrNull,
   topic: Type.String(),
+  derivedFrom: Nullable(Type.String({ description: 'The domain event that planning made it of.' })),
   locale: TextOrNull,
   schemaVersion: Type.Integer(),
   occurredAt: TimeOrNull,

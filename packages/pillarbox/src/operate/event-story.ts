@@ -14,6 +14,8 @@ export interface EventStory {
   schedules: StoredSchedule[]
   /** The newest of them; `counts` has all. */
   notifications: NotificationView[]
+  /** Of a domain event: the events that it became. */
+  derived: StoredEvent[]
   explanation: ExplanationLine[]
 }
 
@@ -25,15 +27,16 @@ const MOST = { limit: 200 }
 /** Reads what there is about an event and says it in words, for HTTP and the command line alike. */
 export async function storyOf(store: StoryStore, event: StoredEvent): Promise<EventStory> {
   const { tenantId, id: eventId } = event
-  const [tenant, type, [counts], schedules, notifications, now] = await Promise.all([
+  const [tenant, type, [counts], schedules, notifications, derived, now] = await Promise.all([
     store.tenants.find(tenantId),
     store.catalogue.eventType(tenantId, event.type),
     store.events.counts(tenantId, [event]),
     store.schedules.list({ tenantId, eventId }, MOST),
     store.notifications.list({ tenantId, eventId }, MOST),
+    store.events.list({ tenantId, derivedFrom: eventId }, MOST),
     store.now(),
   ])
-  const rows = { schedules: schedules.items, notifications: notifications.items }
+  const rows = { schedules: schedules.items, notifications: notifications.items, derived: derived.items }
   const story = { event, counts: found(counts), ...rows }
   const notificationCount = Object.values(story.counts).reduce((sum, count) => sum + count, 0)
   const known: { type: EventType | null; now: number } = { type, now }

@@ -78,6 +78,7 @@ function told(changes: Partial<EventRows>): string[] {
     tenant: { id: 'acme', name: 'Acme', defaultLocale: 'en', timeZone: 'Asia/Kolkata', settings: {}, createdAt: 0 },
     type: type(),
     schedules: [schedule()],
+    derived: [],
     notificationCount: notifications.length,
     now: AT + HOUR_MS,
     ...changes,
@@ -98,6 +99,23 @@ describe('the explanation of an event', () => {
     assert.equal(
       told({ event: event({ publishedBy: 'key:shop' }) })[0],
       'published: booking.confirmed about booking 42 was published by key:shop.',
+    )
+  })
+
+  it('says what a domain event became, and of which one an event was made', () => {
+    const domain = event({ type: 'CheckoutAbandoned' })
+    const derived = [event({ id: 'd-2', type: 'b' }), event({ id: 'd-1', type: 'a', derivedFrom: domain.id })]
+
+    assert.deepEqual(after({ event: domain, type: null, schedules: [], derived }), [
+      'derived: It became the event a (d-1), which says itself what came of it.',
+      'derived: It became the event b (d-2), which says itself what came of it.',
+    ])
+    assert.deepEqual(after({ event: domain, type: null, schedules: [] }), [
+      'tells_nobody: CheckoutAbandoned tells nobody: the catalogue makes nothing of it.',
+    ])
+    assert.equal(
+      told({ event: event({ derivedFrom: 'e-9' }) })[0],
+      'published: booking.confirmed about booking 42 was made of the domain event e-9.',
     )
   })
 

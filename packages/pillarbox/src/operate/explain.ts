@@ -29,6 +29,8 @@ export interface EventRows {
   type: EventType | null
   schedules: readonly StoredSchedule[]
   notifications: readonly NotificationView[]
+  /** Of a domain event: the events that it became. */
+  derived: readonly StoredEvent[]
   /** How many there are in all; `notifications` may hold only the newest. */
   notificationCount: number
   now: number
@@ -55,15 +57,15 @@ function oldestFirst<T extends { id: string }>(rows: readonly T[]): T[] {
   return rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-function eventLines({ event, tenant }: EventRows): ExplanationLine[] {
+function eventLines(rows: EventRows): ExplanationLine[] {
+  const { event, tenant } = rows
   const { entity, createdAt: at, attemptCount, lastError } = event
-  const by = event.publishedBy === null ? 'in a transaction of the application' : `by ${event.publishedBy}`
   const published = {
     at,
     code: 'published',
-    text: `${event.type} about ${entity.type} ${entity.id} was published ${by}.`,
+    text: `${event.type} about ${entity.type} ${entity.id} was ${origin(event)}.`,
   }
-  if (event.status === 'published') return [published]
+  if (event.status === 'published') return [published, ...derivedLines(rows)]
   if (event.status === 'failed') {
     const text = `It cannot be turned into notifications: ${sentence(lastError)} Replay the event once that is mended.`
     return [published, { at, code: 'event_failed', text }]
@@ -73,6 +75,28 @@ function eventLines({ event, tenant }: EventRows): ExplanationLine[] {
       ? 'It is not planned yet: it waits for a worker.'
       : `Planning it failed ${times(attemptCount)}, and is tried again at ${timeIn(tenant, event.nextAttemptAt)}: ${sentence(lastError)}`
   return [published, { at, code: attemptCount === 0 ? 'waits_for_worker' : 'planning_failed', text }]
+}
+
+function origin({ derivedFrom, publishedBy }: StoredEvent): string {
+  if (derivedFrom !== null) return `made of the domain event ${derivedFrom}`
+  return publishedBy === null ? 'published in a transaction of the application' : `published by ${publishedBy}`
+}
+
+/** A domain event is the only one that is planned and has no schedule. */
+function derivedLines({ event, schedules, derived }: EventRows): ExplanationLine[] {
+  if (schedules.length > 0) return []
+  const at = event.publishedAt ?? event.createdAt
+  if (derived.length === 0) {
+    const text = `${event.type} tells nobody: the catalogue makes nothing of it.`
+    return [{ at, code: 'tells_nobody', text }]
+  }
+  return derived
+    .toSorted((a, b) => (a.type < b.type ? -1 : 1))
+    .map(({ id, type }) => ({
+      at,
+      code: 'derived',
+      text: `It became the event ${type} (${id}), which says itself what came of it.`,
+    }))
 }
 
 function scheduleLines(rows: EventRows, schedule: StoredSchedule): ExplanationLine[] {

@@ -24,6 +24,8 @@ export interface EventFilter {
   entityId?: string
   /** The API key they came with. */
   publishedBy?: string
+  /** The domain event that they were made of. */
+  derivedFrom?: string
   status?: EventStatus
   from?: number
   to?: number

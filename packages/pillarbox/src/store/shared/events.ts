@@ -98,6 +98,7 @@ function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): Script<
     entityType: 'e.entity_type = :entityType',
     entityId: 'e.entity_id = :entityId',
     publishedBy: 'e.published_by = :publishedBy',
+    derivedFrom: 'e.derived_from = :derivedFrom',
     // In so many words, as the index of those that failed has it.
     status: `e.status = '${filter.status}'`,
     from: `e.created_at >= ${dialect.instant(':from')}`,
