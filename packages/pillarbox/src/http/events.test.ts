@@ -4,6 +4,7 @@ import { planEvents } from '../../../../test/support/planning.ts'
 import { sampleNotification } from '../../../../test/support/samples.ts'
 import { type Scope, shared } from '../../../../test/support/shared.ts'
 import { validEvent } from '../../../client/src/check-event.ts'
+import type { NewNotification } from '../model/notification.ts'
 import { CATALOGUE, openFixture } from './fixture.ts'
 
 const EVENT = {
@@ -333,7 +334,7 @@ describe('what became of events', () => {
     const { f, tenant, publish } = await setup(t)
     await f.call(tenant.keys.admin, 'PUT', '/api/event-types', withTrips)
     await publish({ ...EVENT, occurredAt: null, correlationId: 'corr-1' })
-    const made = (changes: object) =>
+    const made = (changes: Partial<NewNotification>) =>
       sampleNotification({ tenantId: 'acme', eventId: 'e-1', entity: EVENT.entity, scheduleId, ...changes })
     const scheduleId = f.deps.ids()
     const obstacle = { accountId: null, provider: null, content: null }
@@ -346,7 +347,7 @@ describe('what became of events', () => {
           ...obstacle,
           id: f.deps.ids(),
           idempotencyKey: 'a',
-          parked: { reason: 'no_recipient', error: 'nobody' },
+          stopped: { status: 'parked', reason: 'no_recipient', error: 'nobody' },
         }),
         made({
           ...obstacle,
@@ -354,7 +355,7 @@ describe('what became of events', () => {
           idempotencyKey: 'b',
           channel: 'email',
           to: { email: 'guest@example.com' },
-          parked: { reason: 'no_active_channels', error: 'no account' },
+          stopped: { status: 'parked', reason: 'no_active_channels', error: 'no account' },
         }),
       ],
     }))
@@ -452,7 +453,7 @@ describe('what became of events', () => {
       [
         'published: booking.confirmed about booking 12345 was published by key:publisher.',
         'planned: It was turned into 2 notifications.',
-        'no_recipient: sms: set aside for an operator, not sent to +15***00. The event names nobody with an address for this channel. (nobody)',
+        'no_recipient: sms: set aside for an operator, not sent to +15***00. The event names nobody with an address for any of its channels. (nobody)',
         'no_active_channels: email: set aside for an operator, not sent to g***@example.com. Templates exist, but the tenant has no active account for their channels. (no account)',
       ],
     )
