@@ -99,7 +99,7 @@ dispatch: attempt claimed_at in_doubt lane_id last_error notification_id possibl
   attempt=1 in_doubt=0 lane_id=#2 last_error="try again" notification_id=#37 possible_duplicate=0 spent=0 visible_at=+20m
   attempt=1 in_doubt=0 lane_id=#2 last_error="try again" notification_id=#55 possible_duplicate=1 spent=1 visible_at=+10m
   attempt=1 in_doubt=0 lane_id=#4 last_error="try again" notification_id=#39 possible_duplicate=0 spent=1 visible_at=+10m
-events: attempt_count channels conversation correlation_id created_at due_at entity_id entity_type id last_error locale next_attempt_at occurred_at payload published_at published_by recipients schema_version status tenant_id topic traceparent type
+events: attempt_count channels conversation correlation_id created_at derived_from due_at entity_id entity_type id last_error locale next_attempt_at occurred_at payload published_at published_by recipients schema_version status tenant_id topic traceparent type
   attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-119 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.confirmed
   attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-122 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.confirmed
   attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-126 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.confirmed
