@@ -258,9 +258,9 @@ const WRITE_EVENTS = `
   with ${WRITE_NOTIFICATIONS}, ${behindNotifications(`
   given as materialized (
     select * from unnest($1::tid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::float8[], $7::int[], $8::text[],
-        $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
-      as g (place, new_status, error, schedule_id, schedule_status, due_ms, attempts, schedule_error, action, subject,
-        from_status, to_status, reason)
+        $9::boolean[], $10::boolean[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[])
+      as g (place, new_status, error, schedule_id, schedule_status, due_ms, attempts, schedule_error, is_waiting,
+        is_completed, action, subject, from_status, to_status, reason)
   )`)}, settled as (
     update pillarbox.events e
     set status = new_status, published_at = case when new_status = 'published' then now() end,
@@ -273,9 +273,7 @@ const WRITE_EVENTS = `
       attempt_count, next_attempt_at, last_error, completed_at)
     select schedule_id, tenant_id, id, type, entity_type, entity_id, coalesce(to_timestamp(due_ms / 1000), now()),
       schedule_status, attempts,
-      case when schedule_status in ('pending', 'awaiting_approval') then to_timestamp(due_ms / 1000) end,
-      schedule_error,
-      case when schedule_status = 'completed' then now() end
+      case when is_waiting then to_timestamp(due_ms / 1000) end, schedule_error, case when is_completed then now() end
     from settled where schedule_id is not null
   ), audited as (
     insert into pillarbox.audit (tenant_id, actor, action, subject, from_status, to_status, reason)
@@ -296,6 +294,8 @@ function eventValues(changed: readonly ChangedEvent[]): string[] {
     plainArray(schedules.map((schedule) => schedule?.dueAt ?? null)),
     plainArray(schedules.map((schedule) => schedule?.attemptCount ?? null)),
     textArray(schedules.map((schedule) => schedule?.lastError ?? null)),
+    plainArray(schedules.map((schedule) => schedule?.isWaiting ?? null)),
+    plainArray(schedules.map((schedule) => schedule?.isCompleted ?? null)),
     ...auditValues(changes),
   ]
 }
@@ -352,16 +352,17 @@ type ChangedSchedule = { due: DueSchedule; change: ScheduleChange }
 const WRITE_SCHEDULES = `
   with ${WRITE_NOTIFICATIONS}, ${behindNotifications(`
   given as materialized (
-    select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int[], $6::json[], $7::text[], $8::text[],
-        $9::text[], $10::text[], $11::text[])
-      as g (id, tenant_id, status, error, attempts, progress, action, subject, from_status, to_status, reason)
+    select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int[], $6::json[], $7::boolean[],
+        $8::boolean[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
+      as g (id, tenant_id, status, error, attempts, progress, is_waiting, is_completed, action, subject, from_status,
+        to_status, reason)
   )`)}, audited as (
     insert into pillarbox.audit (tenant_id, actor, action, subject, from_status, to_status, reason)
     select tenant_id, 'system', action, subject, from_status, to_status, reason from given where action is not null
   ), settled as (
     update pillarbox.schedules s
-    set status = given.status, next_attempt_at = case when given.status = 'pending' then now() end,
-      last_error = given.error, completed_at = case when given.status = 'completed' then now() end,
+    set status = given.status, next_attempt_at = case when given.is_waiting then now() end,
+      last_error = given.error, completed_at = case when given.is_completed then now() end,
       attempt_count = s.attempt_count + given.attempts, progress = coalesce(given.progress, s.progress)
     from given
     where s.id = given.id
@@ -378,6 +379,8 @@ function scheduleValues(changed: readonly ChangedSchedule[]): string[] {
     textArray(changes.map(({ lastError }) => lastError)),
     plainArray(changes.map(({ attempts }) => attempts)),
     jsonArray(changes.map(({ progress }) => progress)),
+    plainArray(changes.map(({ isWaiting }) => isWaiting)),
+    plainArray(changes.map(({ isCompleted }) => isCompleted)),
     ...auditValues(changes),
   ]
 }

@@ -10,6 +10,10 @@ const schedule = { id: 's-1', tenantId: 'acme', attemptCount: 1, lastError: 'boo
 const due = { event, schedule }
 const notifications = [sampleNotification()]
 
+const PENDING = { status: 'pending', isWaiting: true, isCompleted: false }
+const COMPLETED = { status: 'completed', isWaiting: false, isCompleted: true }
+const over = (status: 'cancelled' | 'failed') => ({ status, isWaiting: false, isCompleted: false })
+
 describe('what a plan does to an event', () => {
   it('is nothing where it is left for later', () => {
     assert.equal(eventChange(event, { kind: 'later' }), null)
@@ -34,7 +38,7 @@ describe('what a plan does to an event', () => {
       status: 'published',
       lastError: null,
       endings: [],
-      schedule: { id: 's-1', status: 'completed', dueAt: 500, attemptCount: 1, lastError: null },
+      schedule: { id: 's-1', ...COMPLETED, dueAt: 500, attemptCount: 1, lastError: null },
       notifications,
       derived: [],
       audit: null,
@@ -55,7 +59,7 @@ describe('what a plan does to an event', () => {
 
   it('that is due later, or needs approval: a schedule that waits', () => {
     const plan: EventPlan = { kind: 'schedule', scheduleId: 's-1', dueAt: 900, needsApproval: false, cancels: null }
-    const waiting = { id: 's-1', status: 'pending', dueAt: 900, attemptCount: 0, lastError: null }
+    const waiting = { id: 's-1', ...PENDING, dueAt: 900, attemptCount: 0, lastError: null }
 
     assert.deepEqual(eventChange(event, plan)?.schedule, waiting)
     assert.deepEqual(eventChange(event, { ...plan, needsApproval: true })?.schedule, {
@@ -75,7 +79,7 @@ describe('what a plan does to an event', () => {
 
     assert.deepEqual(change?.schedule, {
       id: 's-1',
-      status: 'cancelled',
+      ...over('cancelled'),
       dueAt: 500,
       attemptCount: 0,
       lastError: 'too late',
@@ -120,7 +124,7 @@ describe('what a plan does to a schedule', () => {
   it('that is whole: it is completed', () => {
     assert.deepEqual(scheduleChange(due, { kind: 'notifications', notifications }), {
       ...unchanged,
-      status: 'completed',
+      ...COMPLETED,
       attempts: 1,
       notifications,
     })
@@ -131,7 +135,7 @@ describe('what a plan does to a schedule', () => {
 
     assert.deepEqual(scheduleChange(due, { kind: 'part', notifications, progress }), {
       ...unchanged,
-      status: 'pending',
+      ...PENDING,
       attempts: 0,
       notifications,
       progress,
@@ -145,7 +149,7 @@ describe('what a plan does to a schedule', () => {
     it(`that is ${kind}: an error, a try and an audit row`, () => {
       assert.deepEqual(scheduleChange(due, { kind, reason: 'no_recipient', error: 'nobody' }), {
         ...unchanged,
-        status: kind,
+        ...over(kind),
         attempts: 1,
         lastError: 'nobody',
         audit: { action, subject: 'schedule:s-1', from: 'pending', to: kind, reason: 'no_recipient' },

@@ -24,19 +24,33 @@ export interface EventChange {
 }
 
 /** The schedule of an event that was just planned. */
-export interface NewSchedule {
+export interface NewSchedule extends ScheduleStand {
   id: string
-  status: ScheduleStatus
   dueAt: number | null
   /** 1 where the schedule was planned together with its event. */
   attemptCount: 0 | 1
   lastError: string | null
 }
 
-/** What planning does to a schedule that was due. */
-export interface ScheduleChange {
-  /** `pending`: due again at once, behind all others that are due. */
+/** Where a schedule stands after it was planned, and which of its times that gives it. */
+interface ScheduleStand {
   status: ScheduleStatus
+  /** It has a next attempt: a new one when it is due, one that was due at once, behind all others that are. */
+  isWaiting: boolean
+  /** It is completed as of now. */
+  isCompleted: boolean
+}
+
+function standing(status: ScheduleStatus): ScheduleStand {
+  return {
+    status,
+    isWaiting: status === 'pending' || status === 'awaiting_approval',
+    isCompleted: status === 'completed',
+  }
+}
+
+/** What planning does to a schedule that was due. */
+export interface ScheduleChange extends ScheduleStand {
   attempts: 0 | 1
   lastError: string | null
   /** Null: as it was. */
@@ -102,14 +116,14 @@ function newSchedule(event: StoredEvent, plan: Extract<EventPlan, { scheduleId: 
   switch (plan.kind) {
     case 'schedule': {
       const status = plan.needsApproval ? 'awaiting_approval' : 'pending'
-      return { id, status, dueAt: plan.dueAt, attemptCount: 0, lastError: null }
+      return { id, ...standing(status), dueAt: plan.dueAt, attemptCount: 0, lastError: null }
     }
     case 'cancelled':
-      return { id, status: 'cancelled', dueAt: event.dueAt, attemptCount: 0, lastError: plan.error }
+      return { id, ...standing('cancelled'), dueAt: event.dueAt, attemptCount: 0, lastError: plan.error }
     case 'notifications': {
       const { untold } = plan
       const status = untold ? 'failed' : 'completed'
-      return { id, status, dueAt: event.dueAt, attemptCount: 1, lastError: untold?.error ?? null }
+      return { id, ...standing(status), dueAt: event.dueAt, attemptCount: 1, lastError: untold?.error ?? null }
     }
   }
 }
@@ -123,17 +137,17 @@ export function scheduleChange({ schedule }: DueSchedule, plan: SchedulePlan): S
       return null
     case 'part': {
       const { notifications, progress } = plan
-      return { ...unchanged, status: 'pending', attempts: 0, notifications, progress }
+      return { ...unchanged, ...standing('pending'), attempts: 0, notifications, progress }
     }
     case 'notifications': {
       const { notifications, untold } = plan
       const status = untold ? 'failed' : 'completed'
-      return { ...over, status, lastError: untold?.error ?? null, notifications }
+      return { ...over, ...standing(status), lastError: untold?.error ?? null, notifications }
     }
     case 'cancelled':
-      return { ...over, status: 'cancelled', lastError: plan.error, notifications: plan.notifications ?? [] }
+      return { ...over, ...standing('cancelled'), lastError: plan.error, notifications: plan.notifications ?? [] }
     case 'failed':
-      return { ...over, status: 'failed', lastError: plan.error }
+      return { ...over, ...standing('failed'), lastError: plan.error }
   }
 }
 

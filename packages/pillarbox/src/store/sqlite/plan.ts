@@ -122,10 +122,8 @@ const INSERT_SCHEDULE = `insert into pillarbox.schedules
 
 function insertSchedule({ connection, now }: PlanWriting, event: StoredEvent, schedule: NewSchedule): void {
   const { tenantId, id, type, entity } = event
-  const { status, attemptCount, lastError } = schedule
+  const { status, attemptCount, lastError, isWaiting, isCompleted } = schedule
   const dueAt = schedule.dueAt ?? now
-  const nextAttemptAt = status === 'pending' || status === 'awaiting_approval' ? dueAt : null
-  const completedAt = status === 'completed' ? now : null
   connection
     .prepare(INSERT_SCHEDULE)
     .run(
@@ -138,10 +136,10 @@ function insertSchedule({ connection, now }: PlanWriting, event: StoredEvent, sc
       dueAt,
       status,
       attemptCount,
-      nextAttemptAt,
+      isWaiting ? dueAt : null,
       lastError,
       now,
-      completedAt,
+      isCompleted ? now : null,
     )
 }
 
@@ -163,8 +161,8 @@ function applySchedule(writing: PlanWriting, found: Row, due: DueSchedule, plan:
       textOrNull(found['schedule_progress']),
       change.status,
       change.lastError,
-      change.status === 'pending' ? now : null,
-      change.status === 'completed' ? now : null,
+      change.isWaiting ? now : null,
+      change.isCompleted ? now : null,
       change.attempts,
       jsonText(change.progress),
     )
