@@ -21,7 +21,7 @@ import { conversationRoutes } from './conversations.ts'
 import { allowOrigins } from './cors.ts'
 import { bindCursors } from './cursors.ts'
 import { eventTypeRoutes } from './event-types.ts'
-import { eventRoutes } from './events.ts'
+import { eventRoutes, notificationRequestRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
 import { limitInFlight } from './in-flight.ts'
 import { inboxRoutes } from './inbox.ts'
@@ -146,6 +146,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   const typed: App = app.withTypeProvider<TypeBoxTypeProvider>()
   for (const routes of [
     eventRoutes,
+    notificationRequestRoutes,
     notificationRoutes,
     communicationLogRoutes,
     automationScheduleRoutes,

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { ChannelName } from '../intake/body-fields.ts'
 import { type EventAnswer, EventBody } from '../intake/events.ts'
+import { eventOfRequest, inRequestsNames, NotificationRequest } from '../intake/notification-requests.ts'
 import { found, notFound, PillarboxError } from '../model/errors.ts'
 import { EVENT_STATUSES } from '../model/event.ts'
 import { NOTIFICATION_STATUSES } from '../model/notification.ts'
@@ -176,6 +177,35 @@ export function eventRoutes(app: App, context: Context): void {
       const [answer] = await events.publish(from, [body])
       if (!answer) throw new PillarboxError('internal', 'the intake gave no answer')
       if ('problem' in answer) throw answer.problem
+      return reply.status(answer.duplicate ? 200 : 202).send(answer)
+    },
+  })
+}
+
+/** `/api/notification-requests`: an event whose recipients are worked out already, in the words of such a pipeline. */
+export function notificationRequestRoutes(app: App, { store, events, config }: Context): void {
+  app.route({
+    method: 'POST',
+    url: '/api/notification-requests',
+    config: { access: TO_PUBLISH },
+    bodyLimit: config.batchBodyLimitBytes,
+    schema: {
+      tags: ['Intake'],
+      summary: 'Publish an event as a NotificationRequest',
+      description:
+        'Taken as an event is: 202, or 200 where its `event_id` is known. `tenant_id` is the key’s tenant, else 404. It is about the entity that `conversation_context` or `context` names (`booking_id`), where that is what the event type is about.',
+      querystring: Query(ForOps),
+      body: NotificationRequest,
+      response: { 202: PublishedJson, 200: PublishedJson },
+    },
+    async handler(request, reply) {
+      const tenantId = await tenantOf(request, store)
+      const { body, actor } = request
+      if (body.tenant_id !== tenantId) throw notFound()
+      const entityType = await events.entityType(tenantId, body.trigger_event)
+      const [answer] = await events.publish({ tenantId, actor }, [eventOfRequest(body, entityType)])
+      if (!answer) throw new PillarboxError('internal', 'the intake gave no answer')
+      if ('problem' in answer) throw inRequestsNames(answer.problem)
       return reply.status(answer.duplicate ? 200 : 202).send(answer)
     },
   })

@@ -162,6 +162,16 @@ const ENTRIES: Record<string, Entry> = {
     body: () => ({ type: 'booking.confirmed', entity: { type: 'booking', id: unique() } }),
     ok: 202,
   },
+  'POST /api/notification-requests': {
+    body: () => ({
+      event_id: unique(),
+      tenant_id: 'tenant-a',
+      trigger_event: 'booking.confirmed',
+      recipients: [{ name: 'Ada', email: 'a@example.test' }],
+      context: {},
+    }),
+    ok: 202,
+  },
   'GET /api/events': { ok: 200 },
   'GET /api/events/:id': { path: failedEvent, ok: 200 },
   'POST /api/events/:id/replay': { path: failedEvent, ok: 200 },

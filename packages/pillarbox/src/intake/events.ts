@@ -80,6 +80,8 @@ export interface EventIntake {
    * is answered with a problem and spoils no other. Secret fields are sealed before anything is written.
    */
   publish(from: EventSource, bodies: readonly unknown[]): Promise<EventAnswer[]>
+  /** What events of this name are about; null where the catalogue does not say. */
+  entityType(tenantId: string, name: string): Promise<string | null>
   /** After the tenant's catalogue was replaced here. */
   forget(tenantId: string): void
 }
@@ -203,6 +205,7 @@ export function createEventIntake(deps: {
       }
       return answers
     },
+    entityType: async (tenantId, name) => (await typesOf(tenantId, name))?.[0]?.entity ?? null,
     forget: published.outdate,
   }
 }
