@@ -10,7 +10,6 @@ import { buildApp } from '../../packages/pillarbox/src/http/app.ts'
 import { DEFAULT_HTTP_CONFIG } from '../../packages/pillarbox/src/http/context.ts'
 import { createInboxFeed } from '../../packages/pillarbox/src/http/inbox-feed.ts'
 import { engineSettings, openStore } from '../../packages/pillarbox/src/pillarbox.ts'
-import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { createLogger } from '../../packages/pillarbox/src/runtime/logger.ts'
 import { systemClock, systemRandom } from '../../packages/pillarbox/src/runtime/system.ts'
@@ -64,7 +63,6 @@ if (!(await store.keys.findByHash(hash)))
     hash,
   )
 
-const renderer = createRenderer()
 const untrusted = createUntrustedInProcess()
 const payloadSeal = createPayloadSeal(Buffer.alloc(32, 7))
 const notPartOfThese = async (): Promise<never> => {
@@ -76,7 +74,6 @@ const engine = createEngine({
   snapshots,
   registry,
   receiptSources: new Map(),
-  renderer,
   untrusted,
   openSecrets: () => ({}),
   payloadSeal,
@@ -96,7 +93,6 @@ const app = await buildApp({
   registry,
   seal: createSeal(Buffer.alloc(32)),
   nudge: (topic) => engine.hub.nudge(topic),
-  renderer,
   untrusted,
   payloadSeal,
   replan: notPartOfThese,

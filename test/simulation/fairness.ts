@@ -2,7 +2,6 @@ import type { Provider } from '../../packages/pillarbox/src/channels/channel.ts'
 import { createEngine } from '../../packages/pillarbox/src/engine.ts'
 import { CHANNELS } from '../../packages/pillarbox/src/model/channel.ts'
 import type { NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
-import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
 import { openSqlite } from '../../packages/pillarbox/src/store/sqlite/open.ts'
@@ -56,7 +55,6 @@ export async function simulateFairness(
     store: plant(store),
     registry: () => provider,
     receiptSources: new Map(),
-    renderer: createRenderer(),
     untrusted: createUntrustedInProcess(),
     openSecrets: () => ({}),
     payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),

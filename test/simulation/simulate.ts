@@ -5,7 +5,6 @@ import type { NewEvent } from '../../packages/pillarbox/src/model/event.ts'
 import type { Action, NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
 import type { Logger } from '../../packages/pillarbox/src/model/ports.ts'
 import type { ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
-import { createRenderer } from '../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
@@ -126,7 +125,6 @@ export const ENGINE_SETTINGS: EngineSettings = {
 }
 
 /** Stateless but for its cache of parsed templates, so one serves all. */
-const renderer = createRenderer()
 const untrusted = createUntrustedInProcess()
 
 /** The workers: hired, killed by chance, replaced. */
@@ -161,7 +159,6 @@ class Crew {
       store: bug?.client?.(store) ?? store,
       registry: (channel) => (channel ? (bug?.provider?.(provider, ledger) ?? provider) : null),
       receiptSources: new Map([['vendor', vendorReceipts]]),
-      renderer,
       untrusted,
       openSecrets: () => ({}),
       payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),

@@ -4,12 +4,12 @@ import { createEngine, type Engine, type EngineSettings } from '../../../package
 import type { Channel } from '../../../packages/pillarbox/src/model/channel.ts'
 import type { NewNotification } from '../../../packages/pillarbox/src/model/notification.ts'
 import type { Logger, Random } from '../../../packages/pillarbox/src/model/ports.ts'
-import { createRenderer } from '../../../packages/pillarbox/src/render/render.ts'
 import { createIdSource } from '../../../packages/pillarbox/src/runtime/ids.ts'
 import { systemClock, systemRandom } from '../../../packages/pillarbox/src/runtime/system.ts'
 import { createPayloadSeal } from '../../../packages/pillarbox/src/security/payload-seal.ts'
 import type { Store } from '../../../packages/pillarbox/src/store/store.ts'
 import type { OpenSecrets } from '../../../packages/pillarbox/src/tenant/account-book.ts'
+import { createPool } from '../../../packages/pillarbox/src/untrusted/pool.ts'
 import { payload, wordsOf } from '../payload.ts'
 import type { Consumer, Handler, Settings } from '../peer.ts'
 import { range } from '../statistics.ts'
@@ -216,11 +216,12 @@ export function workerWith(
       },
     },
   }
+  const untrusted = createPool({ clock: systemClock, logger, size: 2 })
   const engine = createEngine({
     store: watched,
     registry,
     receiptSources: new Map(),
-    renderer: createRenderer(),
+    untrusted,
     openSecrets,
     payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
     scrub: (text) => text,
@@ -234,6 +235,7 @@ export function workerWith(
     start: () => engine.start(),
     stop: async () => {
       await engine.stop()
+      await untrusted.close()
       await store.close()
     },
   }

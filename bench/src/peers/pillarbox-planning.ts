@@ -1,11 +1,12 @@
 import type { NewEvent } from '../../../packages/pillarbox/src/model/event.ts'
 import { createContextBook } from '../../../packages/pillarbox/src/plan/context-book.ts'
 import { createPlanner } from '../../../packages/pillarbox/src/plan/planner.ts'
-import { createRenderer } from '../../../packages/pillarbox/src/render/render.ts'
 import { createHub } from '../../../packages/pillarbox/src/runtime/hub.ts'
 import { systemClock } from '../../../packages/pillarbox/src/runtime/system.ts'
 import { createPayloadSeal } from '../../../packages/pillarbox/src/security/payload-seal.ts'
 import type { Store } from '../../../packages/pillarbox/src/store/store.ts'
+import { createTenantSnapshots } from '../../../packages/pillarbox/src/tenant/snapshots.ts'
+import { createPool } from '../../../packages/pillarbox/src/untrusted/pool.ts'
 import type { Consumer, Planning, PlanVariant, Settings } from '../peer.ts'
 import { range } from '../statistics.ts'
 import { DEFAULTS, importCatalogue, insertAccount, logger, newId, random, TENANT } from './pillarbox-parts.ts'
@@ -155,6 +156,7 @@ function plannerOf(
   const settings = { ...DEFAULTS, ...changed }
   const hub = createHub(systemClock, store.wake)
   const stopping = new AbortController()
+  const untrusted = createPool({ clock: systemClock, logger, size: 2 })
   const planner = createPlanner({
     store: {
       ...store,
@@ -173,8 +175,8 @@ function plannerOf(
         },
       },
     },
-    contexts: createContextBook(store, systemClock, settings.configMaxAgeMs),
-    renderer: createRenderer(),
+    contexts: createContextBook(store, createTenantSnapshots(store, systemClock, settings.configMaxAgeMs)),
+    untrusted,
     sealing: createPayloadSeal(Buffer.alloc(32, 7)),
     resolve: null,
     hub,
@@ -192,6 +194,7 @@ function plannerOf(
     stop: async () => {
       stopping.abort()
       await running
+      await untrusted.close()
       hub.close()
       await store.close()
     },

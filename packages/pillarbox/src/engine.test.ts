@@ -14,7 +14,6 @@ import { callBudgetMs, createEngine, type Engine, type EngineSettings } from './
 import { CHANNELS } from './model/channel.ts'
 import { PillarboxError } from './model/errors.ts'
 import type { Outcome } from './model/outcome.ts'
-import { createRenderer } from './render/render.ts'
 import { createIdSource } from './runtime/ids.ts'
 import { createPayloadSeal } from './security/payload-seal.ts'
 import { openSqlite } from './store/sqlite/open.ts'
@@ -105,7 +104,6 @@ async function setup(t: TestContext): Promise<Bench> {
         store: { ...store, ...plant(store) },
         registry: () => provider,
         receiptSources: new Map(),
-        renderer: createRenderer(),
         untrusted: createUntrustedInProcess(),
         openSecrets: () => ({}),
         payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),

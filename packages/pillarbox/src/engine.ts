@@ -20,7 +20,6 @@ import { createPlanner } from './plan/planner.ts'
 import type { ResolveHook } from './plan/resolve-hook.ts'
 import { createReceiptApplier } from './receipts/apply.ts'
 import type { ReceiptSource } from './receipts/receipt-source.ts'
-import type { Renderer } from './render/render.ts'
 import { createHub, type Hub } from './runtime/hub.ts'
 import type { PayloadSeal } from './security/payload-seal.ts'
 import type { Store } from './store/store.ts'
@@ -50,7 +49,6 @@ export interface EngineDeps {
   registry: ProviderRegistry
   /** By the name that callbacks are kept under. */
   receiptSources: ReadonlyMap<string, Pick<ReceiptSource, 'parse'>>
-  renderer: Renderer
   /** Where whatever a stranger wrote is worked on. */
   untrusted: Untrusted
   openSecrets: OpenSecrets
@@ -89,7 +87,7 @@ export interface EngineSettings extends DispatchSettings {
 }
 
 export function createEngine(deps: EngineDeps): Engine {
-  const { store, registry, renderer, untrusted, openSecrets, payloadSeal: sealing, resolve = null, settings } = deps
+  const { store, registry, untrusted, openSecrets, payloadSeal: sealing, resolve = null, settings } = deps
   const { clock, random, ids, logger } = deps
   const ports = { clock, random, ids, logger }
   const { configMaxAgeMs: maxAgeMs, pollMaxMs, workerTtlMs: ttlMs } = settings
@@ -99,11 +97,10 @@ export function createEngine(deps: EngineDeps): Engine {
   // Planning: events become notifications.
   const contexts = createContextBook(store, snapshots)
   const events = createEventBook({ store, contexts, sealing, resolve, clock })
-  const chains = { store, events, renderer, sealing, clock, ids }
+  const chains = { store, events, untrusted, sealing, clock, ids }
   const planner = createPlanner({
     store,
     contexts,
-    renderer,
     untrusted,
     sealing,
     resolve,

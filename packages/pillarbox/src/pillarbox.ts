@@ -31,7 +31,6 @@ import type { ResolveHook } from './plan/resolve-hook.ts'
 import { createRewrite } from './plan/rewrite.ts'
 import type { ReceiptSource } from './receipts/receipt-source.ts'
 import { createReceiptSources } from './receipts/sources.ts'
-import { createRenderer } from './render/render.ts'
 import { createHub } from './runtime/hub.ts'
 import { createIdSource } from './runtime/ids.ts'
 import { isRunning, systemClock, systemRandom } from './runtime/system.ts'
@@ -272,7 +271,6 @@ function assembleEngine(parts: Assembly): Engine {
     snapshots: parts.snapshots,
     registry,
     receiptSources,
-    renderer: createRenderer(),
     untrusted: parts.untrusted,
     openSecrets: (account) => openAccountSecrets(seal, account),
     payloadSeal,
@@ -315,8 +313,8 @@ export function engineSettings(config: Config): EngineSettings {
 
 async function assembleApp(parts: Assembly, engine: Engine | null): Promise<FastifyInstance> {
   const { config, logger, clock, ids, seal, payloadSeal, resolve, store, vendor, registry, receiptSources } = parts
+  const { untrusted } = parts
   const hub = engine?.hub ?? createHub(clock, store.wake)
-  const renderer = createRenderer()
   const nudge = (topic: WakeTopic): void => hub.nudge(topic)
   // Whoever retries or resends by hand has just mended something: nothing is remembered here.
   const contexts = createContextBook(store, createTenantSnapshots(store, clock, 0))
@@ -325,7 +323,7 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
     store,
     events: createEventBook({ store, contexts, sealing, resolve, clock, maxAgeMs: 0 }),
     people: createPeopleBook({ people: store.people, clock, ids }),
-    renderer,
+    untrusted,
     sealing,
     clock,
     ids,
@@ -339,8 +337,7 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
     registry,
     seal,
     payloadSeal,
-    renderer,
-    untrusted: parts.untrusted,
+    untrusted,
     nudge,
     replan: (notification) => replan(planning, notification),
     rewrite: createRewrite(planning),

@@ -70,7 +70,7 @@ const COUNT_REFUSED_EVERY_MS = 3_000
  * here, so that none can be open by oversight.
  */
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
-  const { store, snapshots, ids, clock, logger, nudge, config, renderer, seal, payloadSeal } = deps
+  const { store, snapshots, ids, clock, logger, nudge, config, untrusted, seal, payloadSeal } = deps
   const app = fastify({
     logger: false,
     trustProxy: trustIn(config.trustedProxies),
@@ -128,8 +128,8 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     ...deps,
     authentication,
     userTokens,
-    events: createEventIntake({ store, payloadSeal, ids, clock, nudge, untrusted: deps.untrusted }),
-    notifications: createNotificationIntake({ store, snapshots, renderer, sealing: payloadSeal, ids, clock, nudge }),
+    events: createEventIntake({ store, payloadSeal, ids, clock, nudge, untrusted }),
+    notifications: createNotificationIntake({ store, snapshots, untrusted, sealing: payloadSeal, ids, clock, nudge }),
     receivers: createReceivingAccounts({
       accounts: store.accounts,
       snapshots,

@@ -13,7 +13,6 @@ import type { Rewrite } from '../plan/rewrite.ts'
 import type { ReceiptSource } from '../receipts/receipt-source.ts'
 import type { ReceivingAccounts } from '../receipts/receiving-accounts.ts'
 import type { Refusals } from '../receipts/refusals.ts'
-import type { Renderer } from '../render/render.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Reach } from '../security/reach.ts'
@@ -49,7 +48,6 @@ export interface AppDeps {
   replan: Replan
   rewrite: Rewrite
   resend: Resend
-  renderer: Renderer
   /** Where whatever a stranger wrote is worked on. */
   untrusted: Untrusted
   /** Secret payload fields and the contents made from them. */

@@ -13,7 +13,6 @@ import { createEventBook } from '../plan/event-book.ts'
 import { createPeopleBook } from '../plan/people.ts'
 import { createRewrite } from '../plan/rewrite.ts'
 import { createReceiptSources } from '../receipts/sources.ts'
-import { createRenderer } from '../render/render.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { systemClock } from '../runtime/system.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
@@ -234,7 +233,6 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
   const ids = createIdSource(clock, seededRandom(7))
   const nudges: WakeTopic[] = []
   const nudge = (topic: WakeTopic): void => void nudges.push(topic)
-  const renderer = createRenderer()
   const untrusted = options.deps?.untrusted ?? createUntrustedInProcess()
   const sealing = createPayloadSeal(Buffer.alloc(32, 1), createTokenSeal(Buffer.alloc(32, 2)))
   const snapshots = createTenantSnapshots(store, clock, 1_000)
@@ -243,7 +241,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     store,
     events: createEventBook({ store, contexts, sealing, resolve: null, clock }),
     people: createPeopleBook({ people: store.people, clock, ids }),
-    renderer,
+    untrusted,
     sealing,
     clock,
     ids,
@@ -260,7 +258,6 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     replan: async () => ({ problem: { reason: 'no_templates_found', error: 'There is still no template.' } }),
     rewrite: createRewrite(planning),
     resend: createResend({ ...planning, logger, nudge }),
-    renderer,
     untrusted,
     payloadSeal: sealing,
     readyMade: readyCatalogues,

@@ -113,7 +113,8 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     const words = await createWordsFinder(deps, tenantId).wordsOf(body)
     const chain = chainOf(body).filter((channel) => words.channels?.has(channel) ?? true)
     // Words that cannot be made are told before anything is written.
-    for (const channel of chain) composeOn(caller, body, { to: {}, contact: null, words }, { channel, account: null })
+    for (const channel of chain)
+      await composeOn(caller, body, { to: {}, contact: null, words }, { channel, account: null })
     const list = await store.lists.findByName(tenantId, body.to.list ?? '')
     if (!list) throw invalid([{ path: '/to/list', message: 'is not a recipient list of this tenant' }])
     const { members, skipped } = await membersOf(tenantId, list.id, chain)
@@ -121,11 +122,12 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
       throw invalid([{ path: '/to/list', message: `has no member with an address for ${chainOf(body).join(' or ')}` }])
     const expanded: Expanded = { ids: [], duplicates: 0, skipped }
     for (let from = 0; from < members.length; from += EXPANDED_AT_ONCE) {
-      const part: NewNotification[] = []
-      for (const { id, to } of members.slice(from, from + EXPANDED_AT_ONCE)) {
-        const one = { ...body, idempotencyKey: `${body.idempotencyKey}:${id}` }
-        part.push(await newNotification(caller, one, { to, contact: null, words }))
-      }
+      const part = await Promise.all(
+        members.slice(from, from + EXPANDED_AT_ONCE).map(({ id, to }) => {
+          const one = { ...body, idempotencyKey: `${body.idempotencyKey}:${id}` }
+          return newNotification(caller, one, { to, contact: null, words })
+        }),
+      )
       for (const { id, duplicate } of await write(part)) {
         expanded.ids.push(id)
         if (duplicate) expanded.duplicates += 1
@@ -213,15 +215,15 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
   }
 
   /** Throws where the template cannot be rendered: the caller is there to hear of it. */
-  function composeOn(
+  async function composeOn(
     { tenantId, actor }: IntakeCaller,
     body: NotificationBody,
     { to, contact, words }: ResolvedRequest,
     { channel, account, fallback = [], warnings = [] }: RequestRoute,
-  ): NewNotification {
+  ): Promise<NewNotification> {
     const id = ids()
     const locale = contact?.locale ?? null
-    const notification = compose(deps, {
+    const notification = await compose(deps, {
       id,
       key: body.idempotencyKey ?? id,
       recipient: { ...noRecipient, address: to, locale, contactId: contact?.id ?? null },

@@ -6,7 +6,6 @@ import { CHANNELS } from '../model/channel.ts'
 import { createContextBook } from '../plan/context-book.ts'
 import { bodyOf } from '../plan/fixture.ts'
 import { createPlanner } from '../plan/planner.ts'
-import { createRenderer } from '../render/render.ts'
 import { createHub } from '../runtime/hub.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
@@ -27,7 +26,6 @@ async function setup(t: TestContext) {
   const planner = createPlanner({
     store,
     contexts: createContextBook(store, createTenantSnapshots(store, clock, 1_000)),
-    renderer: createRenderer(),
     untrusted,
     sealing: createPayloadSeal(Buffer.alloc(32, 7)),
     resolve: null,

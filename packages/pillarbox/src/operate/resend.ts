@@ -146,7 +146,7 @@ async function retell(
     limits: { channels: [channel], ...(templateId !== null && { templateId }) },
   }
   const told = to ? [corrected(recipients, asSentTo(to, due.context.region), channel)] : recipients
-  const planned = planNotifications(deps, cause, { recipients: told, stopped: to ? [] : part.stopped })
+  const planned = await planNotifications(deps, cause, { recipients: told, stopped: to ? [] : part.stopped })
   // The operator is here and can be told: nothing is parked that nobody waits for.
   const sendable = planned.filter(({ stopped }) => stopped === null)
   if (sendable.length > 0) return sendable

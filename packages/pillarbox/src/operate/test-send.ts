@@ -39,7 +39,7 @@ export async function sendTest(
   const planContext = await readPlanContext(store, tenantId, eventType)
   const message = requestMessage(deps.sealing, { tenantId, context, locale: null }, planContext)
   const account = await snapshots.choose(tenantId, channel, address)
-  const notification = compose(deps, {
+  const notification = await compose(deps, {
     id,
     key: `test:${id}`,
     recipient: { ...noRecipient, address },

@@ -13,10 +13,12 @@ import type {
 import type { Clock } from '../model/ports.ts'
 import { isSkipReason, type Reason } from '../model/reason.ts'
 import type { Template } from '../model/template.ts'
-import type { Renderer } from '../render/render.ts'
+import { onlyWords, type TemplateWords } from '../render/render.ts'
 import { suppliedFields } from '../render/render-options.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import { redact } from '../security/redact.ts'
+import type { Tasks } from '../untrusted/tasks.ts'
+import { answerOf, type Untrusted } from '../untrusted/untrusted.ts'
 import type { UnrenderedMessage } from './message.ts'
 import type { Recipient } from './recipients.ts'
 
@@ -84,18 +86,33 @@ export type Cause = Pick<NewNotification, 'tenantId' | 'triggeredBy'> &
   >
 
 export interface ComposeTools {
-  renderer: Pick<Renderer, 'render'>
+  untrusted: Untrusted
   sealing: Pick<PayloadSeal, 'sealContent'>
   clock: Pick<Clock, 'now'>
+  /** Whose turn it is to have words made; absent: the tenant's. */
+  turn?: string
 }
 
 /**
- * Makes one notification: the only place that does. What cannot be sent is born skipped or, where somebody has to look at
- * it, parked, and says why. Never throws.
+ * Makes notifications: the only place that does. What cannot be sent is born skipped or, where somebody has to look at it,
+ * parked, and says why. The words of all are asked for at once. Rejects with `overloaded` where nobody could make them.
  */
-export function compose(tools: ComposeTools, composition: Composition): NewNotification {
+export async function composeAll(
+  tools: ComposeTools,
+  compositions: readonly Composition[],
+): Promise<NewNotification[]> {
+  const words = await allWords(tools, compositions)
+  return compositions.map((composition, i) => assembled(composition, words[i] ?? NO_WORDS))
+}
+
+/** Makes one. */
+export async function compose(tools: ComposeTools, composition: Composition): Promise<NewNotification> {
+  const words = await allWords(tools, [composition])
+  return assembled(composition, words[0] ?? NO_WORDS)
+}
+
+function assembled(composition: Composition, words: ComposedWords): NewNotification {
   const { id, key, recipient, channel, account, cause } = composition
-  const words = wordsOf(tools, composition)
   return {
     eventId: null,
     eventType: null,
@@ -164,62 +181,118 @@ interface ComposedWords extends Pick<NewNotification, 'content' | 'templateId' |
   obstacle: Obstacle | null
 }
 
-function wordsOf(tools: ComposeTools, composition: Composition): ComposedWords {
-  const { words, recipient } = composition
-  const nothing: ComposedWords = {
-    content: null,
-    templateId: null,
-    templateVersion: null,
-    locale: null,
-    warnings: [],
-    obstacle: null,
-  }
+const NO_WORDS: ComposedWords = {
+  content: null,
+  templateId: null,
+  templateVersion: null,
+  locale: null,
+  warnings: [],
+  obstacle: null,
+}
+
+/** What the words of one composition come to once those that strangers wrote have been worked out. */
+interface PendingWords {
+  job?: Tasks['render']['given']
+  html?: Tasks['plainText']['given']
+  finish(rendered: Tasks['render']['answer'], plain: Tasks['plainText']['answer'] | null): ComposedWords
+}
+
+async function allWords(tools: ComposeTools, compositions: readonly Composition[]): Promise<ComposedWords[]> {
+  const pending = compositions.map((composition) => wordsOf(tools, composition))
+  const turn = tools.turn ?? compositions[0]?.cause.tenantId ?? ''
+  const [rendered, plain] = await Promise.all([
+    tools.untrusted.run(
+      'render',
+      pending.flatMap(({ job }) => job ?? []),
+      turn,
+    ),
+    tools.untrusted.run(
+      'plainText',
+      pending.flatMap(({ html }) => html ?? []),
+      turn,
+    ),
+  ])
+  return pending.map(({ job, html, finish }) =>
+    finish(
+      job ? answerOf(rendered.shift(), (error) => ({ error })) : { error: '' },
+      html ? answerOf(plain.shift(), (problem) => ({ problem })) : null,
+    ),
+  )
+}
+
+function wordsOf(tools: ComposeTools, composition: Composition): PendingWords {
+  const { words, recipient, channel, cause } = composition
   switch (words.kind) {
-    case 'content':
-      return { ...nothing, ...words.from, content: words.content }
-    case 'obstacle':
-      // The locale that the recipient prefers: planning anew finds it there.
-      return { ...nothing, locale: recipient?.locale ?? null, obstacle: words.obstacle }
-    case 'template': {
-      const { id: templateId, version: templateVersion, locale } = words.template
-      const rendered = render(tools, composition, words)
-      const isRendered = 'content' in rendered
+    case 'content': {
+      const { content, from } = words
+      const isUnread = !('sealed' in content) && content.isHtml === true && content.text === undefined
       return {
-        content: isRendered ? rendered.content : null,
-        templateId,
-        templateVersion,
-        locale,
-        warnings: [...words.message.warnings, ...(isRendered ? rendered.warnings : [])],
-        obstacle: isRendered ? null : { reason: 'render_failed', error: rendered.error },
+        ...(isUnread && { html: { tenantId: cause.tenantId, html: content.body, channel } }),
+        finish: (_, plain) => ({ ...NO_WORDS, ...from, ...withText(content, plain) }),
       }
     }
+    case 'obstacle':
+      // The locale that the recipient prefers: planning anew finds it there.
+      return { finish: () => ({ ...NO_WORDS, locale: recipient?.locale ?? null, obstacle: words.obstacle }) }
+    case 'template':
+      return fromTemplate(tools, composition, words)
   }
 }
 
+/** The caller's own HTML with the text that is made of it; or why there can be none. */
+function withText(
+  content: Content | SealedContent,
+  plain: Tasks['plainText']['answer'] | null,
+): Pick<ComposedWords, 'content' | 'obstacle'> {
+  if (plain === null) return { content, obstacle: null }
+  if ('problem' in plain) return { content, obstacle: { reason: 'content_rejected', error: plain.problem } }
+  return { content: { ...content, text: plain.text }, obstacle: null }
+}
+
 /** A template's words for a recipient, sealed where they may hold a secret. */
-function render(
-  { renderer, sealing, clock }: ComposeTools,
+function fromTemplate(
+  { sealing, clock }: ComposeTools,
   { id, channel, recipient, cause }: Composition,
   { template, message, data }: Extract<WordsSource, { kind: 'template' }>,
-): { content: Content | SealedContent; warnings: readonly Warning[] } | { error: string } {
-  const { rendering } = message.context
-  if (!rendering) return { error: `the tenant ${message.tenantId} is gone` }
-  const supplied = suppliedFields(message.context.eventType, { recipient, entity: cause.entity ?? null })
-  const options = { ...rendering, locale: template.locale, now: clock.now(), supplied }
-  const rendered = renderer.render(template, channel, message.payload, options)
-  if ('error' in rendered) return { error: redact(rendered.error, message.secrets) }
-  const { subject, body, isHtml, text, providerTemplate, warnings } = rendered
-  const content: Content = {
-    subject,
-    body,
-    data: data ?? (channel === 'push' ? pushDataOf(message.payload) : {}),
-    ...(isHtml && { isHtml }),
-    ...(text !== undefined && { text }),
-    ...(providerTemplate && { providerTemplate }),
+): PendingWords {
+  const { tenantId, payload, secrets } = message
+  const { rendering, eventType } = message.context
+  const from = { templateId: template.id, templateVersion: template.version, locale: template.locale }
+  const finish: PendingWords['finish'] = (rendered) => {
+    if ('error' in rendered) {
+      const error = rendering ? redact(rendered.error, secrets) : `the tenant ${tenantId} is gone`
+      return { ...NO_WORDS, ...from, warnings: message.warnings, obstacle: { reason: 'render_failed', error } }
+    }
+    const { subject, body, isHtml, text, providerTemplate, warnings } = rendered
+    const content: Content = {
+      subject,
+      body,
+      data: data ?? (channel === 'push' ? pushDataOf(payload) : {}),
+      ...(isHtml && { isHtml }),
+      ...(text !== undefined && { text }),
+      ...(providerTemplate && { providerTemplate }),
+    }
+    return {
+      ...from,
+      content: message.isSecret ? sealing.sealContent(content, secrets, { tenantId, notificationId: id }) : content,
+      warnings: [...message.warnings, ...warnings],
+      obstacle: null,
+    }
   }
-  const place = { tenantId: message.tenantId, notificationId: id }
-  return { content: message.isSecret ? sealing.sealContent(content, message.secrets, place) : content, warnings }
+  if (!rendering) return { finish }
+  const supplied = suppliedFields(eventType, { recipient, entity: cause.entity ?? null })
+  const options = { ...rendering, locale: template.locale, now: clock.now(), supplied }
+  return { job: { tenantId, template: sentWords(template), channel, context: payload, options }, finish }
 }
+
+/** The same object for the same template: then a message says it once, however many recipients it is for. */
+function sentWords(template: Template): TemplateWords {
+  const words = sentBefore.get(template) ?? onlyWords(template)
+  sentBefore.set(template, words)
+  return words
+}
+
+const sentBefore = new WeakMap<Template, TemplateWords>()
 
 /** A push message carries the payload's `data` to the application on the device, beside its words. */
 function pushDataOf({ data }: Record<string, unknown>): Record<string, unknown> {

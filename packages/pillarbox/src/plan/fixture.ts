@@ -10,7 +10,6 @@ import type { Content, NotificationView } from '../model/notification.ts'
 import type { Clock } from '../model/ports.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
 import type { Tenant } from '../model/tenant.ts'
-import { createRenderer } from '../render/render.ts'
 import { createHub, type Hub } from '../runtime/hub.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { systemClock } from '../runtime/system.ts'
@@ -113,7 +112,6 @@ export async function openPlanning(t: TestContext, options: Options): Promise<Be
   const seal = createPayloadSeal(Buffer.alloc(32, 7))
   const common = {
     store,
-    renderer: createRenderer(),
     untrusted: createUntrustedInProcess(),
     sealing: seal,
     clock,

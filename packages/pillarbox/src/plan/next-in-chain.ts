@@ -33,7 +33,7 @@ export async function nextInChain(
   const id = deps.ids()
   const steps = view.eventId === null ? ownSteps(deps, view, chain, id) : eventSteps(deps, view, chain)
   for await (const { channel, ...step } of steps) {
-    const next = compose(deps, {
+    const next = await compose(deps, {
       ...step,
       id,
       key: fallbackKey(view.id, channel),

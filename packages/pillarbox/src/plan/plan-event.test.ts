@@ -10,9 +10,9 @@ import type { EventRecipient, StoredEvent } from '../model/event.ts'
 import type { Content, NewNotification } from '../model/notification.ts'
 import type { Template } from '../model/template.ts'
 import type { Tenant } from '../model/tenant.ts'
-import { createRenderer } from '../render/render.ts'
 import { renderOptions } from '../render/render-options.ts'
 import { createPayloadSeal, isSealedContent } from '../security/payload-seal.ts'
+import { createUntrustedInProcess } from '../untrusted/untrusted.ts'
 import type { PlanContext } from './context-book.ts'
 import { openEvent } from './due-event.ts'
 import { recipientAt } from './part.ts'
@@ -40,8 +40,9 @@ interface Given {
 }
 
 const seal = createPayloadSeal(Buffer.alloc(32, 7))
+const untrusted = createUntrustedInProcess()
 
-function plan(given: Given): NewNotification[] {
+async function plan(given: Given): Promise<NewNotification[]> {
   const { templates = [], accounts = [], catalogueLocale = null } = given
   const type: EventType = {
     name: 'booking.confirmed',
@@ -88,7 +89,7 @@ function plan(given: Given): NewNotification[] {
   const due = openEvent(seal, sampleEvent(given.event), context)
   assert.ok(!('kind' in due))
   let made = 0
-  const tools = { ids: () => `id-${++made}`, renderer: createRenderer(), sealing: seal, clock: { now: () => START } }
+  const tools = { ids: () => `id-${++made}`, untrusted, sealing: seal, clock: { now: () => START } }
   const named = Array.from({ length: due.audience.size }, (_, place) => {
     const entry = due.audience.at(place)
     return entry ? [{ ...recipientAt(entry), place: String(place) }] : []
@@ -126,8 +127,8 @@ function contentOf({ content }: NewNotification): Content {
 const BOTH: Pick<Given, 'templates' | 'accounts'> = { templates: ['sms', 'email'], accounts: ['sms', 'email'] }
 
 describe('a notification', () => {
-  it('carries where it comes from, where it goes, and the words', () => {
-    const planned = plan({ templates: ['sms'], accounts: ['sms'], event: { correlationId: 'c-1' } })
+  it('carries where it comes from, where it goes, and the words', async () => {
+    const planned = await plan({ templates: ['sms'], accounts: ['sms'], event: { correlationId: 'c-1' } })
 
     assert.deepEqual(only(planned), {
       id: 'id-1',
@@ -165,34 +166,35 @@ describe('a notification', () => {
     })
   })
 
-  it('uses the first account of its channel', () => {
+  it('uses the first account of its channel', async () => {
     const accounts = [storedAccount({ id: 'first' }), storedAccount({ id: 'second' })]
 
-    assert.deepEqual(brief(plan({ templates: ['sms'], accounts })), ['sms→first'])
+    assert.deepEqual(brief(await plan({ templates: ['sms'], accounts })), ['sms→first'])
   })
 
-  it('carries what its event type says in place of the account', () => {
+  it('carries what its event type says in place of the account', async () => {
     const retry = { maxAttempts: 2, fixed: 'PT1M' }
-    const policyOf = (type: Partial<EventType>) => only(plan({ templates: ['sms'], accounts: ['sms'], type })).policy
+    const policyOf = async (type: Partial<EventType>) =>
+      only(await plan({ templates: ['sms'], accounts: ['sms'], type })).policy
 
-    assert.deepEqual(policyOf({ retry, onUndeliverable: 'fail' }), { retry, onUndeliverable: 'fail' })
-    assert.deepEqual(policyOf({ onUndeliverable: 'park' }), { onUndeliverable: 'park' })
+    assert.deepEqual(await policyOf({ retry, onUndeliverable: 'fail' }), { retry, onUndeliverable: 'fail' })
+    assert.deepEqual(await policyOf({ onUndeliverable: 'park' }), { onUndeliverable: 'park' })
   })
 
-  it('expires as long after it was due as its event type says', () => {
-    const planned = plan({ templates: ['sms'], accounts: ['sms'], type: { expiresAfterMs: 1_000 } })
+  it('expires as long after it was due as its event type says', async () => {
+    const planned = await plan({ templates: ['sms'], accounts: ['sms'], type: { expiresAfterMs: 1_000 } })
 
     assert.equal(only(planned).expiresAt, START + 1_000)
   })
 
-  it('carries the provider’s own template, rendered', () => {
+  it('carries the provider’s own template, rendered', async () => {
     const providerTemplate = { dltTemplateId: '1107', dltEntityId: '1101' }
-    const planned = plan({ templates: [sampleTemplate({ providerTemplate })], accounts: ['sms'] })
+    const planned = await plan({ templates: [sampleTemplate({ providerTemplate })], accounts: ['sms'] })
 
     assert.deepEqual(contentOf(only(planned)).providerTemplate, providerTemplate)
   })
 
-  it('may say to whom it speaks, and what the list says of them', () => {
+  it('may say to whom it speaks, and what the list says of them', async () => {
     const template = sampleTemplate({ body: '{{recipient.name}}, seat {{recipient.seat}} of {{seats.size}}' })
     const seats = [
       { phone: '+15550101', who: 'Ada', seat: '1A' },
@@ -200,7 +202,7 @@ describe('a notification', () => {
     ]
     const type = { recipients: [{ phone: 'seats[].phone', name: 'seats[].who' }] }
 
-    const planned = plan({ templates: [template], accounts: ['sms'], event: { payload: { seats } }, type })
+    const planned = await plan({ templates: [template], accounts: ['sms'], event: { payload: { seats } }, type })
 
     assert.deepEqual(
       planned.map((one) => contentOf(one).body),
@@ -208,60 +210,62 @@ describe('a notification', () => {
     )
   })
 
-  it('may say what it is about and whom, also where the payload does not', () => {
+  it('may say what it is about and whom, also where the payload does not', async () => {
     const template = sampleTemplate({
       body: '{{guestName}} {{ guest.phone }} {{bookingId}} {{entity.type}} {{entity.id}}',
     })
     const type = { recipients: [{ phone: 'guest.phone', name: 'guestName' }] }
     const event = { entity: { type: 'booking', id: '42' }, recipients: [{ phone: '+15550100', name: 'Ada' }] }
-    const bodyOf = (payload: Record<string, unknown>, recipients = type.recipients) =>
+    const bodyOf = async (payload: Record<string, unknown>, recipients = type.recipients) =>
       contentOf(
-        only(plan({ templates: [template], accounts: ['sms'], event: { ...event, payload }, type: { recipients } })),
+        only(
+          await plan({ templates: [template], accounts: ['sms'], event: { ...event, payload }, type: { recipients } }),
+        ),
       ).body
 
-    assert.equal(bodyOf({}), 'Ada +15550100 42 booking 42')
-    assert.equal(bodyOf({ bookingId: 7, guest: { name: 'Bo' } }), 'Bo +15550100 7 booking 42')
+    assert.equal(await bodyOf({}), 'Ada +15550100 42 booking 42')
+    assert.equal(await bodyOf({ bookingId: 7, guest: { name: 'Bo' } }), 'Bo +15550100 7 booking 42')
     // Nobody can tell which of the two an event's own recipient is.
-    assert.equal(bodyOf({}, [...type.recipients, { phone: 'hostPhone', name: 'hostName' }]), '  42 booking 42')
+    assert.equal(await bodyOf({}, [...type.recipients, { phone: 'hostPhone', name: 'hostName' }]), '  42 booking 42')
   })
 
-  it('leaves a payload’s own field of that name alone', () => {
+  it('leaves a payload’s own field of that name alone', async () => {
     const template = sampleTemplate({ body: '{{recipient}}' })
     const payload = { phone: '+15550100', recipient: 'the owner' }
 
     assert.equal(
-      contentOf(only(plan({ templates: [template], accounts: ['sms'], event: { payload } }))).body,
+      contentOf(only(await plan({ templates: [template], accounts: ['sms'], event: { payload } }))).body,
       'the owner',
     )
   })
 })
 
 describe('delivery', () => {
-  it('to all channels: those with a template; one without an account or an address is skipped', () => {
-    assert.deepEqual(brief(plan(BOTH)), ['sms→a-sms', 'email→a-email'])
-    assert.deepEqual(brief(plan({ ...BOTH, templates: ['sms', 'email', 'push'] })), [
+  it('to all channels: those with a template; one without an account or an address is skipped', async () => {
+    assert.deepEqual(brief(await plan(BOTH)), ['sms→a-sms', 'email→a-email'])
+    assert.deepEqual(brief(await plan({ ...BOTH, templates: ['sms', 'email', 'push'] })), [
       'sms→a-sms',
       'email→a-email',
       'skipped push: no_active_account',
     ])
-    assert.deepEqual(brief(plan({ ...BOTH, event: { payload: { phone: '+15550100' } } })), [
+    assert.deepEqual(brief(await plan({ ...BOTH, event: { payload: { phone: '+15550100' } } })), [
       'sms→a-sms',
       'skipped email: no_address',
     ])
-    assert.deepEqual(brief(plan({ ...BOTH, templates: ['email'] })), ['email→a-email'])
+    assert.deepEqual(brief(await plan({ ...BOTH, templates: ['email'] })), ['email→a-email'])
   })
 
-  it('to named channels: only those, all of them; one without a template is skipped', () => {
+  it('to named channels: only those, all of them; one without a template is skipped', async () => {
     const delivery: Delivery = { kind: 'channels', channels: ['email', 'whatsapp'] }
 
-    assert.deepEqual(brief(plan({ ...BOTH, delivery })), ['email→a-email', 'skipped whatsapp: no_template'])
+    assert.deepEqual(brief(await plan({ ...BOTH, delivery })), ['email→a-email', 'skipped whatsapp: no_template'])
   })
 
-  it('as a chain: the first reachable channel, which carries the rest; those it passed over are skipped', () => {
+  it('as a chain: the first reachable channel, which carries the rest; those it passed over are skipped', async () => {
     const delivery: Delivery = { kind: 'fallback', channels: ['push', 'whatsapp', 'sms', 'email'] }
     const everywhere: Channel[] = ['push', 'whatsapp', 'sms', 'email']
 
-    const planned = plan({ delivery, templates: everywhere, accounts: everywhere })
+    const planned = await plan({ delivery, templates: everywhere, accounts: everywhere })
 
     assert.deepEqual(brief(planned), ['skipped push: no_address', 'whatsapp→a-whatsapp'])
     assert.deepEqual(
@@ -270,29 +274,29 @@ describe('delivery', () => {
     )
   })
 
-  it('as a chain carries channels that may be reached by then, though they cannot be now', () => {
+  it('as a chain carries channels that may be reached by then, though they cannot be now', async () => {
     const delivery: Delivery = { kind: 'fallback', channels: ['whatsapp', 'sms', 'push', 'email'] }
 
-    const planned = plan({ delivery, templates: ['sms', 'email', 'push'], accounts: ['sms', 'push', 'email'] })
+    const planned = await plan({ delivery, templates: ['sms', 'email', 'push'], accounts: ['sms', 'push', 'email'] })
 
     assert.deepEqual(brief(planned), ['skipped whatsapp: no_template', 'sms→a-sms'])
     assert.deepEqual(planned[1]?.fallback, ['push', 'email'])
   })
 
-  it('as a chain passes over a malformed address, which nobody has to look at then', () => {
+  it('as a chain passes over a malformed address, which nobody has to look at then', async () => {
     const delivery: Delivery = { kind: 'fallback', channels: ['sms', 'email'] }
     const payload = { phone: 'none', email: 'ada@example.test' }
 
-    const planned = plan({ ...BOTH, delivery, event: { payload } })
+    const planned = await plan({ ...BOTH, delivery, event: { payload } })
 
     assert.deepEqual(brief(planned), ['skipped sms: no_address', 'email→a-email'])
     assert.match(planned[0]?.stopped?.error ?? '', /sms needs/)
   })
 
-  it('as a chain of which nothing can be used says so of each channel', () => {
+  it('as a chain of which nothing can be used says so of each channel', async () => {
     const delivery: Delivery = { kind: 'fallback', channels: ['sms', 'email', 'push'] }
 
-    const planned = plan({ ...BOTH, delivery, event: { payload: { phone: 'none', email: 'none' } } })
+    const planned = await plan({ ...BOTH, delivery, event: { payload: { phone: 'none', email: 'none' } } })
 
     assert.deepEqual(brief(planned), [
       'parked sms: invalid_recipient',
@@ -305,10 +309,10 @@ describe('delivery', () => {
     )
   })
 
-  it('is the event’s own choice where it names channels: all of them, and no chain', () => {
+  it('is the event’s own choice where it names channels: all of them, and no chain', async () => {
     const delivery: Delivery = { kind: 'fallback', channels: ['whatsapp', 'sms'] }
 
-    const planned = plan({ ...BOTH, delivery, event: { channels: ['email', 'sms'] } })
+    const planned = await plan({ ...BOTH, delivery, event: { channels: ['email', 'sms'] } })
 
     assert.deepEqual(brief(planned), ['email→a-email', 'sms→a-sms'])
     assert.deepEqual(
@@ -317,18 +321,18 @@ describe('delivery', () => {
     )
   })
 
-  it('to a list is one email to all of it', () => {
+  it('to a list is one email to all of it', async () => {
     const given = { templates: ['email' as const], accounts: ['email' as const] }
 
-    const planned = only(plan({ ...given, type: { recipients: [{ list: 'ops-team' }] } }))
+    const planned = only(await plan({ ...given, type: { recipients: [{ list: 'ops-team' }] } }))
 
     assert.deepEqual([planned.channel, planned.to, planned.stopped], ['email', { list: 'ops-team' }, null])
   })
 
-  it('to a list on other channels is skipped, and says what to do', () => {
+  it('to a list on other channels is skipped, and says what to do', async () => {
     const given = { templates: ['sms' as const], accounts: ['sms' as const] }
 
-    const planned = only(plan({ ...given, type: { recipients: [{ list: 'ops-team' }] } }))
+    const planned = only(await plan({ ...given, type: { recipients: [{ list: 'ops-team' }] } }))
 
     assert.deepEqual([planned.stopped?.status, planned.stopped?.reason], ['skipped', 'no_address'])
     assert.match(planned.stopped?.error ?? '', /expand: true/)
@@ -338,31 +342,32 @@ describe('delivery', () => {
 describe('words', () => {
   const inLocales = (...locales: string[]): Template[] =>
     locales.map((locale) => sampleTemplate({ id: `t-${locale}`, locale, body: `${locale} {{name}}` }))
-  const localeOf = (given: Given): string | null => only(plan({ accounts: ['sms'], ...given })).locale
+  const localeOf = async (given: Given): Promise<string | null> =>
+    only(await plan({ accounts: ['sms'], ...given })).locale
 
-  it('are in the event’s language, else the recipient’s, the tenant’s, the catalogue’s, else whatever there is', () => {
+  it('are in the event’s language, else the recipient’s, the tenant’s, the catalogue’s, else whatever there is', async () => {
     const payload = { phone: '+15550100', locale: 'fr' }
     const given = { event: { payload, locale: 'de' }, tenant: { defaultLocale: 'es' }, catalogueLocale: 'pt' }
 
-    assert.equal(localeOf({ ...given, templates: inLocales('en', 'pt', 'es', 'fr', 'de') }), 'de')
-    assert.equal(localeOf({ ...given, templates: inLocales('en', 'pt', 'es', 'fr') }), 'fr')
-    assert.equal(localeOf({ ...given, templates: inLocales('en', 'pt', 'es') }), 'es')
-    assert.equal(localeOf({ ...given, templates: inLocales('en', 'pt') }), 'pt')
-    assert.equal(localeOf({ ...given, templates: inLocales('it', 'en') }), 'en')
+    assert.equal(await localeOf({ ...given, templates: inLocales('en', 'pt', 'es', 'fr', 'de') }), 'de')
+    assert.equal(await localeOf({ ...given, templates: inLocales('en', 'pt', 'es', 'fr') }), 'fr')
+    assert.equal(await localeOf({ ...given, templates: inLocales('en', 'pt', 'es') }), 'es')
+    assert.equal(await localeOf({ ...given, templates: inLocales('en', 'pt') }), 'pt')
+    assert.equal(await localeOf({ ...given, templates: inLocales('it', 'en') }), 'en')
   })
 
-  it('are in another form of the language before they are in another language', () => {
+  it('are in another form of the language before they are in another language', async () => {
     const payload = { phone: '+15550100', locale: 'de-AT' }
 
-    assert.equal(localeOf({ event: { payload }, templates: inLocales('en', 'de-DE') }), 'de-DE')
+    assert.equal(await localeOf({ event: { payload }, templates: inLocales('en', 'de-DE') }), 'de-DE')
   })
 
-  it('are in the contact’s language where the event does not say', () => {
-    assert.equal(localeOf({ contact: { locale: 'fr' }, templates: inLocales('en', 'fr') }), 'fr')
+  it('are in the contact’s language where the event does not say', async () => {
+    assert.equal(await localeOf({ contact: { locale: 'fr' }, templates: inLocales('en', 'fr') }), 'fr')
   })
 
-  it('are chosen for each recipient', () => {
-    const planned = plan({
+  it('are chosen for each recipient', async () => {
+    const planned = await plan({
       accounts: ['sms'],
       templates: inLocales('en', 'fr'),
       event: { recipients: [{ phone: '+12025550101', locale: 'fr' }, { phone: '+12025550102' }] },
@@ -374,7 +379,7 @@ describe('words', () => {
     )
   })
 
-  it('are those of the narrowest scope that fits, whatever the locale', () => {
+  it('are those of the narrowest scope that fits, whatever the locale', async () => {
     const scoped = (id: string, scope: Template['scope'], locale = 'en'): Template =>
       sampleTemplate({ id, scope, locale })
     const templates = [
@@ -387,30 +392,39 @@ describe('words', () => {
       { type: 'listing', path: 'listingId' },
       { type: 'owner', path: 'owner.id' },
     ]
-    const templateOf = (fields: Record<string, unknown>): string | null =>
+    const templateOf = async (fields: Record<string, unknown>): Promise<string | null> =>
       only(
-        plan({ accounts: ['sms'], templates, type: { scopes }, event: { payload: { phone: '+15550100', ...fields } } }),
+        await plan({
+          accounts: ['sms'],
+          templates,
+          type: { scopes },
+          event: { payload: { phone: '+15550100', ...fields } },
+        }),
       ).templateId
 
-    assert.equal(templateOf({ listingId: 10, owner: { id: '7' } }), 'listing-10')
-    assert.equal(templateOf({ listingId: 12, owner: { id: '7' } }), 'owner-7')
-    assert.equal(templateOf({ listingId: 12 }), 'everybody')
-    assert.equal(templateOf({}), 'everybody')
+    assert.equal(await templateOf({ listingId: 10, owner: { id: '7' } }), 'listing-10')
+    assert.equal(await templateOf({ listingId: 12, owner: { id: '7' } }), 'owner-7')
+    assert.equal(await templateOf({ listingId: 12 }), 'everybody')
+    assert.equal(await templateOf({}), 'everybody')
   })
 
-  it('of a scope that does not fit are none', () => {
+  it('of a scope that does not fit are none', async () => {
     const templates = [sampleTemplate({ scope: { type: 'listing', id: '10' } })]
 
     const delivery: Delivery = { kind: 'channels', channels: ['sms'] }
 
-    assert.deepEqual(brief(plan({ accounts: ['sms'], templates, delivery })), ['skipped sms: no_template'])
-    assert.deepEqual(brief(plan({ accounts: ['sms'], templates })), [], 'and all channels with a template are none')
+    assert.deepEqual(brief(await plan({ accounts: ['sms'], templates, delivery })), ['skipped sms: no_template'])
+    assert.deepEqual(
+      brief(await plan({ accounts: ['sms'], templates })),
+      [],
+      'and all channels with a template are none',
+    )
   })
 
-  it('are not sent to an address that has not the form its channel needs; the other channels are', () => {
+  it('are not sent to an address that has not the form its channel needs; the other channels are', async () => {
     const recipients = [{ phone: 'not a phone', email: 'ada@example.com' }]
 
-    const planned = plan({ accounts: ['sms', 'email'], templates: ['sms', 'email'], event: { recipients } })
+    const planned = await plan({ accounts: ['sms', 'email'], templates: ['sms', 'email'], event: { recipients } })
 
     assert.deepEqual(Object.fromEntries(planned.map(({ channel, stopped }) => [channel, stopped?.reason ?? null])), {
       email: null,
@@ -418,21 +432,21 @@ describe('words', () => {
     })
   })
 
-  it('that cannot be rendered park their notification alone, with template and account (P7)', () => {
+  it('that cannot be rendered park their notification alone, with template and account (P7)', async () => {
     const broken = sampleTemplate({ id: 't-broken', channel: 'sms', body: '{{ name | no_such_filter }}' })
 
-    const planned = plan({ accounts: ['sms', 'email'], templates: [broken, 'email'] })
+    const planned = await plan({ accounts: ['sms', 'email'], templates: [broken, 'email'] })
 
     assert.deepEqual(brief(planned), ['parked sms: render_failed', 'email→a-email'])
     assert.match(planned[0]?.stopped?.error ?? '', /no_such_filter/)
     assert.deepEqual([planned[0]?.content, planned[0]?.accountId, planned[0]?.templateId], [null, 'a-sms', 't-broken'])
   })
 
-  it('that are HTML are marked as such', () => {
+  it('that are HTML are marked as such', async () => {
     const html = sampleTemplate({ channel: 'email', subject: 'S', body: '<p>{{name}}</p>' })
 
-    assert.equal(contentOf(only(plan({ accounts: ['email'], templates: [html] }))).isHtml, true)
-    assert.equal(contentOf(only(plan({ accounts: ['sms'], templates: ['sms'] }))).isHtml, undefined)
+    assert.equal(contentOf(only(await plan({ accounts: ['email'], templates: [html] }))).isHtml, true)
+    assert.equal(contentOf(only(await plan({ accounts: ['sms'], templates: ['sms'] }))).isHtml, undefined)
   })
 })
 
@@ -442,10 +456,10 @@ describe('secrets', () => {
   const given = { templates: [template], accounts: ['sms'] as Channel[], type }
   const phone = '+15550100'
 
-  it('are opened for the words, which are sealed for their notification alone', () => {
+  it('are opened for the words, which are sealed for their notification alone', async () => {
     const payload = seal.sealFields({ tenantId: 'acme', id: 'event-1', payload: { phone, token: 's3cret' } }, ['token'])
 
-    const { id, tenantId, content, warnings } = only(plan({ ...given, event: { payload } }))
+    const { id, tenantId, content, warnings } = only(await plan({ ...given, event: { payload } }))
 
     assert.ok(content && isSealedContent(content))
     assert.equal(JSON.stringify(content).includes('s3cret'), false)
@@ -457,8 +471,8 @@ describe('secrets', () => {
     assert.deepEqual(warnings, [])
   })
 
-  it('in clear are warned about, and sealed all the same', () => {
-    const { content, warnings } = only(plan({ ...given, event: { payload: { phone, token: 's3cret' } } }))
+  it('in clear are warned about, and sealed all the same', async () => {
+    const { content, warnings } = only(await plan({ ...given, event: { payload: { phone, token: 's3cret' } } }))
 
     assert.ok(content && isSealedContent(content))
     assert.deepEqual(
@@ -468,18 +482,18 @@ describe('secrets', () => {
     assert.equal(JSON.stringify(warnings).includes('s3cret'), false)
   })
 
-  it('seal the words of an event whose type names none, where the host sealed something', () => {
+  it('seal the words of an event whose type names none, where the host sealed something', async () => {
     const payload = seal.sealFields({ tenantId: 'acme', id: 'event-1', payload: { phone, token: 's3cret' } }, ['token'])
 
-    const { content } = only(plan({ ...given, type: {}, event: { payload } }))
+    const { content } = only(await plan({ ...given, type: {}, event: { payload } }))
 
     assert.ok(content && isSealedContent(content))
   })
 })
 
 describe('contacts', () => {
-  it('lend their addresses to nobody who is only reached by the same telephone', () => {
-    const planned = plan({
+  it('lend their addresses to nobody who is only reached by the same telephone', async () => {
+    const planned = await plan({
       ...BOTH,
       event: { recipients: [{ phone: '+15550100' }] },
       contact: { email: 'ada@example.test', phone: '+15550100' },
@@ -489,8 +503,8 @@ describe('contacts', () => {
     assert.deepEqual([planned[0]?.to, planned[0]?.contactId], [{ phone: '+15550100' }, 'c-1'])
   })
 
-  it('fill in the addresses that the event does not name, for one it names for certain', () => {
-    const planned = plan({
+  it('fill in the addresses that the event does not name, for one it names for certain', async () => {
+    const planned = await plan({
       ...BOTH,
       event: { recipients: [{ phone: '+15550100', profileId: 'p-1' }] },
       contact: { email: 'ada@example.test', phone: '+15550999', name: 'Ada L.' },
@@ -501,14 +515,14 @@ describe('contacts', () => {
     assert.deepEqual([planned[0]?.contactId, planned[0]?.conversationId], ['c-1', 'v-1'])
   })
 
-  it('who share an address are told each', () => {
+  it('who share an address are told each', async () => {
     const recipients = [
       { profileId: 'p-1', email: 'family@example.test' },
       { profileId: 'p-2', email: 'family@example.test' },
     ]
     const contactOfEach = (profileId: string): Partial<Contact> => ({ id: `c-${profileId}`, profileId })
 
-    const planned = plan({
+    const planned = await plan({
       templates: ['email'],
       accounts: ['email'],
       event: { recipients },
@@ -526,13 +540,17 @@ describe('contacts', () => {
     assert.equal(new Set(planned.map(({ idempotencyKey }) => idempotencyKey)).size, 2)
   })
 
-  it('named twice, by phone and by email, are told once at each address', () => {
+  it('named twice, by phone and by email, are told once at each address', async () => {
     const recipients = [
       { phone: '+15550100', contactId: 'c-1' },
       { email: 'ada@example.test', contactId: 'c-1' },
     ]
 
-    const planned = plan({ ...BOTH, event: { recipients }, contact: { phone: '+15550100', email: 'ada@example.test' } })
+    const planned = await plan({
+      ...BOTH,
+      event: { recipients },
+      contact: { phone: '+15550100', email: 'ada@example.test' },
+    })
 
     assert.deepEqual(brief(planned), [
       'sms→a-sms',
@@ -551,13 +569,13 @@ describe('contacts', () => {
     )
   })
 
-  it('with a second address of their own are told there, too', () => {
+  it('with a second address of their own are told there, too', async () => {
     const recipients = [
       { phone: '+15550100', email: 'a@example.test' },
       { phone: '+15550100', email: 'b@example.test' },
     ]
 
-    const planned = plan({ ...BOTH, event: { recipients }, contact: { phone: '+15550100' } })
+    const planned = await plan({ ...BOTH, event: { recipients }, contact: { phone: '+15550100' } })
 
     assert.deepEqual(
       planned.map(({ channel, to, stopped }) => stopped?.reason ?? (channel === 'sms' ? to.phone : to.email)),
@@ -567,47 +585,47 @@ describe('contacts', () => {
 })
 
 describe('what cannot be sent is skipped and says why (P1)', () => {
-  it('an element of a list in which nobody can be reached', () => {
+  it('an element of a list in which nobody can be reached', async () => {
     const type = { recipients: [{ phone: 'seats[].phone', email: 'seats[].email' }] }
     const payload = { seats: [{ phone: '+15550101', email: 'a@example.test' }, { name: 'Bo' }] }
 
-    const planned = plan({ ...BOTH, type, event: { payload } }).filter(({ stopped }) => stopped)
+    const planned = (await plan({ ...BOTH, type, event: { payload } })).filter(({ stopped }) => stopped)
 
     assert.deepEqual(brief(planned), ['skipped sms: no_address', 'skipped email: no_address'])
     assert.equal(planned[0]?.stopped?.error, 'seats[1] has no address for sms')
     assert.deepEqual([planned[0]?.content, planned[0]?.accountId, planned[0]?.provider], [null, null, null])
   })
 
-  it('no template on any of the channels', () => {
-    const planned = plan({ accounts: ['sms'], delivery: { kind: 'channels', channels: ['sms', 'whatsapp'] } })
+  it('no template on any of the channels', async () => {
+    const planned = await plan({ accounts: ['sms'], delivery: { kind: 'channels', channels: ['sms', 'whatsapp'] } })
 
     assert.deepEqual(brief(planned), ['skipped sms: no_template', 'skipped whatsapp: no_template'])
     assert.match(planned[1]?.stopped?.error ?? '', /booking.confirmed on whatsapp/)
   })
 
-  it('templates, but no account for them', () => {
-    const planned = plan({ templates: ['sms', 'email'], accounts: ['push'] })
+  it('templates, but no account for them', async () => {
+    const planned = await plan({ templates: ['sms', 'email'], accounts: ['push'] })
 
     assert.deepEqual(brief(planned), ['skipped sms: no_active_account', 'skipped email: no_active_account'])
   })
 
-  it('an account that is suspended, which is as good as none', () => {
+  it('an account that is suspended, which is as good as none', async () => {
     const off = storedAccount({ channel: 'sms', status: 'suspended' })
 
-    assert.equal(only(plan({ templates: ['sms'], accounts: [off] })).stopped?.reason, 'no_active_account')
+    assert.equal(only(await plan({ templates: ['sms'], accounts: [off] })).stopped?.reason, 'no_active_account')
   })
 
-  it('template and account, but no address for the channel', () => {
+  it('template and account, but no address for the channel', async () => {
     const planned = only(
-      plan({ templates: ['sms'], accounts: ['sms'], event: { payload: { email: 'ada@example.test' } } }),
+      await plan({ templates: ['sms'], accounts: ['sms'], event: { payload: { email: 'ada@example.test' } } }),
     )
 
     assert.equal(planned.stopped?.reason, 'no_address')
     assert.deepEqual(planned.to, { email: 'ada@example.test' })
   })
 
-  it('one recipient’s trouble is not another’s', () => {
-    const planned = plan({
+  it('one recipient’s trouble is not another’s', async () => {
+    const planned = await plan({
       templates: ['sms'],
       accounts: ['sms'],
       event: { recipients: [{ email: 'ada@example.test' }, { phone: '+15550100' }] },
@@ -616,84 +634,89 @@ describe('what cannot be sent is skipped and says why (P1)', () => {
     assert.deepEqual(brief(planned), ['skipped sms: no_address', 'sms→a-sms'])
   })
 
-  it('with the locale of whoever should have got it', () => {
+  it('with the locale of whoever should have got it', async () => {
     const payload = { email: 'ada@example.test', locale: 'fr' }
 
-    assert.equal(only(plan({ event: { payload, channels: ['email'] } })).locale, 'fr')
+    assert.equal(only(await plan({ event: { payload, channels: ['email'] } })).locale, 'fr')
   })
 })
 
 describe('idempotency keys (P2)', () => {
-  const keys = (given: Given): string[] => plan({ ...BOTH, ...given }).map(({ idempotencyKey }) => idempotencyKey)
+  const keys = async (given: Given): Promise<string[]> =>
+    (await plan({ ...BOTH, ...given })).map(({ idempotencyKey }) => idempotencyKey)
 
-  it('are per entity by default: the same thing twice makes one row', () => {
-    assert.deepEqual(keys({ event: { id: 'one' } }), keys({ event: { id: 'two' } }))
-    assert.deepEqual(keys({}), ['B-42:booking.confirmed:sms:t-sms', 'B-42:booking.confirmed:email:t-email'])
+  it('are per entity by default: the same thing twice makes one row', async () => {
+    assert.deepEqual(await keys({ event: { id: 'one' } }), await keys({ event: { id: 'two' } }))
+    assert.deepEqual(await keys({}), ['B-42:booking.confirmed:sms:t-sms', 'B-42:booking.confirmed:email:t-email'])
   })
 
-  it('are per event where the catalogue says so', () => {
-    assert.deepEqual(keys({ type: { once: 'per-event' } }), [
+  it('are per event where the catalogue says so', async () => {
+    assert.deepEqual(await keys({ type: { once: 'per-event' } }), [
       'event-1:booking.confirmed:sms:t-sms',
       'event-1:booking.confirmed:email:t-email',
     ])
   })
 
-  it('are per due time where the catalogue says so: what moves is told anew, what is repeated is not', () => {
+  it('are per due time where the catalogue says so: what moves is told anew, what is repeated is not', async () => {
     const type = {
       once: 'per-occurrence',
       timing: { offsetMs: -3_600_000, field: 'departure', at: null, ifPast: 'send' },
     } as const
-    const at = (id: string, departure: string) =>
-      keys({ type, event: { id, payload: { phone: '+12025550101', departure }, channels: ['sms'] } })
+    const at = async (id: string, departure: string) =>
+      await keys({ type, event: { id, payload: { phone: '+12025550101', departure }, channels: ['sms'] } })
 
-    assert.deepEqual(at('one', '2026-03-15T10:00:00Z'), ['B-42@20260315T090000Z:booking.confirmed:sms:t-sms'])
-    assert.deepEqual(at('two', '2026-03-15T10:00:00Z'), at('one', '2026-03-15T10:00:00Z'))
-    assert.deepEqual(at('one', '2026-03-16T10:00:00Z'), ['B-42@20260316T090000Z:booking.confirmed:sms:t-sms'])
+    assert.deepEqual(await at('one', '2026-03-15T10:00:00Z'), ['B-42@20260315T090000Z:booking.confirmed:sms:t-sms'])
+    assert.deepEqual(await at('two', '2026-03-15T10:00:00Z'), await at('one', '2026-03-15T10:00:00Z'))
+    assert.deepEqual(await at('one', '2026-03-16T10:00:00Z'), ['B-42@20260316T090000Z:booking.confirmed:sms:t-sms'])
     assert.deepEqual(
-      keys({ type, event: { dueAt: Date.UTC(2026, 0, 1), channels: ['sms'] } }),
+      await keys({ type, event: { dueAt: Date.UTC(2026, 0, 1), channels: ['sms'] } }),
       ['B-42@20260101T000000Z:booking.confirmed:sms:t-sms'],
       'an event may say itself when it is due',
     )
   })
 
-  it('name the recipient where there are several, and only then', () => {
+  it('name the recipient where there are several, and only then', async () => {
     const recipients: EventRecipient[] = [{ phone: '+12025550101' }, { phone: '+12025550102', profileId: 'p2' }]
 
-    assert.deepEqual(keys({ event: { recipients, channels: ['sms'] } }), [
+    assert.deepEqual(await keys({ event: { recipients, channels: ['sms'] } }), [
       'B-42:booking.confirmed:sms:t-sms:+12025550101',
       'B-42:booking.confirmed:sms:t-sms:p2',
     ])
-    assert.deepEqual(keys({ event: { recipients: [{ phone: '+12025550101' }], channels: ['sms'] } }), [
+    assert.deepEqual(await keys({ event: { recipients: [{ phone: '+12025550101' }], channels: ['sms'] } }), [
       'B-42:booking.confirmed:sms:t-sms',
     ])
   })
 
-  it('are of the first, where the same person is named twice', () => {
+  it('are of the first, where the same person is named twice', async () => {
     const recipients: EventRecipient[] = [{ email: 'Ada@example.test' }, { email: 'ada@EXAMPLE.test' }]
 
-    assert.deepEqual(keys({ templates: ['email'], event: { recipients } }), [
+    assert.deepEqual(await keys({ templates: ['email'], event: { recipients } }), [
       'B-42:booking.confirmed:email:t-email:ada@example.test',
       'skipped:event-1:email:1',
     ])
   })
 
-  it('are all different within one event', () => {
+  it('are all different within one event', async () => {
     const recipients = [{ phone: '1', email: 'a' }, { phone: '2', email: 'b' }, { userId: 'nowhere' }]
 
-    const made = keys({ event: { recipients } })
+    const made = await keys({ event: { recipients } })
 
     assert.equal(made.length, 6)
     assert.equal(new Set(made).size, 6)
   })
 
-  it('of what is skipped name event, channel and place, and do not stand in the way of what is sent later', () => {
-    assert.deepEqual(keys({ accounts: [] }), ['skipped:event-1:sms:0', 'skipped:event-1:email:0'])
+  it('of what is skipped name event, channel and place, and do not stand in the way of what is sent later', async () => {
+    assert.deepEqual(await keys({ accounts: [] }), ['skipped:event-1:sms:0', 'skipped:event-1:email:0'])
   })
 
-  it('of a resend by hand are new for every request', () => {
+  it('of a resend by hand are new for every request', async () => {
     const manual = { requestId: 'r-1', actor: 'console:test' }
 
-    const planned = plan({ ...BOTH, cause: { manual, limits: { channels: ['sms'] } }, type: { expiresAfterMs: 1 } })
+    const planned = await plan({
+      ...BOTH,
+      cause: { manual, limits: { channels: ['sms'] } },
+      type: { expiresAfterMs: 1 },
+    })
 
     assert.equal(only(planned).idempotencyKey, 'manual:B-42:sms:t-sms:r-1')
     assert.deepEqual([planned[0]?.triggeredBy, planned[0]?.expiresAt], ['console:test', null])
@@ -703,28 +726,28 @@ describe('idempotency keys (P2)', () => {
 describe('a paused account', () => {
   const ill = storedAccount({ id: 'ill', channel: 'email', status: 'paused' })
   const payload = { phone: '+491701234567', email: 'a@example.com' }
-  const told = (given: Given) =>
-    plan({ templates: ['email', 'sms'], event: { payload }, ...given }).map(
+  const told = async (given: Given) =>
+    (await plan({ templates: ['email', 'sms'], event: { payload }, ...given })).map(
       ({ channel, accountId, fallback, stopped }) => [channel, accountId, fallback, stopped],
     )
 
-  it('is planned for all the same: what it would have sent waits for its credentials', () => {
-    assert.deepEqual(told({ accounts: [ill, 'sms'] }), [
+  it('is planned for all the same: what it would have sent waits for its credentials', async () => {
+    assert.deepEqual(await told({ accounts: [ill, 'sms'] }), [
       ['sms', 'a-sms', [], null],
       ['email', 'ill', [], null],
     ])
   })
 
-  it('comes after an active one of its channel', () => {
+  it('comes after an active one of its channel', async () => {
     const well = storedAccount({ id: 'well', channel: 'email' })
 
-    assert.deepEqual(told({ templates: ['email'], accounts: [ill, well] }), [['email', 'well', [], null]])
+    assert.deepEqual(await told({ templates: ['email'], accounts: [ill, well] }), [['email', 'well', [], null]])
   })
 
-  it('holds up no chain that has another channel, but is better than none', () => {
+  it('holds up no chain that has another channel, but is better than none', async () => {
     const delivery: Delivery = { kind: 'fallback', channels: ['email', 'sms'] }
 
-    assert.deepEqual(told({ delivery, accounts: [ill, 'sms'] }), [
+    assert.deepEqual(await told({ delivery, accounts: [ill, 'sms'] }), [
       [
         'email',
         null,
@@ -733,27 +756,27 @@ describe('a paused account', () => {
       ],
       ['sms', 'a-sms', [], null],
     ])
-    assert.deepEqual(told({ delivery, accounts: [ill] }), [['email', 'ill', ['sms'], null]])
-    assert.deepEqual(told({ delivery, accounts: [ill, 'sms'], event: { payload: { email: 'a@example.com' } } }), [
+    assert.deepEqual(await told({ delivery, accounts: [ill] }), [['email', 'ill', ['sms'], null]])
+    assert.deepEqual(await told({ delivery, accounts: [ill, 'sms'], event: { payload: { email: 'a@example.com' } } }), [
       ['email', 'ill', ['sms'], null],
     ])
   })
 })
 
-it('sends to a webhook account’s own URL where the recipient names none', () => {
+it('sends to a webhook account’s own URL where the recipient names none', async () => {
   const settings = { url: 'https://hooks.example.com/in' }
   const hook = storedAccount({ id: 'hook', channel: 'webhook', settings })
   const type = { recipients: [{ userId: 'user', url: 'hook' }] }
-  const told = (payload: Record<string, unknown>) =>
-    only(plan({ templates: ['webhook'], accounts: [hook], type, event: { payload } })).to
+  const told = async (payload: Record<string, unknown>) =>
+    only(await plan({ templates: ['webhook'], accounts: [hook], type, event: { payload } })).to
 
-  assert.deepEqual(told({ user: 'u1' }), { userId: 'u1', url: settings.url })
-  assert.deepEqual(told({ user: 'u1', hook: 'https://other.example.com/' }).url, 'https://other.example.com/')
+  assert.deepEqual(await told({ user: 'u1' }), { userId: 'u1', url: settings.url })
+  assert.deepEqual((await told({ user: 'u1', hook: 'https://other.example.com/' })).url, 'https://other.example.com/')
 })
 
-it('sends to a device through the account whose vendor knows it', () => {
+it('sends to a device through the account whose vendor knows it', async () => {
   const accounts = ['fcm', 'wns'].map((provider) => storedAccount({ id: provider, provider, channel: 'push' }))
-  const planned = plan({
+  const planned = await plan({
     templates: ['push'],
     accounts,
     type: { recipients: [{ deviceToken: 'token', platform: 'platform' }] },

@@ -5,7 +5,15 @@ import type { NewNotification } from '../model/notification.ts'
 import type { IdSource } from '../model/ports.ts'
 import { isSkipReason } from '../model/reason.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
-import { type Cause, type ComposeTools, type Composition, compose, type Obstacle, policyOf } from './compose.ts'
+import {
+  type Cause,
+  type ComposeTools,
+  type Composition,
+  compose,
+  composeAll,
+  type Obstacle,
+  policyOf,
+} from './compose.ts'
 import { type DueEvent, eventTime, occurrenceOf, type StoppedEvent } from './due-event.ts'
 import { progressOf, type RecipientPart } from './part.ts'
 import type { Cancels, EventPlan, SchedulePlan, StandingNotification } from './plan-store.ts'
@@ -18,11 +26,11 @@ export interface PlanTools extends ComposeTools {
   ids: IdSource
 }
 
-/** A new event's plan. Asks nobody anything: all it needs was prepared. */
-export function planEvent(
+/** A new event's plan. All it needs was prepared, but for the words. */
+export async function planEvent(
   tools: PlanTools & { sealing: Pick<PayloadSeal, 'sealedFor'> },
   { event, context, judgement }: PreparedRow,
-): EventPlan {
+): Promise<EventPlan> {
   if (judgement.kind === 'later' || judgement.kind === 'ready') return { kind: 'later' }
   if (judgement.kind === 'failed') return { kind: 'failed', reason: judgement.reason, error: judgement.error }
   if (judgement.kind === 'derive')
@@ -40,7 +48,7 @@ export function planEvent(
       return { kind: 'notifications', scheduleId, notifications: [], cancels }
     case 'tell': {
       const { due, dueAt, part } = judgement
-      const { notifications, reached } = tellPart(tools, { due, dueAt, scheduleId }, part)
+      const { notifications, reached } = await tellPart(tools, { due, dueAt, scheduleId }, part)
       return { kind: 'notifications', scheduleId, notifications, untold: whyUntold(due, reached), cancels }
     }
   }
@@ -72,7 +80,7 @@ function derivedEvent(sealing: Pick<PayloadSeal, 'sealedFor'>, event: StoredEven
 }
 
 /** The plan of a schedule whose time has come. */
-export function planSchedule(tools: PlanTools, { schedule, judgement }: PreparedRow): SchedulePlan {
+export async function planSchedule(tools: PlanTools, { schedule, judgement }: PreparedRow): Promise<SchedulePlan> {
   switch (judgement.kind) {
     case 'later':
     case 'ready':
@@ -88,7 +96,7 @@ export function planSchedule(tools: PlanTools, { schedule, judgement }: Prepared
     case 'tell': {
       const { due, dueAt, part, standing } = judgement
       const cause: EventCause = { due, dueAt, scheduleId: schedule?.id ?? null, standing }
-      const { notifications, reached } = tellPart(tools, cause, part)
+      const { notifications, reached } = await tellPart(tools, cause, part)
       const progress = schedule?.progress ?? null
       // The last part, too, is written as a part, so that the progress ends where it should; then it is completed.
       const isWhole = progress === null ? part.isLast : part.isLast && part.taken === 0
@@ -117,12 +125,12 @@ export interface EventCause {
 }
 
 /** The notifications of a part of an event's recipients, and how far this part and those before it came. */
-function tellPart(
+async function tellPart(
   tools: PlanTools,
   cause: EventCause,
   part: RecipientPart,
-): { notifications: NewNotification[]; reached: Reached } {
-  const notifications = planNotifications(tools, cause, part)
+): Promise<{ notifications: NewNotification[]; reached: Reached }> {
+  const notifications = await planNotifications(tools, cause, part)
   const recipients = part.recipients.length + part.stopped.length
   return { notifications, reached: furthest(part.next.reached, reachedBy(notifications, recipients)) }
 }
@@ -131,12 +139,12 @@ function tellPart(
  * An event that is due, as notifications: one for each recipient and channel, but for the channels that a chain still
  * holds. What cannot be sent is skipped, or parked where somebody has to look, and says why: so that nothing vanishes.
  */
-export function planNotifications(
+export async function planNotifications(
   tools: PlanTools,
   cause: EventCause,
   part: Pick<RecipientPart, 'recipients' | 'stopped'>,
-): NewNotification[] {
-  return compositionsOf(tools, cause, part).map((composition) => compose(tools, composition))
+): Promise<NewNotification[]> {
+  return composeAll(tools, compositionsOf(tools, cause, part))
 }
 
 function compositionsOf(
@@ -192,13 +200,13 @@ function onRoute(tools: PlanTools, cause: EventCause, recipient: Recipient, rout
 }
 
 /** Born parked where its template cannot be rendered. */
-export function composeRoute(
+export async function composeRoute(
   tools: PlanTools,
   cause: EventCause,
   recipient: Recipient,
   route: Route,
   id: string,
-): NewNotification {
+): Promise<NewNotification> {
   return compose(tools, { ...onRoute(tools, cause, recipient, route), id })
 }
 

@@ -2,12 +2,11 @@ import { isPillarboxError } from '../model/errors.ts'
 import type { StoredEvent } from '../model/event.ts'
 import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
 import { PLAN_RETRY_DELAYS_MS } from '../model/retry.ts'
-import type { Renderer } from '../render/render.ts'
 import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
-import type { Untrusted } from '../untrusted/untrusted.ts'
+import { PLANNING, type Untrusted } from '../untrusted/untrusted.ts'
 import type { ContextBook } from './context-book.ts'
 import { createPeopleBook, type PeopleBook } from './people.ts'
 import { planEvent, planSchedule } from './plan-event.ts'
@@ -26,7 +25,6 @@ import { createTemplateUses, type TemplateUses } from './template-uses.ts'
 export interface PlannerDeps {
   store: Pick<Store, 'plan' | 'people' | 'lists' | 'templates' | 'notifications'>
   contexts: ContextBook
-  renderer: Renderer
   untrusted: Untrusted
   sealing: Pick<PayloadSeal, 'openPayload' | 'sealContent' | 'sealedFor'>
   /** The host's, in embedded use. */
@@ -51,6 +49,7 @@ export function createPlanner(deps: PlannerDeps): Planner {
   const { store, clock, ids, logger, settings } = deps
   const tools: PlannerTools = {
     ...deps,
+    turn: PLANNING,
     people: createPeopleBook({ people: store.people, clock, ids }),
     uses: createTemplateUses(store.templates, logger),
   }
@@ -76,6 +75,7 @@ export function createPlanner(deps: PlannerDeps): Planner {
 
 /** What the planner remembers from batch to batch is in `contexts`, `people` and `uses`. */
 interface PlannerTools extends PlannerDeps {
+  turn: string
   people: PeopleBook
   uses: TemplateUses
 }
@@ -91,7 +91,7 @@ interface RowKind<Taken, Plan> {
 const EVENTS: RowKind<StoredEvent, EventPlan> = {
   take: (plan, limit) => plan.takeEvents(limit),
   rowOf: (event) => ({ event, schedule: null }),
-  plan: async (tools, row) => planEvent(tools, row),
+  plan: planEvent,
   defer: (plan, { event: { tenantId, id } }, error, delayMs) => plan.deferEvent({ tenantId, id }, error, delayMs),
 }
 
@@ -99,7 +99,7 @@ const SCHEDULES: RowKind<DueSchedule, SchedulePlan> = {
   take: (plan, limit) => plan.takeSchedules(limit),
   rowOf: (due) => due,
   async plan(tools, row) {
-    const plan = planSchedule(tools, row)
+    const plan = await planSchedule(tools, row)
     const { judgement } = row
     const isAgain = judgement.kind === 'tell' && judgement.standing.length > 0
     if (!isAgain || !('notifications' in plan) || plan.kind === 'cancelled') return plan

@@ -4,7 +4,7 @@ import type { StoredSchedule } from '../model/schedule.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
 import { checkPayloads } from '../untrusted/payloads.ts'
-import type { Untrusted } from '../untrusted/untrusted.ts'
+import { PLANNING, type Untrusted } from '../untrusted/untrusted.ts'
 import type { ContextBook, PlanContext } from './context-book.ts'
 import { conversationOf, type DueEvent, eventTime, openEvent, withAnswer } from './due-event.ts'
 import { type Judgement, judgeEvent, judgeSchedule, openNewEvent, type ReadyEvent } from './judge.ts'
@@ -84,7 +84,7 @@ async function judge(
   })
   // A schedule's event was checked when it was new.
   const unchecked = opened.flatMap(({ row, result }) => ('kind' in result || row.schedule ? [] : [result]))
-  const wrong = await checkPayloads(untrusted, unchecked, 'planning')
+  const wrong = await checkPayloads(untrusted, unchecked, PLANNING)
   const faults = new Map(unchecked.map((due, i) => [due, wrong[i] ?? []]))
   const now = clock.now()
   return opened.map(({ row: { event, schedule }, context, result }) => {

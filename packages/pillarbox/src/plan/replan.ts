@@ -73,8 +73,14 @@ async function recognised(people: PeopleBook, due: DueEvent, recipients: readonl
   return (await people.recognise([{ tenantId, conversation: conversationOf(due), recipients }])).flat()
 }
 
-function replacedBy(tools: PlanTools, cause: EventCause, recipient: Recipient, route: Route, id: string): ReplanAnswer {
-  const composed = composeRoute(tools, cause, recipient, route, id)
+async function replacedBy(
+  tools: PlanTools,
+  cause: EventCause,
+  recipient: Recipient,
+  route: Route,
+  id: string,
+): Promise<ReplanAnswer> {
+  const composed = await composeRoute(tools, cause, recipient, route, id)
   const { content, stopped } = composed
   if (stopped || !content) return problem('render_failed', `${route.channel}: ${stopped?.error}`)
   const { id: accountId, provider } = route.account
@@ -102,10 +108,10 @@ async function replanList(
     const recipient = atEveryAddress(due, named)
     const all = routesTo(due, recipient)
     const first = 'replacement' in answer ? undefined : all.find((route) => 'template' in route)
-    if (first) answer = replacedBy(deps, cause, recipient, first, id)
+    if (first) answer = await replacedBy(deps, cause, recipient, first, id)
     const channels = all.map(({ channel }) => channel).filter((channel) => channel !== first?.channel)
     others.push(
-      ...planNotifications(deps, { ...cause, limits: { channels } }, { recipients: [recipient], stopped: [] }),
+      ...(await planNotifications(deps, { ...cause, limits: { channels } }, { recipients: [recipient], stopped: [] })),
     )
   }
   if ('replacement' in answer && others.length > 0)

@@ -37,7 +37,7 @@ export function createRewrite(deps: ChainDeps): Rewrite {
       if ('problem' in today) return today
       const { account } = today
       const { id, idempotencyKey: key, channel, fallback } = notification
-      const composed = compose(deps, { ...today, id, key, channel, cause: causeOf(notification), fallback })
+      const composed = await compose(deps, { ...today, id, key, channel, cause: causeOf(notification), fallback })
       const { content, stopped } = composed
       if (!content || stopped) return { problem: stopped ?? noAccount(channel) }
       return { replacement: { ...composed, content, accountId: account.id, provider: account.provider } }
@@ -62,7 +62,7 @@ export function createRewrite(deps: ChainDeps): Rewrite {
       const key = correctedKey(notification.id, id)
       // The place of the event stays that of the first.
       const recipient = words.recipient && { ...words.recipient, place: null }
-      const composed = compose(deps, { ...words, recipient, id, key, channel, cause, fallback })
+      const composed = await compose(deps, { ...words, recipient, id, key, channel, cause, fallback })
       return composed.stopped ? { problem: composed.stopped } : composed
     },
   }

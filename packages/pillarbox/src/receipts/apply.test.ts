@@ -29,7 +29,6 @@ import type { NewNotification, NotificationView } from '../model/notification.ts
 import { createContextBook } from '../plan/context-book.ts'
 import { createEventBook } from '../plan/event-book.ts'
 import { nextInChain } from '../plan/next-in-chain.ts'
-import { createRenderer } from '../render/render.ts'
 import { createHub, type Hub } from '../runtime/hub.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { systemClock } from '../runtime/system.ts'
@@ -37,6 +36,7 @@ import { createPayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
 import { createAccountBook } from '../tenant/account-book.ts'
 import { createTenantSnapshots } from '../tenant/snapshots.ts'
+import { createUntrustedInProcess } from '../untrusted/untrusted.ts'
 import { createReceiptApplier, type ReceiptApplier, type ReceiptApplierDeps } from './apply.ts'
 import { createReceiptSources } from './sources.ts'
 
@@ -106,7 +106,7 @@ async function setup(t: TestContext, engine: Store['engine'] = 'sqlite'): Promis
     resolve: null,
     clock,
   })
-  const chain = { store, events, renderer: createRenderer(), sealing, clock, ids }
+  const chain = { store, events, untrusted: createUntrustedInProcess(), sealing, clock, ids }
   const deps: ReceiptApplierDeps = {
     store,
     sources: createReceiptSources({ outbound: closedOutbound().outbound, clock, certHosts: [] }),

@@ -4,7 +4,7 @@ import { HEAP_MB, ITEM_MS, READING_MS } from './limits.ts'
 import { createOffenders } from './offenders.ts'
 import { type Death, type PoolChild, startChild } from './pool-child.ts'
 import type { TaskName, Tasks } from './tasks.ts'
-import type { Untrusted, WorkResult } from './untrusted.ts'
+import { PLANNING, type Untrusted, type WorkResult } from './untrusted.ts'
 
 /**
  * A few warm child processes that do what strangers ask for, within limits of processor time and memory: one that exceeds
@@ -23,8 +23,8 @@ export interface PoolDeps {
   size: number
 }
 
-/** In one message; more are several messages. */
-const MESSAGE_ITEMS = 250
+/** In one message; more are several messages, so that the processes can share them. */
+const MESSAGE_ITEMS = 200
 
 type Given = Tasks[TaskName]['given']
 
@@ -40,33 +40,48 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
   const seats: Seat[] = Array.from({ length: size }, () => ({ child: null, isTaken: false }))
   /** What waits, by whose turn it is: whoever was served goes to the end. */
   const waiting = new Map<string, Ask[]>()
-  /** One process at most works for each, so that no tenant has them all. */
-  const served = new Set<string>()
+  /** How many processes work for each. */
+  const served = new Map<string, number>()
   let closing: Promise<void> | null = null
 
   function assign(): void {
     for (const [turn, asks] of waiting) {
       const seat = seats.find(({ isTaken }) => !isTaken)
       if (!seat || closing) return
-      if (served.has(turn)) continue
+      const now = served.get(turn) ?? 0
+      // One process at most works for each tenant, so that none has them all.
+      if (now > 0 && turn !== PLANNING) continue
       waiting.delete(turn)
       const together = takeTogether(asks)
       if (asks.length > 0) waiting.set(turn, asks)
       seat.isTaken = true
-      served.add(turn)
+      served.set(turn, now + 1)
       void serve(seat, together).finally(() => {
         seat.isTaken = false
-        served.delete(turn)
+        const left = (served.get(turn) ?? 1) - 1
+        if (left > 0) served.set(turn, left)
+        else served.delete(turn)
         assign()
       })
     }
+  }
+
+  function ask(task: TaskName, given: readonly Given[], turn: string): Promise<WorkResult[]> {
+    if (closing) return Promise.reject(closed())
+    return new Promise((resolve, reject) => {
+      const asks = waiting.get(turn) ?? []
+      asks.push({ task, given, resolve, reject })
+      waiting.set(turn, asks)
+      // What is asked in one go, such as for each event of a batch, goes in as few messages as it fits into.
+      queueMicrotask(assign)
+    })
   }
 
   async function serve(seat: Seat, asks: readonly Ask[]): Promise<void> {
     try {
       const [first] = asks
       const given = asks.flatMap((ask) => ask.given)
-      const results = first ? await workThrough(seat, first.task, given) : []
+      const results = first ? await workOff(seat, first.task, given) : []
       let from = 0
       for (const { given: own, resolve } of asks) {
         resolve(results.slice(from, from + own.length))
@@ -75,13 +90,6 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
     } catch (error) {
       for (const ask of asks) ask.reject(error)
     }
-  }
-
-  async function workThrough(seat: Seat, task: TaskName, given: readonly Given[]): Promise<WorkResult[]> {
-    const results: WorkResult[] = []
-    for (let from = 0; from < given.length; from += MESSAGE_ITEMS)
-      results.push(...(await workOff(seat, task, given.slice(from, from + MESSAGE_ITEMS))))
-    return results
   }
 
   /** In one message; one by one where that ends the child, so that only the one that is to blame is stopped. */
@@ -117,16 +125,12 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
   }
 
   return {
-    run: (task, given, turn) =>
-      new Promise<WorkResult[]>((resolve, reject) => {
-        if (given.length === 0) return resolve([])
-        if (closing) return reject(closed())
-        const ask: Ask = { task, given, resolve, reject }
-        const asks = waiting.get(turn)
-        if (asks) asks.push(ask)
-        else waiting.set(turn, [ask])
-        assign()
-      }),
+    async run(task, given, turn) {
+      const pieces: Promise<WorkResult[]>[] = []
+      for (let from = 0; from < given.length; from += MESSAGE_ITEMS)
+        pieces.push(ask(task, given.slice(from, from + MESSAGE_ITEMS), turn))
+      return (await Promise.all(pieces)).flat()
+    },
     close: () =>
       (closing ??= (async () => {
         for (const asks of waiting.values()) for (const { reject } of asks) reject(closed())
@@ -156,7 +160,7 @@ function sourceOf(given: Given): string {
   const { tenantId } = given
   if ('template' in given) return JSON.stringify([tenantId, given.template])
   if ('rules' in given) return JSON.stringify([tenantId, given.rules])
-  return JSON.stringify([tenantId, 'text' in given ? given.text : given.value])
+  return JSON.stringify([tenantId, 'html' in given ? given.html : 'text' in given ? given.text : given.value])
 }
 
 function wordsFor(death: Death, task: TaskName, part: string | null): string {

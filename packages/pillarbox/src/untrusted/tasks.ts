@@ -3,6 +3,7 @@ import { type FileRead, readCatalogueText } from '../catalogue/file.ts'
 import { type CatalogueRead, parseCatalogue } from '../catalogue/parse.ts'
 import type { Channel } from '../model/channel.ts'
 import type { FieldError } from '../model/errors.ts'
+import { plainTextOf } from '../model/plain-text.ts'
 import {
   createRenderer,
   type Preview,
@@ -27,6 +28,8 @@ export interface Tasks {
     answer: UnknownPlaceholder[]
   }
   checkPayload: { given: Owned & { rules: PayloadRules; payload: unknown }; answer: FieldError[] }
+  /** What a reader without HTML is shown of a body that no template made. */
+  plainText: { given: Owned & { html: string; channel: Channel }; answer: ReturnType<typeof plainTextOf> }
   parseCatalogue: { given: Owned & { value: unknown }; answer: CatalogueRead }
   readCatalogueText: { given: Owned & { text: string }; answer: FileRead }
 }
@@ -67,6 +70,7 @@ export function createTasks(mark: Mark): TaskTable {
       renderer.unknownPlaceholders(template, knownPaths),
     ),
     checkPayload: within(ITEM_MS, ({ rules, payload }) => checkPayload(rules, payload)),
+    plainText: within(ITEM_MS, ({ html, channel }) => plainTextOf(html, channel)),
     parseCatalogue: within(READING_MS, ({ value }) => parseCatalogue(value, checks)),
     readCatalogueText: within(READING_MS, ({ text }) => readCatalogueText(text, checks)),
   }

@@ -9,7 +9,7 @@ export interface Untrusted {
   /**
    * Answers for each of `given`, in order. What has to be stopped, because it takes too long or too much memory, is
    * answered with words that say so, and spoils no other. Rejects with `overloaded` where nobody could do the work.
-   * Those who ask under one `turn` are served one after the other, and take turns with all others.
+   * Those who ask under one `turn`, a tenant's id or `PLANNING`, take turns with all others.
    */
   run<Name extends TaskName>(
     task: Name,
@@ -17,6 +17,9 @@ export interface Untrusted {
     turn: string,
   ): Promise<WorkResult<Name>[]>
 }
+
+/** The turn of planning, which works for all tenants. */
+export const PLANNING = 'planning'
 
 export type WorkResult<Name extends TaskName = TaskName> = { answer: Tasks[Name]['answer'] } | { stopped: string }
 
