@@ -152,6 +152,7 @@ export function createEngine(deps: EngineDeps): Engine {
     saw: guard.saw,
     isBreakerOpen: guard.isOpen,
     standIn: accounts.standIn,
+    earlierCalls: store.notifications.attempts,
     fallBack: (claim, chain) => nextInChain(chains, claim, chain),
     scrub: deps.scrub,
     openContent: sealing.openContent,

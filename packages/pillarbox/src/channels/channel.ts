@@ -23,6 +23,10 @@ export interface Provider {
   checkSettings?(settings: Record<string, unknown>, secretNames: readonly string[]): FieldError[]
   /** What may be done when the outcome of a call is unknown. */
   readonly capability: (account: Account) => Capability
+  /** For `key`: how long after the first call the vendor knows a repeat; after that it is another message. Absent: always. */
+  readonly keyWindowMs?: number
+  /** For `lookup`: how long after a call the vendor may not know of it yet. Absent: it knows at once. */
+  readonly lookupLagMs?: number
   /** What is done about a refusal that is in none of its tables, where the account does not say. Default: `retry`. */
   readonly onUnmapped?: 'retry' | 'park'
   /** One call. Must settle soon after `signal` aborts; whatever it then answers is believed. */

@@ -1,4 +1,5 @@
 import type { Account } from '../model/account.ts'
+import { formatDuration } from '../model/duration.ts'
 import { TIERS } from '../model/tiers.ts'
 import { COMMON_SETTINGS } from './account-check.ts'
 import type { Field, Provider } from './channel.ts'
@@ -83,7 +84,7 @@ function overview(providers: readonly Provider[], receipts: ReadonlyMap<string, 
       `[\`${provider.name}\`](#${provider.name})`,
       spokenBy(provider),
       // No provider of the page looks at the account for it.
-      `\`${provider.capability(NO_ACCOUNT)}\``,
+      `\`${provider.capability(NO_ACCOUNT)}\`${bounds(provider)}`,
       receipts.has(provider.name) ? `[yes](receipts.md#${provider.name})` : 'no',
       provider.verify ? 'yes' : 'no',
       '',
@@ -97,12 +98,18 @@ function overview(providers: readonly Provider[], receipts: ReadonlyMap<string, 
     '*Speaks*: the vendor’s protocol on the wire, or the vendor’s own npm package, which you install beside Pillarbox and',
     'which is loaded when an account first needs it. *Unknown outcome*: what is done when a call was made and no answer came:',
     '`key`, the call is made again and the vendor knows a repeat; `lookup`, the vendor is asked; `none`, the account’s',
-    '`onUnknown` decides.',
+    '`onUnknown` decides. A time behind `key` says how long the vendor knows a repeat: what is tried again later counts as a',
+    'possible duplicate. A time behind `lookup` says how long the vendor may not know of a call yet.',
     '',
     '| channel | provider | speaks | unknown outcome | receipts | verify |',
     '|---|---|---|---|---|---|',
     ...rows,
   ].join('\n')
+}
+
+function bounds({ keyWindowMs, lookupLagMs }: Provider): string {
+  if (keyWindowMs !== undefined) return ` for ${formatDuration(keyWindowMs)}`
+  return lookupLagMs === undefined ? '' : ` after ${formatDuration(lookupLagMs)}`
 }
 
 function section(provider: Provider, receipts: ReadonlyMap<string, string>): string {

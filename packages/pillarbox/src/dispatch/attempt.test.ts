@@ -12,7 +12,7 @@ import type { Capability, Provider, SendRequest } from '../channels/channel.ts'
 import type { Account } from '../model/account.ts'
 import { CHANNELS } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
-import type { Content, NewNotification } from '../model/notification.ts'
+import type { AttemptView, Content, NewNotification } from '../model/notification.ts'
 import type { Outcome } from '../model/outcome.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
 import { type AttemptDeps, attempt } from './attempt.ts'
@@ -44,6 +44,8 @@ interface Given {
   standIn?: () => Promise<Account | null>
   fallBack?: () => Promise<NewNotification | null>
   list?: () => Promise<ListTargets>
+  windows?: Pick<Provider, 'keyWindowMs' | 'lookupLagMs'>
+  earlierCalls?: AttemptDeps['earlierCalls']
 }
 
 const seal = createPayloadSeal(Buffer.alloc(32, 7))
@@ -60,6 +62,7 @@ function setup(given: Given = {}) {
   const provider: Provider = {
     name: 'vendor',
     channels: CHANNELS,
+    ...given.windows,
     capability: () => (typeof capability === 'string' ? capability : capability()),
     send: (request) => {
       sent.push(request)
@@ -81,6 +84,7 @@ function setup(given: Given = {}) {
     holdMs: () => 4_000,
     saw: async (_account, outcome) => void seen.push(outcome),
     isBreakerOpen: () => given.isBreakerOpen ?? false,
+    earlierCalls: given.earlierCalls ?? (async () => []),
     standIn: async (account, wanted) => {
       wantedStandIn.push(`${wanted} for ${account.id}`)
       return given.standIn ? given.standIn() : null
@@ -877,6 +881,74 @@ describe('sealed content (P10)', () => {
 
     assert.equal((await run())?.reason, 'content_scrubbed')
     assert.equal(sent.length, 0)
+  })
+})
+
+describe('the time since a call in doubt', () => {
+  const NOW = 10_000_000
+  const HOUR_MS = 3_600_000
+  const inDoubt = { possibleDuplicate: true, attempt: 2, spent: 1, claimedAt: NOW }
+  const call = (changes: Partial<AttemptView> = {}): AttemptView => ({
+    number: 1,
+    outcome: 'unknown',
+    late: false,
+    code: 'timeout',
+    error: 'no answer',
+    provider: 'vendor',
+    providerMessageId: null,
+    accountId: null,
+    answer: null,
+    refused: null,
+    startedAt: NOW - HOUR_MS,
+    durationMs: 1_000,
+    workerId: 'w',
+    ...changes,
+  })
+  const repeated = (keyWindowMs: number, earlierCalls: AttemptDeps['earlierCalls'] = async () => [call()]) =>
+    setup({ capability: 'key', windows: { keyWindowMs }, earlierCalls, claim: inDoubt }).run()
+  const asked = (lookupLagMs: number, found: Outcome | null, calls: readonly AttemptView[] = [call()]) => {
+    const windows = { lookupLagMs }
+    return setup({
+      capability: 'lookup',
+      windows,
+      lookup: async () => found,
+      earlierCalls: async () => calls,
+      claim: inDoubt,
+    })
+  }
+
+  it('leaves a repeat flagged once the window of the vendor’s key is over, and not before', async () => {
+    assert.equal((await repeated(HOUR_MS + 1))?.possibleDuplicate, false)
+    assert.equal((await repeated(HOUR_MS))?.possibleDuplicate, true)
+  })
+
+  it('counts from the first call, and for too long where nobody can tell', async () => {
+    const two = async () => [call({ startedAt: NOW - 2 * HOUR_MS }), call({ number: 2 })]
+    const unread = () => Promise.reject(new Error('a broken statement'))
+
+    assert.equal((await repeated(2 * HOUR_MS, two))?.possibleDuplicate, true)
+    assert.equal((await repeated(2 * HOUR_MS, unread))?.possibleDuplicate, true)
+  })
+
+  it('keeps a look-up that found nothing from being believed before the vendor must know, and burns no attempt', async () => {
+    const early = asked(HOUR_MS, null)
+    const late = asked(HOUR_MS - 1_000, null)
+
+    const waits = await early.run()
+
+    assert.deepEqual([early.sent.length, waits?.to, waits?.code, waits?.spent], [0, 'retrying', 'lookup_too_early', 1])
+    assert.deepEqual([waits?.delayMs, waits?.possibleDuplicate], [1_000, true])
+    assert.equal((await late.run())?.to, 'sent')
+    assert.equal(late.sent.length, 1)
+  })
+
+  it('does not matter where the look-up finds the message, the only one of a single call', async () => {
+    const waited = [call(), call({ number: 2, outcome: 'throttled', code: 'lookup_too_early' })]
+    const found = await asked(HOUR_MS, ACCEPTED, waited).run()
+    const several = await asked(HOUR_MS, ACCEPTED, [call(), call({ number: 2 })]).run()
+
+    assert.deepEqual([found?.to, found?.possibleDuplicate], ['sent', false])
+    assert.deepEqual([several?.to, several?.possibleDuplicate], ['sent', true])
   })
 })
 

@@ -1,13 +1,25 @@
 import type { SendRequest } from '../channels/channel.ts'
 import type { Account } from '../model/account.ts'
+import type { AttemptView } from '../model/notification.ts'
 import type { Logger } from '../model/ports.ts'
 import type { CallDeadline } from './deadline.ts'
 import type { Claim, Completion } from './dispatch-store.ts'
 import { findRecipients, findSender, isToItsAddress, openContent, type PrepareCallDeps } from './prepare-call.ts'
-import { askAboutEarlierCall, callProvider, type ProviderCall, requestOf } from './provider-call.ts'
+import {
+  askAboutEarlierCall,
+  callProvider,
+  type Doubt,
+  doubtOf,
+  type ProviderCall,
+  requestOf,
+  tooEarly,
+} from './provider-call.ts'
 import { notTheProvidersDoing, settle, settleUnsent } from './settle.ts'
+import { whenStoreAnswers } from './when-store-answers.ts'
 
 export interface AttemptDeps extends PrepareCallDeps {
+  /** The calls that were made for a notification before. */
+  earlierCalls(notificationId: string): Promise<readonly AttemptView[]>
   /** May a provider call begin now (heartbeat)? Asked immediately before the first byte. */
   mayStart(): boolean
   logger: Logger
@@ -64,8 +76,12 @@ export async function attempt(
 
   if (claim.possibleDuplicate) {
     const askedAt = deps.clock.monotonic()
+    const { isKeyOld, lagLeftMs, calls } = await findDoubt(deps, call)
+    // The vendor would take a repeat for another message.
+    if (isKeyOld) call.capability = 'none'
     const found = await askAboutEarlierCall(call.provider, request, deadline)
-    if (found) return settleFound(await settle(deps, call, found, askedAt))
+    if (found) return settleFound(await settle(deps, call, found, askedAt), calls)
+    if (lagLeftMs > 0) return settle(notTheProvidersDoing(deps), call, tooEarly(lagLeftMs), askedAt)
     // Asking takes as long as a call may: the lease may no longer last for another.
     if (!deps.mayStart()) return null
   }
@@ -81,7 +97,19 @@ function secretsOf({ to: { deviceToken } }: Claim, ofContent: readonly string[])
 }
 
 /** A message that is found by asking after a single call is the only one. */
-function settleFound(completion: Completion): Completion {
-  const isOnlyOne = completion.outcome === 'accepted' && completion.attempt === 2
+function settleFound(completion: Completion, calls: number | null): Completion {
+  const isOnlyOne = completion.outcome === 'accepted' && (calls ?? completion.attempt - 1) === 1
   return isOnlyOne ? { ...completion, possibleDuplicate: false } : completion
+}
+
+/** Read only for a provider that makes a difference of it; what cannot be read is taken for too long ago. */
+async function findDoubt(deps: AttemptDeps, { claim, provider }: ProviderCall): Promise<Doubt> {
+  if (provider.keyWindowMs === undefined && provider.lookupLagMs === undefined)
+    return { isKeyOld: false, lagLeftMs: 0, calls: null }
+  try {
+    const attempts = await whenStoreAnswers(deps.clock, () => deps.earlierCalls(claim.notificationId))
+    return doubtOf(provider, attempts, claim.claimedAt)
+  } catch {
+    return { isKeyOld: true, lagLeftMs: provider.lookupLagMs ?? 0, calls: null }
+  }
 }

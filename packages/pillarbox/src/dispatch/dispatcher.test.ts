@@ -138,6 +138,7 @@ async function setup(
     saw: guard.saw,
     isBreakerOpen: guard.isOpen,
     standIn: accounts.standIn,
+    earlierCalls: store.notifications.attempts,
     fallBack: async ({ notificationId }) => fallBacks.get(notificationId) ?? null,
     scrub: (text) => text,
     openContent: () => assert.fail('nothing is sealed here'),

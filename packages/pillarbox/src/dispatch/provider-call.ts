@@ -1,6 +1,6 @@
 import type { Capability, Provider, SendRequest } from '../channels/channel.ts'
 import type { Account } from '../model/account.ts'
-import type { Content } from '../model/notification.ts'
+import type { AttemptView, Content } from '../model/notification.ts'
 import { ATTEMPT_OUTCOMES, type Exchange, type Outcome } from '../model/outcome.ts'
 import type { CallDeadline } from './deadline.ts'
 import type { Claim } from './dispatch-store.ts'
@@ -16,6 +16,8 @@ export interface ProviderCall {
   targets?: readonly string[] | null
   /** What the provider wrote down of the call; absent where none was made. */
   exchange?: Exchange
+  /** What may be done about a call in doubt, where that is less by now than its provider can do. */
+  capability?: Capability
 }
 
 export function requestOf(
@@ -97,4 +99,38 @@ function inWords(value: unknown): string {
   } catch {
     return 'the provider gave a value that has no words'
   }
+}
+
+/** What the time since the earlier calls of a notification leaves of what its provider can do about a doubt. */
+export interface Doubt {
+  /** The vendor knows no repeat of the first call any more. */
+  isKeyOld: boolean
+  /** How long the vendor may still not know of the last call. */
+  lagLeftMs: number
+  /** How many calls were made; null where nobody knows. */
+  calls: number | null
+}
+
+/** The code of a look-up that found nothing, and came too early to be believed. */
+const TOO_EARLY = 'lookup_too_early'
+
+export function doubtOf(
+  { keyWindowMs = Number.POSITIVE_INFINITY, lookupLagMs = 0 }: Provider,
+  attempts: readonly AttemptView[],
+  now: number,
+): Doubt {
+  const made = attempts.filter(({ code }) => code !== TOO_EARLY)
+  const firstAt = Math.min(...made.map(({ startedAt }) => startedAt))
+  const lastAt = Math.max(...made.map(({ startedAt, durationMs }) => startedAt + durationMs))
+  return {
+    isKeyOld: now - firstAt >= keyWindowMs,
+    lagLeftMs: made.length === 0 ? 0 : Math.max(0, lastAt + lookupLagMs - now),
+    calls: made.length,
+  }
+}
+
+/** Nothing was found, which says nothing yet: asked again once the vendor must know. Burns no attempt. */
+export function tooEarly(lagLeftMs: number): Outcome {
+  const error = 'the provider knows of no earlier call, and may not know of it yet'
+  return { kind: 'throttled', scope: 'recipient', code: TOO_EARLY, error, retryAfterMs: lagLeftMs }
 }

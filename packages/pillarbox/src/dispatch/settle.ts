@@ -63,6 +63,7 @@ export function settle(
   const { claim, account, provider, targets = null } = call
   const kept = keptOf(deps, call)
   const ended: EndedCall = { claim, account, provider, targets, kept, outcome, startedAt, durationMs, holdMs }
+  if (call.capability) ended.capability = call.capability
   const telling = deps.saw(account, outcome)
   return telling ? telling.then(() => decideAndHandOn(deps, ended)) : decideAndHandOn(deps, ended)
 }
@@ -193,7 +194,10 @@ function continuedBy(next: NewNotification): Pick<Completion, 'to' | 'reason' | 
   return { to: 'failed', reason: `fallback_triggered:${next.channel}`, next }
 }
 
-function verdictOn(deps: SettleDeps, { outcome, claim, account, provider, holdMs }: EndedCall): CallVerdict {
+function verdictOn(
+  deps: SettleDeps,
+  { outcome, claim, account, provider, capability, holdMs }: EndedCall,
+): CallVerdict {
   const { retry, onUnknown, onUndeliverable } = policyOf(claim, account)
   return decide({
     outcome,
@@ -201,7 +205,7 @@ function verdictOn(deps: SettleDeps, { outcome, claim, account, provider, holdMs
     onUnknown,
     onUndeliverable,
     onUnmapped: onUnmappedOf(provider, account.settings),
-    capability: capabilityOf(provider, account),
+    capability: capability ?? capabilityOf(provider, account),
     spent: claim.spent,
     possibleDuplicate: claim.possibleDuplicate,
     freeCalls: claim.attempt - 1 - claim.spent,

@@ -289,6 +289,7 @@ describe('an attempt at a suppressed address', () => {
           holdMs: () => 1_000,
           saw: async (_account, outcome) => void seen.push(outcome),
           isBreakerOpen: () => false,
+          earlierCalls: async () => [],
           standIn: () => assert.fail('no other account is looked for'),
           fallBack: async (claim) => (claim.fallback.length > 0 ? NEXT : null),
           scrub: (text) => text.replaceAll('hush', '…'),
