@@ -5,6 +5,7 @@ import { found } from '../model/errors.ts'
 import { changeContact, findContacts, makeContact, removeContact, wholeContact } from '../operate/contacts.ts'
 import { TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
+import { isViewer } from './masking.ts'
 import { operationsOf } from './operation.ts'
 import {
   Closed,
@@ -60,14 +61,19 @@ export function contactRoutes(app: App, context: Context): void {
           Type.String({
             minLength: 1,
             maxLength: 320,
-            description: 'Exactly a profile id, user id, telephone number or email, or the beginning of a name.',
+            description:
+              'Exactly a profile id, user id, telephone number or email, or the beginning of a name; for a viewer the whole name.',
           }),
         ),
         ...Paging,
       },
       response: { 200: PageSchema(ContactJson) },
     }),
-    async (request) => pageJson(await findContacts(store, request.tenantId, request.query), contactJson),
+    async (request) =>
+      pageJson(
+        await findContacts(store, request.tenantId, request.query, { wholeNames: isViewer(request) }),
+        contactJson,
+      ),
   )
 
   app.get(

@@ -197,6 +197,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)
 }
 
-function isViewer({ caller }: FastifyRequest): boolean {
+/** Whether whoever asks may see nobody's name or address. */
+export function isViewer({ caller }: FastifyRequest): boolean {
   return caller?.key.role === 'viewer'
 }

@@ -115,6 +115,21 @@ for (const { engine, open } of ENGINES) {
       assert.deepEqual(await found('nobody'), [])
     })
 
+    it('are found by a viewer by their whole name only, which cannot be spelt out', async () => {
+      const { tenant, call } = await contacts()
+      const { id } = (await call('POST', '', { ...ADA, name: 'Ada Byron' })).json()
+      const found = async (q: string) =>
+        (await call('GET', `?q=${encodeURIComponent(q)}`, undefined, tenant.keys.viewer)).json().items
+
+      for (const q of ['A', 'Ada', 'ada byro', 'ada@', '+9198']) assert.deepEqual(await found(q), [], q)
+      for (const q of ['ada byron', 'ada@example.com', '098765 43210', 'p-1'])
+        assert.deepEqual(
+          (await found(q)).map((contact) => contact.id),
+          [id],
+          q,
+        )
+    })
+
     it('are listed newest first, page by page', async () => {
       const { call } = await contacts()
       for (const profileId of ['1', '2', '3']) await call('POST', '', { profileId })

@@ -59,18 +59,23 @@ export function wholeContact<T extends ContactChanges>(fields: T): T & ContactFi
   return { ...fields, profileId, userId, name, phone, email, locale }
 }
 
-/** Contacts by what somebody looks for, then by the form in which a telephone number or an email is kept. */
+/**
+ * Contacts by what somebody looks for, then by the form in which a telephone number or an email is kept. Whoever may not
+ * see names finds them only by `wholeNames`: by their beginnings he could spell them out.
+ */
 export async function findContacts(
   store: ContactStores,
   tenantId: string,
   { q, ...page }: Page & { q?: string },
+  { wholeNames }: { wholeNames: boolean },
 ): Promise<PageOf<Contact>> {
-  const asGiven = await store.people.listContacts(tenantId, q === undefined ? {} : { q }, page)
+  const filter = q === undefined ? {} : wholeNames ? { exactly: q } : { q }
+  const asGiven = await store.people.listContacts(tenantId, filter, page)
   if (asGiven.items.length > 0 || q === undefined) return asGiven
   const region = regionOf(await store.tenants.find(tenantId))
   const { phone, email } = normalised<ContactChanges>({ phone: q, email: q }, { region, at: '', problems: [] })
   const kept = phone ?? email ?? null
-  return kept === null ? asGiven : await store.people.listContacts(tenantId, { q: kept }, page)
+  return kept === null ? asGiven : await store.people.listContacts(tenantId, { exactly: kept }, page)
 }
 
 async function readContact(store: ContactStores, tenantId: string, given: ContactChanges): Promise<ContactChanges> {

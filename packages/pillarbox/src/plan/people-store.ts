@@ -3,6 +3,13 @@ import type { Conversation, ConversationStatus } from '../model/conversation.ts'
 import type { Entity } from '../model/event.ts'
 import type { Page, PageOf } from '../model/page.ts'
 
+export interface ContactFilter {
+  /** Exactly a profile id, user id, phone or email, or the beginning of a name. */
+  q?: string
+  /** Exactly one of those, or a whole name. */
+  exactly?: string
+}
+
 export interface PeopleStore {
   /**
    * Finds or creates the contact of each request, and its conversation where one is asked for. Profile id first, then
@@ -13,8 +20,8 @@ export interface PeopleStore {
    */
   resolve(requests: readonly ContactRequest[], newId: () => string): Promise<RecognisedContact[]>
   findContact(tenantId: string, id: string): Promise<Contact | null>
-  /** Newest first. `q`: exactly a profile id, user id, phone or email, or the beginning of a name. */
-  listContacts(tenantId: string, filter: { q?: string }, page: Page): Promise<PageOf<Contact>>
+  /** Newest first. */
+  listContacts(tenantId: string, filter: ContactFilter, page: Page): Promise<PageOf<Contact>>
   /** `taken` when another contact has one of the identifiers. */
   insertContact(contact: NewContact, actor: string): Promise<Contact | 'taken'>
   /** `stale`, and nothing changed, when `version` is given and is not the one it has. */

@@ -3,7 +3,7 @@ import { identifiersOf } from '../../model/contact.ts'
 import type { Conversation, ConversationStatus } from '../../model/conversation.ts'
 import { PillarboxError } from '../../model/errors.ts'
 import type { Page, PageOf } from '../../model/page.ts'
-import type { PeopleStore } from '../../plan/people-store.ts'
+import type { ContactFilter, PeopleStore } from '../../plan/people-store.ts'
 import { writeAudit } from './audit.ts'
 import { CONTACTS } from './contacts.ts'
 import { isUniqueViolation, storableText, uuidOrNull } from './fields.ts'
@@ -75,13 +75,19 @@ function* findContact(tenantId: string, contactId: string): Script<Contact | nul
 }
 
 /** Two may have the same phone, and only one of them is found by it: hence the columns beside the identifiers. */
-const HAS_TEXT = `(phone = cast(:q as text) or email = cast(:q as text)
-  or substr(lower(name), 1, length(lower(cast(:q as text)))) = lower(cast(:q as text))
-  or id in (select i.contact_id from pillarbox.contact_identifiers i
-    where i.tenant_id = :tenantId and i.kind in ('profile', 'user', 'phone', 'email') and i.value = :q))`
+function hasText(text: ':q' | ':exactly', isName: string): string {
+  return `(phone = cast(${text} as text) or email = cast(${text} as text) or ${isName}
+    or id in (select i.contact_id from pillarbox.contact_identifiers i
+      where i.tenant_id = :tenantId and i.kind in ('profile', 'user', 'phone', 'email') and i.value = ${text}))`
+}
 
-function listContacts(tenantId: string, filter: { q?: string }, page: Page): Script<PageOf<Contact>> {
-  const where = ['tenant_id = :tenantId', 'merged_into is null', ...conditionsOf(filter, { q: HAS_TEXT })]
+const TEXTS = {
+  q: hasText(':q', 'substr(lower(name), 1, length(lower(cast(:q as text)))) = lower(cast(:q as text))'),
+  exactly: hasText(':exactly', 'lower(name) = lower(cast(:exactly as text))'),
+}
+
+function listContacts(tenantId: string, filter: ContactFilter, page: Page): Script<PageOf<Contact>> {
+  const where = ['tenant_id = :tenantId', 'merged_into is null', ...conditionsOf(filter, TEXTS)]
   return newestFirst(CONTACTS, where, { ...filter, tenantId }, page)
 }
 
