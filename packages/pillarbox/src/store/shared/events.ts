@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../../model/event.ts'
+import type { EventStatus, StoredEvent } from '../../model/event.ts'
 import type { Page, PageOf } from '../../model/page.ts'
 import type { StoredSchedule } from '../../model/schedule.ts'
 import type { EventFilter, EventStore } from '../../plan/event-store.ts'
@@ -90,7 +90,10 @@ function* findEvent(tenantId: string, id: string): Script<StoredEvent | null> {
   return found && eventOf(found)
 }
 
-/** Newest first. The cursor names the last event itself: its time is finer in PostgreSQL than a cursor could say. */
+/**
+ * Newest first. Those that wait and those that are planned are read each by their own index, no further than one page. The
+ * cursor names the last event itself: its time is finer in PostgreSQL than a cursor could say.
+ */
 function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): Script<PageOf<StoredEvent>> {
   const where = conditionsOf(filter, {
     tenantId: 'e.tenant_id = :tenantId',
@@ -99,29 +102,39 @@ function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): Script<
     entityId: 'e.entity_id = :entityId',
     publishedBy: 'e.published_by = :publishedBy',
     derivedFrom: 'e.derived_from = :derivedFrom',
-    // In so many words, as the index of those that failed has it.
-    status: `e.status = '${filter.status}'`,
     from: `e.created_at >= ${dialect.instant(':from')}`,
     to: `e.created_at < ${dialect.instant(':to')}`,
   })
   const [lastTenant = '', lastId = ''] = page.cursor === undefined ? [] : decodeCursor(page.cursor, 2)
+  // Of one tenant in the order of its index, which begins with the tenant.
+  const isOfAll = filter.tenantId === undefined
   if (page.cursor !== undefined) {
     // An event that is gone marks no place: better to say so than to end the list early.
     if ((yield* findEvent(lastTenant, lastId)) === null) throw invalidCursor()
     const at = '(select c.created_at from pillarbox.events c where c.tenant_id = :lastTenant and c.id = :lastId)'
-    // Of one tenant in the order of its index, which begins with the tenant.
     where.push(
-      filter.tenantId === undefined
+      isOfAll
         ? `(e.created_at, e.tenant_id, e.id) < (${at}, :lastTenant, :lastId)`
         : `(e.created_at, e.id) < (${at}, :lastId)`,
     )
   }
+  const order = `order by e.created_at desc, ${isOfAll ? 'e.tenant_id desc, ' : ''}e.id desc limit :limit`
+  const branches = statusConditions(filter.status).map(
+    (status, i) => `select tenant_id, id from (select e.tenant_id, e.id from pillarbox.events e
+      ${whereAll([status, ...where])} ${order}) source_${i}`,
+  )
   const found = yield* rows(
-    `select ${EVENT_COLUMNS} from pillarbox.events e ${whereAll(where)}
-      order by e.created_at desc, ${filter.tenantId === undefined ? 'e.tenant_id desc, ' : ''}e.id desc limit :limit`,
+    `select ${EVENT_COLUMNS} from (${branches.join(' union all ')}) page
+      join pillarbox.events e on e.tenant_id = page.tenant_id and e.id = page.id ${order}`,
     { ...filter, lastTenant, lastId, limit: page.limit + 1 },
   )
   return pageOf(found.map(eventOf), page.limit, (event) => [event.tenantId, event.id])
+}
+
+/** What the indexes of events ask for, in so many words: each is of those that wait, or of those that do not. */
+function statusConditions(status: EventStatus | undefined): string[] {
+  if (status === undefined) return [`e.status = 'pending'`, `e.status <> 'pending'`]
+  return [status === 'pending' ? `e.status = 'pending'` : `e.status <> 'pending' and e.status = '${status}'`]
 }
 
 function* replayEvent(dialect: Dialect, tenantId: string, id: string, actor: string): Script<boolean> {

@@ -2,8 +2,8 @@ import { eventRules } from './0005-event-rules.ts'
 
 /**
  * An event has a topic and remembers the API key that published it; a tenant's people look for events by time and by entity.
- * The indexes are as few as that needs, because the host's own transactions write them: `type` and `status` narrow what
- * they find, and the few that failed have one of their own. A template says whether its body is text or HTML.
+ * No index has an event that still waits, so that the host's own transactions write none of them; `type` narrows what they
+ * find, and the few that failed have one of their own. A template says whether its body is text or HTML.
  */
 export const eventFacts = `
 -- Whether a body is plain text or HTML; null: HTML where it looks like it.
@@ -17,8 +17,9 @@ create index events_derived on pillarbox.events (tenant_id, derived_from) where 
 
 alter table pillarbox.events add column topic text, add column published_by text;
 
-create index events_newest on pillarbox.events (tenant_id, created_at, id);
-create index events_entity on pillarbox.events (tenant_id, entity_type, entity_id, created_at, id);
+create index events_newest on pillarbox.events (tenant_id, created_at, id) where status <> 'pending';
+create index events_entity on pillarbox.events (tenant_id, entity_type, entity_id, created_at, id)
+  where status <> 'pending';
 create index events_failed on pillarbox.events (tenant_id, created_at, id) where status = 'failed';
 
 -- A function with one more argument is another function, and a call could mean either: the former one makes room, and

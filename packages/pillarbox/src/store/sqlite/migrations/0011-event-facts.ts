@@ -15,7 +15,10 @@ create index pillarbox_events_derived on pillarbox_events (tenant_id, derived_fr
 alter table pillarbox_events add column topic text;
 alter table pillarbox_events add column published_by text;
 
-create index pillarbox_events_newest on pillarbox_events (tenant_id, created_at, id);
-create index pillarbox_events_entity on pillarbox_events (tenant_id, entity_type, entity_id, created_at, id);
+create index pillarbox_events_newest on pillarbox_events (tenant_id, created_at, id) where status <> 'pending';
+create index pillarbox_events_entity on pillarbox_events (tenant_id, entity_type, entity_id, created_at, id)
+  where status <> 'pending';
+-- PostgreSQL sees by its statistics that few events wait. SQLite would read all of a tenant's for them.
+create index pillarbox_events_waiting on pillarbox_events (tenant_id, created_at, id) where status = 'pending';
 create index pillarbox_events_failed on pillarbox_events (tenant_id, created_at, id) where status = 'failed';
 `
