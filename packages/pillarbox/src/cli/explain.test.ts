@@ -7,13 +7,14 @@ import { describe, it, type TestContext } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { planEvents } from '../../../../test/support/planning.ts'
 import { sampleEvent, sampleNotification, silent } from '../../../../test/support/samples.ts'
+import type { NewNotification } from '../model/notification.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { systemRandom } from '../runtime/system.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
 import type { Store } from '../store/store.ts'
 import { run } from './run.ts'
 
-/** A command line over a store in which an email and an SMS about the booking 42 were parked. */
+/** A command line over a store in which an email and an SMS about the booking 42 were skipped. */
 async function setup(t: TestContext) {
   const cwd = mkdtempSync(join(tmpdir(), 'explain-'))
   t.after(() => rmSync(cwd, { recursive: true }))
@@ -26,7 +27,7 @@ async function setup(t: TestContext) {
   const ids = createIdSource(clock, systemRandom())
   const entity = { type: 'booking', id: '42' }
   const scheduleId = ids()
-  const parked = (changes: object) =>
+  const skipped = (changes: Partial<NewNotification>) =>
     sampleNotification({
       id: ids(),
       eventId: 'event-1',
@@ -35,16 +36,16 @@ async function setup(t: TestContext) {
       accountId: null,
       provider: null,
       content: null,
-      stopped: { status: 'parked', reason: 'no_active_channels', error: 'no account\u001b[2J' },
+      stopped: { status: 'skipped', reason: 'no_active_account', error: 'no account\u001b[2J' },
       ...changes,
     })
   await store.events.insert([sampleEvent({ entity, publishedBy: 'key:shop' })])
   const notifications = [
-    parked({ idempotencyKey: '1' }),
-    parked({ idempotencyKey: '2', channel: 'email', to: { email: 'ada@example.test' } }),
+    skipped({ idempotencyKey: '1' }),
+    skipped({ idempotencyKey: '2', channel: 'email', to: { email: 'ada@example.test' } }),
   ]
   await planEvents(store, 1, () => ({ kind: 'notifications', scheduleId, notifications, cancels: null }))
-  await store.notifications.insert([parked({ idempotencyKey: '3', eventId: null, entity: { type: 'trip', id: '1' } })])
+  await store.notifications.insert([skipped({ idempotencyKey: '3', eventId: null, entity: { type: 'trip', id: '1' } })])
   await store.close()
 
   const output = { stdout: '', stderr: '' }
@@ -78,8 +79,7 @@ async function setup(t: TestContext) {
   return { explain, output, withCatalogue }
 }
 
-const WHY =
-  'set aside for an operator, not sent to %. Templates exist, but the tenant has no active account for their channels. (no account [2J)'
+const WHY = 'skipped, not sent to %. The tenant has no active account for this channel. (no account [2J)'
 
 describe('pillarbox explain', () => {
   it('says what was decided about the events of an entity, and lets nobody move the cursor', async (t) => {
@@ -91,7 +91,7 @@ describe('pillarbox explain', () => {
     assert.deepEqual(output.stdout.split('\n'), [
       'booking.confirmed event-1: published',
       `${at}booking.confirmed about booking 42 was published by key:shop.`,
-      `${at}It was turned into 2 notifications.`,
+      `${at}It was turned into no notification; 2 were skipped.`,
       `${at}sms: ${WHY.replace('%', '+15***00')}`,
       `${at}email: ${WHY.replace('%', 'a***@example.test')}`,
       '',
@@ -103,7 +103,7 @@ describe('pillarbox explain', () => {
     const { explain, output } = await setup(t)
 
     assert.equal(await explain('booking:42', '--channel', 'email'), 0)
-    assert.ok(output.stdout.includes('It was turned into 2') && output.stdout.includes('email: '))
+    assert.ok(output.stdout.includes('2 were skipped') && output.stdout.includes('email: '))
     assert.ok(!output.stdout.includes('sms: '))
     assert.equal(await explain('booking:42', '--channel', 'pigeon'), 1)
     assert.match(output.stderr, /there is no channel "pigeon"/)
@@ -118,11 +118,11 @@ describe('pillarbox explain', () => {
       id: string
       status: string
       topic: string
-      counts: { parked: number }
+      counts: { skipped: number }
       explanation: { recipient?: string }[]
     }[]
     assert.deepEqual(
-      [story?.id, story?.status, story?.topic, story?.counts.parked],
+      [story?.id, story?.status, story?.topic, story?.counts.skipped],
       ['event-1', 'published', 'booking.events', 2],
     )
     assert.deepEqual(story?.explanation[0], {

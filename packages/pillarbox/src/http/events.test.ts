@@ -329,7 +329,7 @@ describe('what became of events', () => {
     eventTypes: { ...CATALOGUE.eventTypes, 'trip.late': { entity: 'trip', recipients: [] } },
   }
 
-  /** One event planned into a sent and a parked notification, one that failed, and one of another key. */
+  /** One event planned into a parked and a skipped notification, one that failed, and one of another key. */
   async function told(t: Scope) {
     const { f, tenant, publish } = await setup(t)
     await f.call(tenant.keys.admin, 'PUT', '/api/event-types', withTrips)
@@ -355,7 +355,7 @@ describe('what became of events', () => {
           idempotencyKey: 'b',
           channel: 'email',
           to: { email: 'guest@example.com' },
-          stopped: { status: 'parked', reason: 'no_active_channels', error: 'no account' },
+          stopped: { status: 'skipped', reason: 'no_active_account', error: 'no account' },
         }),
       ],
     }))
@@ -402,7 +402,7 @@ describe('what became of events', () => {
         publishedAt: new Date(f.now() - 2_000).toISOString(),
       },
     )
-    assert.equal(counts['parked'], 2)
+    assert.deepEqual([counts['parked'], counts['skipped']], [1, 1])
     assert.equal(
       Object.values(counts).reduce((sum, count) => sum + count),
       2,
@@ -452,9 +452,9 @@ describe('what became of events', () => {
       answer.explanation.map(({ code, text }) => `${code}: ${text}`),
       [
         'published: booking.confirmed about booking 12345 was published by key:publisher.',
-        'planned: It was turned into 2 notifications.',
+        'planned: It was turned into 1 notification; 1 more was skipped.',
         'no_recipient: sms: set aside for an operator, not sent to +15***00. The event names nobody with an address for any of its channels. (nobody)',
-        'no_active_channels: email: set aside for an operator, not sent to g***@example.com. Templates exist, but the tenant has no active account for their channels. (no account)',
+        'no_active_account: email: skipped, not sent to g***@example.com. The tenant has no active account for this channel. (no account)',
       ],
     )
     const { channel, recipient, at } = answer.explanation[3] ?? assert.fail()

@@ -194,6 +194,19 @@ describe('the explanation of an event', () => {
     ])
   })
 
+  it('counts apart who was skipped', () => {
+    const [sent, skipped] = [notification({ id: 'n-1' }), notification({ id: 'n-2', status: 'skipped' })]
+
+    assert.equal(
+      after({ notifications: [sent, skipped] })[0],
+      'planned: It was turned into 1 notification; 1 more was skipped.',
+    )
+    assert.equal(
+      after({ notifications: [skipped, { ...skipped, id: 'n-3' }] })[0],
+      'planned: It was turned into no notification; 2 were skipped.',
+    )
+  })
+
   it('follows each notification, in the order of time, its recipient masked', () => {
     const email = notification({
       id: 'n-1',
@@ -226,6 +239,12 @@ describe('the explanation of an event', () => {
 
     assert.deepEqual(stopped({ status: 'parked', reason: 'no_active_channels', lastError: 'no account for email' }), [
       'no_active_channels: email: set aside for an operator, not sent to a***@example.test. Templates exist, but the tenant has no active account for their channels. (no account for email)',
+    ])
+    assert.deepEqual(stopped({ status: 'skipped', reason: 'no_address' }), [
+      'no_address: email: skipped, not sent to a***@example.test. The recipient has no address for this channel.',
+    ])
+    assert.deepEqual(stopped({ status: 'skipped', reason: 'duplicate', duplicateOf: 'n-0' }), [
+      'duplicate: email: skipped, not sent to a***@example.test. The same was told, or is being told, by the notification n-0.',
     ])
     assert.deepEqual(stopped({ status: 'cancelled', reason: 'expired' }), [
       'expired: email: cancelled, not sent to a***@example.test. It was not sent before its expiry, or its time was already past.',

@@ -140,10 +140,16 @@ function scheduleLines(rows: EventRows, schedule: StoredSchedule): ExplanationLi
 /** What a completed schedule came to. */
 function completion(rows: EventRows, { id }: StoredSchedule): Pick<ExplanationLine, 'code' | 'text'> {
   const { event, type, notifications, notificationCount } = rows
-  const made = notifications.filter(({ scheduleId }) => scheduleId === id).length
-  const isAll = notificationCount === notifications.length
-  if (made > 0)
-    return { code: 'planned', text: `It was turned into ${isAll ? '' : 'at least '}${count(made, 'notification')}.` }
+  const rowsMade = notifications.filter(({ scheduleId }) => scheduleId === id)
+  const skipped = rowsMade.filter(({ status }) => status === 'skipped').length
+  const made = rowsMade.length - skipped
+  if (rowsMade.length > 0) {
+    const isAll = notificationCount === notifications.length
+    const into = made === 0 ? 'no notification' : `${isAll ? '' : 'at least '}${count(made, 'notification')}`
+    const others =
+      skipped === 0 ? '' : `; ${skipped}${made === 0 ? '' : ' more'} ${skipped === 1 ? 'was' : 'were'} skipped`
+    return { code: 'planned', text: `It was turned into ${into}${others}.` }
+  }
   if (type?.delivery.kind === 'none')
     return { code: 'tells_nobody', text: `${event.type} tells nobody: it only cancels what other events began.` }
   const { entity } = event
@@ -270,9 +276,12 @@ const STOPPED_WORDS: Readonly<Record<string, string>> = {
 function stopped(notification: NotificationView, who: string): string {
   const reason = reasonOf(notification)
   const words = notification.sentAt === null ? (STOPPED_WORDS[notification.status] ?? 'not sent to') : 'not received by'
-  const why = reason === null ? '' : ` ${REASONS[reason]}`
+  const why =
+    notification.duplicateOf === null
+      ? reason && REASONS[reason]
+      : `The same was told, or is being told, by the notification ${notification.duplicateOf}.`
   const error = notification.lastError === null ? '' : ` (${notification.lastError})`
-  return `${words} ${who}.${why}${error}`
+  return `${words} ${who}.${why === null ? '' : ` ${why}`}${error}`
 }
 
 /** Without the channel that took over. */
