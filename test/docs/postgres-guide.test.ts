@@ -30,7 +30,7 @@ async function setup(t: TestContext, block: 'client' | 'function') {
     await server.end()
   })
   const events = async (): Promise<unknown[]> =>
-    (await owner.query('select tenant_id, id, status from pillarbox.events order by id')).rows
+    (await owner.query<Record<string, unknown>>('select tenant_id, id, status from pillarbox.events order by id')).rows
   return { app, owner, events }
 }
 

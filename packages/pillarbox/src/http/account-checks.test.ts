@@ -405,7 +405,7 @@ describe('an account’s pace', () => {
 
   it('is 50 a second where nobody has said anything, and none on in_app or where it is null', async () => {
     const url = '/api/channel-accounts'
-    const { tier: _tier, ...settings } = sampleOf('meta').settings as Record<string, unknown>
+    const { tier: _tier, ...settings } = sampleOf('meta').settings
     const inbox = { channel: 'in_app', provider: 'inbox', name: 'Inbox' }
     const careless = await post('interakt', sampleOf('interakt'), { pace: null })
     const untold = await post('interakt', sampleOf('interakt'))

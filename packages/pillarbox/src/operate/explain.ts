@@ -107,12 +107,13 @@ function scheduleLines(rows: EventRows, schedule: StoredSchedule): ExplanationLi
   const isLater = dueAt > at
   if (isLater)
     lines.push({ at, code: 'scheduled', text: `Planned for ${timeIn(tenant, dueAt)}${whyThen(rows, schedule)}.` })
-  if (status === 'awaiting_approval')
-    lines.push({ at, code: 'awaits_approval', text: 'Waits for approval: somebody has to approve or reject it.' })
   if (schedule.approvedAt !== null)
     lines.push({ at: schedule.approvedAt, code: 'approved', text: `Approved by ${schedule.approvedBy}.` })
   const error = sentence(schedule.lastError)
   switch (status) {
+    case 'awaiting_approval':
+      lines.push({ at, code: 'awaits_approval', text: 'Waits for approval: somebody has to approve or reject it.' })
+      break
     case 'completed':
       lines.push({ at: schedule.completedAt ?? dueAt, ...completion(rows, schedule) })
       break
