@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander'
-import { defaultOf } from '../config/describe.ts'
-import { CONFIG_FILE_ENV, CONFIG_FILE_FLAG, flagName, optionEntries } from '../config/options.ts'
+import { CONFIG_FILE_ENV, CONFIG_FILE_FLAG, defaultOf, flagName, optionEntries } from '../config/options.ts'
 
 /** Which processes a setting concerns. */
 export type SettingsPart = 'any' | 'api' | 'worker'

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
+import { parse } from 'yaml'
 import { type Config, type ConfigInput, describeProblem, resolveConfig } from './config.ts'
 import { OPTIONS, optionEntries } from './options.ts'
 
@@ -349,4 +351,20 @@ it('has defaults that its own checks accept', () => {
     if (entry.defaultText === undefined)
       assert.deepEqual(entry.check.read(entry.check.write(entry.default)), entry.default, name)
   assert.equal(OPTIONS.workerTtlMs.default, 30_000)
+})
+
+it('has an example file whose every key, taken in, means the default', () => {
+  const example = readFileSync(new URL('../../config.example.yaml', import.meta.url), 'utf8')
+  const content = parse(example.replaceAll(/^#(?=\w)/gm, '')) as Record<string, unknown>
+  const input = { flags: {}, env: {}, cwd: '/srv' }
+
+  const fromExample = resolveConfig({ ...input, file: { path: 'config.example.yaml', content } })
+  const fromNothing = resolveConfig({ ...input, file: null })
+
+  assert.deepEqual(
+    Object.keys(content),
+    optionEntries().map(([, entry]) => entry.key),
+  )
+  assert.ok('config' in fromExample && 'config' in fromNothing)
+  assert.deepEqual(fromExample.config, fromNothing.config)
 })

@@ -252,6 +252,12 @@ export function optionEntries(): [OptionName, Option<unknown>][] {
   return Object.entries(OPTIONS) as [OptionName, Option<unknown>][]
 }
 
+/** The default as one would write it in a file, or as a remark where it is made at start. */
+export function defaultOf(entry: Option<unknown>): { text: string; isRemark: boolean } {
+  if (entry.defaultText !== undefined) return { text: entry.defaultText, isRemark: true }
+  return { text: entry.check.write(entry.default), isRemark: false }
+}
+
 /** `--port` of `--port <number>`. */
 export function flagName(flag: string): string {
   return flag.split(' ')[0] ?? flag

@@ -1,8 +1,8 @@
-import type { Account } from '../model/account.ts'
-import { formatDuration } from '../model/duration.ts'
-import { TIERS } from '../model/tiers.ts'
-import { COMMON_SETTINGS } from './account-check.ts'
-import type { Field, Provider } from './channel.ts'
+import { COMMON_SETTINGS } from '../../packages/pillarbox/src/channels/account-check.ts'
+import type { Field, Provider } from '../../packages/pillarbox/src/channels/channel.ts'
+import type { Account } from '../../packages/pillarbox/src/model/account.ts'
+import { formatDuration } from '../../packages/pillarbox/src/model/duration.ts'
+import { TIERS } from '../../packages/pillarbox/src/model/tiers.ts'
 
 /**
  * `docs/reference/providers.md`: what an account of each provider is made of. `receipts` says for each provider that

@@ -1,11 +1,11 @@
-import type { Rule } from '../channels/vendor-answers.ts'
-import { ACS_ENGAGEMENTS, ACS_STATUSES } from './acs.ts'
-import { INTERAKT_TYPES } from './interakt.ts'
-import { META_STATUSES } from './meta.ts'
-import { MSG91_STATUSES } from './msg91.ts'
-import type { Meaning } from './reading.ts'
-import { SES_BOUNCES, SES_EVENTS } from './ses-events.ts'
-import { AWS_SMS_EVENTS, SNS_FAILURES } from './sns-sms-events.ts'
+import type { Rule } from '../../packages/pillarbox/src/channels/vendor-answers.ts'
+import { ACS_ENGAGEMENTS, ACS_STATUSES } from '../../packages/pillarbox/src/receipts/acs.ts'
+import { INTERAKT_TYPES } from '../../packages/pillarbox/src/receipts/interakt.ts'
+import { META_STATUSES } from '../../packages/pillarbox/src/receipts/meta.ts'
+import { MSG91_STATUSES } from '../../packages/pillarbox/src/receipts/msg91.ts'
+import type { Meaning } from '../../packages/pillarbox/src/receipts/reading.ts'
+import { SES_BOUNCES, SES_EVENTS } from '../../packages/pillarbox/src/receipts/ses-events.ts'
+import { AWS_SMS_EVENTS, SNS_FAILURES } from '../../packages/pillarbox/src/receipts/sns-sms-events.ts'
 
 /** `docs/reference/receipts.md`: what each vendor's words come to. */
 export function receiptsPage(): string {

@@ -1,12 +1,6 @@
-import { CONFIG_FILE_ENV, flagName, type Option, optionEntries } from './options.ts'
+import { CONFIG_FILE_ENV, defaultOf, flagName, optionEntries } from '../../packages/pillarbox/src/config/options.ts'
 
 const WIDTH = 120
-
-/** The default as one would write it in a file, or as a remark where it is made at start. */
-export function defaultOf(entry: Option<unknown>): { text: string; isRemark: boolean } {
-  if (entry.defaultText !== undefined) return { text: entry.defaultText, isRemark: true }
-  return { text: entry.check.write(entry.default), isRemark: false }
-}
 
 /** `config.example.yaml`: every key, commented out, with its default. */
 export function exampleFile(): string {

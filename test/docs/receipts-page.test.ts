@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { it } from 'node:test'
-import { receiptsPage } from './describe.ts'
+import { receiptsPage } from './receipts-page.ts'
 
-const REFERENCE = new URL('../../../../docs/reference/receipts.md', import.meta.url)
-const UPDATE = 'UPDATE_DOCS=1 npm run test:file -- packages/pillarbox/src/receipts/describe.test.ts'
+const REFERENCE = new URL('../../docs/reference/receipts.md', import.meta.url)
+const UPDATE = 'UPDATE_DOCS=1 npm run test:file -- test/docs/receipts-page.test.ts'
 
 if (process.env['UPDATE_DOCS'] === '1') writeFileSync(REFERENCE, receiptsPage())
 

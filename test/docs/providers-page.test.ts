@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { closedOutbound } from '../../../../test/support/providers.ts'
-import { webhookPath } from '../http/webhooks.ts'
-import { createReceiptSources } from '../receipts/sources.ts'
-import { systemClock } from '../runtime/system.ts'
-import { allProviders } from './all.ts'
-import { providersPage } from './describe.ts'
+import { allProviders } from '../../packages/pillarbox/src/channels/all.ts'
+import { webhookPath } from '../../packages/pillarbox/src/http/webhooks.ts'
+import { createReceiptSources } from '../../packages/pillarbox/src/receipts/sources.ts'
+import { systemClock } from '../../packages/pillarbox/src/runtime/system.ts'
+import { closedOutbound } from '../support/providers.ts'
+import { providersPage } from './providers-page.ts'
 
-const REFERENCE = new URL('../../../../docs/reference/providers.md', import.meta.url)
-const UPDATE = 'UPDATE_DOCS=1 npm run test:file -- packages/pillarbox/src/channels/describe.test.ts'
+const REFERENCE = new URL('../../docs/reference/providers.md', import.meta.url)
+const UPDATE = 'UPDATE_DOCS=1 npm run test:file -- test/docs/providers-page.test.ts'
 
 const { outbound } = closedOutbound()
 const providers = allProviders({
@@ -42,7 +42,9 @@ describe('docs/reference/providers.md', () => {
   })
 
   it('names the vendors’ packages, each of which is an optional peer of ours', () => {
-    const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    const manifest = JSON.parse(
+      readFileSync(new URL('../../packages/pillarbox/package.json', import.meta.url), 'utf8'),
+    ) as {
       peerDependencies: Record<string, string>
       peerDependenciesMeta: Record<string, { optional?: boolean }>
     }
