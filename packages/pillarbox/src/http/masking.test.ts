@@ -43,6 +43,14 @@ describe('an answer without people', () => {
     assert.equal(lastError, 'Neither b***@example.org nor +91***10 nor 919***10 exists.')
   })
 
+  it('hides the telephone number that Meta’s message ids hold', () => {
+    const providerMessageId = 'wamid.HBgLMTY1MDM4Nzk0MzkVAgARGBI3N0EyQTE5'
+    const seen = to({ phone: '+16503879439' }, { providerMessageId, error: `no ${providerMessageId}.` })
+
+    assert.equal(Buffer.from(providerMessageId.slice(6), 'base64').includes('16503879439'), true)
+    assert.deepEqual([seen['providerMessageId'], seen['error']], ['wamid.***I3N0EyQTE5', 'no wamid.***I3N0EyQTE5.'])
+  })
+
   it('keeps ids, times, keys and codes', () => {
     const plain = {
       id: '019bc186-0000-7000-8000-000000000000',

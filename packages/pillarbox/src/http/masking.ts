@@ -161,6 +161,8 @@ function* peopleIn(value: unknown, key: string): Generator<Address> {
 
 const EMAIL = /[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+/g
 const PHONE = /(?<!\w)\+[1-9]\d{6,14}(?!\d)/g
+/** Meta's message ids are base64, and begin with the recipient's telephone number; their end tells them apart. */
+const META_ID = /\bwamid\.[A-Za-z0-9+/=_-]*?([A-Za-z0-9+/=_-]{0,10})(?![A-Za-z0-9+/=_-])/g
 /** In a sentence; elsewhere it is more likely an id, a time or a link of ours. */
 const BARE_PHONE = /(?<![\w.-])\d{9,15}(?![\w-])/g
 const LINK = /https?:\/\/[^\s"'<>]+/gi
@@ -169,6 +171,7 @@ function coverForms(text: string): string {
   const covered = text
     .replace(EMAIL, (email) => maskAddress({ email }).email ?? HIDDEN)
     .replace(PHONE, (phone) => maskAddress({ phone }).phone ?? HIDDEN)
+    .replace(META_ID, `wamid.${HIDDEN}$1`)
   if (!covered.includes(' ')) return covered
   return covered
     .replace(LINK, (url) => maskAddress({ url }).url ?? HIDDEN)
