@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import type { NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
 import { planEvents, planSchedules } from '../support/planning.ts'
-import { type Bench, bornSkipped, dueLater, dueNow, type Lane, only, type Rule, replacementOn } from './fixtures.ts'
+import {
+  type Bench,
+  bornSkipped,
+  completion,
+  dueLater,
+  dueNow,
+  type Lane,
+  only,
+  type Rule,
+  receiptOf,
+  replacementOn,
+} from './fixtures.ts'
 
 /** Whoever is not notified leaves a row that says why: one for each place and channel of an event, and never two. */
 export function skippedRules(rule: Rule): void {
@@ -194,6 +205,25 @@ export function skippedRules(rule: Rule): void {
 
     assert.equal((await schedule(target.tenantId, scheduleId)).status, 'cancelled')
     assert.equal((await view(id)).status, 'skipped')
+  })
+
+  rule('what a chain passed over is written with the notification that takes over', async (bench) => {
+    const { store, lane, worker, enqueue, claim, view, notification, newId } = bench
+    const email = await lane()
+    const sms = await lane({ tenantId: email.tenantId, channel: 'sms' })
+    const by = await worker()
+    const skippedBy = (id: string) => notification(email, { id, ...bornSkipped(newId(), '0') })
+    const [called, reported] = [newId(), newId()]
+    const [failed] = await enqueue(email, 1, { fallback: ['push', 'sms'] })
+    const next = { ...notification(sms, { fallbackOf: failed ?? null }), passedOver: [skippedBy(called)] }
+    await store.dispatch.complete(by, [completion(only(await claim(by, email)), 'failed', { next })])
+    const [sent] = await enqueue(email, 1, { fallback: ['push', 'sms'] })
+    await store.dispatch.complete(by, [completion(only(await claim(by, email)), 'sent')])
+    const taker = { ...notification(sms, { fallbackOf: sent ?? null }), passedOver: [skippedBy(reported)] }
+    await store.receipts.merge(receiptOf(email, sent ?? '', 'bounced', { next: taker }))
+
+    assert.deepEqual([(await view(called)).status, (await view(reported)).status], ['skipped', 'skipped'])
+    assert.deepEqual([(await view(next.id)).status, (await view(taker.id)).status], ['queued', 'queued'])
   })
 
   rule('what an event was planned as before is found by its places', async (bench) => {

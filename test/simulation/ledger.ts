@@ -132,7 +132,7 @@ export class Ledger {
       if (!current || refused) continue
       this.#token.delete(notificationId)
       this.#written.add(mark)
-      if (completion.next) this.#inserted++
+      if (completion.next) this.#inserted += 1 + (completion.next.passedOver?.length ?? 0)
     }
   }
 

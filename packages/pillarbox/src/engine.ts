@@ -97,10 +97,12 @@ export function createEngine(deps: EngineDeps): Engine {
   // Planning: events become notifications.
   const contexts = createContextBook(store, snapshots)
   const events = createEventBook({ store, contexts, sealing, resolve, clock })
-  const chains = { store, events, untrusted, sealing, clock, ids }
+  const suppressions = createSuppressionBook({ suppressions: store.suppressions, ...ports, maxAgeMs })
+  const chains = { store, events, suppressions, untrusted, sealing, clock, ids }
   const planner = createPlanner({
     store,
     contexts,
+    suppressions,
     untrusted,
     sealing,
     resolve,
@@ -157,7 +159,7 @@ export function createEngine(deps: EngineDeps): Engine {
     scrub: deps.scrub,
     openContent: sealing.openContent,
     listTargets: (tenantId, list, channel) => listTargets(store.lists, tenantId, list, channel),
-    suppressions: createSuppressionBook({ suppressions: store.suppressions, ...ports, maxAgeMs }),
+    suppressions,
   }
   const calling = { store, accounts, attempt, completer, custody, heartbeat, ...ports }
   const dispatcher = createDispatcher({ ...calling, guard, hub, settings })

@@ -1,6 +1,6 @@
 import type { Channel } from '../model/channel.ts'
 import type { Entity } from '../model/event.ts'
-import type { Content, NewNotification, NotificationPolicy, SealedContent } from '../model/notification.ts'
+import type { Content, NotificationPolicy, SealedContent, Takeover } from '../model/notification.ts'
 import type { OutcomeKind, RefusedMember } from '../model/outcome.ts'
 import type { Reason, StoredReason } from '../model/reason.ts'
 import type { Address } from '../model/recipient.ts'
@@ -125,5 +125,5 @@ export interface Completion {
   spent: number
   possibleDuplicate: boolean
   /** For `failed` by fallback: the notification that takes over. */
-  next: NewNotification | null
+  next: Takeover | null
 }

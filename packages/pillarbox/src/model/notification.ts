@@ -171,6 +171,11 @@ export interface NewNotification {
   stopped: BornStopped | null
 }
 
+/** A notification that takes over from one that failed, with those of the channels that its chain passed over. */
+export interface Takeover extends NewNotification {
+  passedOver?: readonly NewNotification[]
+}
+
 /** Why a notification that was just made is not to be sent: it is skipped, or parked where somebody has to look. */
 export interface BornStopped {
   status: Extract<SettledStatus, 'parked' | 'skipped'>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { sampleEvent, silent } from '../../../../test/support/samples.ts'
+import { createSuppressionBook } from '../dispatch/suppressions.ts'
 import { CHANNELS } from '../model/channel.ts'
 import { createContextBook } from '../plan/context-book.ts'
 import { bodyOf } from '../plan/fixture.ts'
@@ -26,6 +27,13 @@ async function setup(t: TestContext) {
   const planner = createPlanner({
     store,
     contexts: createContextBook(store, createTenantSnapshots(store, clock, 1_000)),
+    suppressions: createSuppressionBook({
+      suppressions: store.suppressions,
+      clock,
+      ids,
+      logger: silent,
+      maxAgeMs: 1_000,
+    }),
     untrusted,
     sealing: createPayloadSeal(Buffer.alloc(32, 7)),
     resolve: null,

@@ -4,6 +4,7 @@ import { ENGINES } from '../../../../test/support/engines.ts'
 import { createManualClock, type ManualClock } from '../../../../test/support/manual-clock.ts'
 import { recordingLogger, sampleEvent, silent, storedAccount } from '../../../../test/support/samples.ts'
 import { parseCatalogue } from '../catalogue/parse.ts'
+import { createSuppressionBook } from '../dispatch/suppressions.ts'
 import type { Channel } from '../model/channel.ts'
 import type { NewEvent, StoredEvent } from '../model/event.ts'
 import type { Content, NotificationView } from '../model/notification.ts'
@@ -112,6 +113,7 @@ export async function openPlanning(t: TestContext, options: Options): Promise<Be
   const seal = createPayloadSeal(Buffer.alloc(32, 7))
   const common = {
     store,
+    suppressions: createSuppressionBook({ suppressions: store.suppressions, clock, ids, logger, maxAgeMs: 1_000 }),
     untrusted: createUntrustedInProcess(),
     sealing: seal,
     clock,

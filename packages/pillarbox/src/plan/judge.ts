@@ -4,6 +4,7 @@ import type { StoredEvent } from '../model/event.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
 import { dueAt } from '../model/timing.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
+import type { Obstacle } from './compose.ts'
 import type { PlanContext } from './context-book.ts'
 import { type DueEvent, eventTime, failedEvent, openEvent, type StoppedEvent } from './due-event.ts'
 
@@ -28,6 +29,8 @@ export interface ReadyEvent {
   kind: 'ready'
   due: DueEvent
   dueAt: number
+  /** Why nobody is to be told after all. */
+  calledOff?: Obstacle
 }
 
 /** An event that is seen for the first time, opened; or what keeps it from being told itself. */

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { sampleNotification } from '../../../../test/support/samples.ts'
 import type { Channel } from '../model/channel.ts'
 import type { NewEvent } from '../model/event.ts'
-import type { NewNotification, NotificationView } from '../model/notification.ts'
+import type { NewNotification, NotificationView, Takeover } from '../model/notification.ts'
 import { isSealedContent } from '../security/payload-seal.ts'
 import { type Bench, bodyOf, type Options, openPlanning } from './fixture.ts'
 import { nextInChain } from './next-in-chain.ts'
@@ -37,7 +37,7 @@ async function setup(t: TestContext, options: Partial<Options> = {}, event: Part
   return { bench, first, next: (...chain: Channel[]) => takeOver(bench, first, chain) }
 }
 
-function takeOver(bench: Bench, first: NotificationView, chain: Channel[]): Promise<NewNotification | null> {
+function takeOver(bench: Bench, first: NotificationView, chain: Channel[]): Promise<Takeover | null> {
   return nextInChain(bench.chain, { tenantId: first.tenantId, notificationId: first.id }, chain)
 }
 
@@ -69,6 +69,40 @@ describe('who takes over', () => {
     assert.equal(once.correlationId, first.eventId)
     assert.equal(once.idempotencyKey, again?.idempotencyKey)
     assert.equal(once.idempotencyKey, `fallback:${first.id}:email`)
+  })
+
+  it('leaves a row for each channel that the chain passed over, and says why', async (t) => {
+    const { bench, first, next } = await setup(t, { accounts: ['sms', 'email'] })
+
+    const taker = await next('push', 'whatsapp', 'email')
+
+    assert.deepEqual([taker?.channel, taker?.place, taker?.fallback], ['email', '0', []])
+    assert.deepEqual(
+      taker?.passedOver?.map(({ channel, stopped, idempotencyKey, place, fallbackOf }) => {
+        return [channel, stopped?.reason, idempotencyKey, place, fallbackOf]
+      }),
+      [
+        ['push', 'no_active_account', `fallback:${first.id}:push`, '0', first.id],
+        ['whatsapp', 'no_template', `fallback:${first.id}:whatsapp`, '0', first.id],
+      ],
+    )
+    assert.equal((await bench.notifications()).length, 1, 'they are written with the one that takes over')
+  })
+
+  it('is nobody whose address is suppressed', async (t) => {
+    const { bench, next } = await setup(t, { accounts: ['sms', 'email', 'push'] })
+    const ban = { channel: 'email', address: 'ada@example.test', cause: 'operator', error: null } as const
+    await bench.store.suppressions.insert({
+      id: bench.ids(),
+      tenantId: 'acme',
+      ...ban,
+      notificationId: null,
+      createdBy: 'test',
+    })
+
+    await bench.clock.advance(1_000)
+
+    assert.equal(await next('email'), null)
   })
 
   it('carries the rest of the chain', async (t) => {

@@ -1,67 +1,78 @@
 import { chooseAccount, withOwnUrl } from '../model/account-choice.ts'
 import type { Channel } from '../model/channel.ts'
 import { fallbackKey } from '../model/idempotency.ts'
-import type { NewNotification, NotificationView } from '../model/notification.ts'
+import type { NewNotification, NotificationView, Takeover } from '../model/notification.ts'
 import type { IdSource } from '../model/ports.ts'
 import { isSealedContent, type PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
 import { type Cause, type ComposedRecipient, type ComposeTools, type Composition, compose } from './compose.ts'
 import type { EventBook } from './event-book.ts'
 import { noRecipient } from './recipients.ts'
-import { atEveryAddress, eachChannel, targetOf } from './routes.ts'
+import { atEveryAddress, eachChannel, passedOver, targetOf } from './routes.ts'
+import { bansOn, type SuppressionCheck } from './suppressed.ts'
 
 export interface ChainDeps extends ComposeTools {
   store: Pick<Store, 'notifications' | 'accounts'>
   events: EventBook
+  suppressions: SuppressionCheck
   sealing: Pick<PayloadSeal, 'sealContent' | 'openContent'>
   ids: IdSource
 }
 
 /**
  * The notification that takes over from one that failed for good: the first channel of `chain` with an account and an
- * address, in its own template's words. Null when no channel is left that could reach the recipient, or when the host
- * has called it off by now.
+ * address, in its own template's words, with what the chain passed over on its way there. Null when no channel is left
+ * that could reach the recipient, which the chain then still holds, or when the host has called it off by now.
  */
 export async function nextInChain(
   deps: ChainDeps,
   failed: { tenantId: string; notificationId: string },
   chain: readonly Channel[],
-): Promise<NewNotification | null> {
+): Promise<Takeover | null> {
   if (chain.length === 0) return null
   const view = await deps.store.notifications.find(failed.tenantId, failed.notificationId)
   if (!view) return null
   const id = deps.ids()
-  const steps = view.eventId === null ? ownSteps(deps, view, chain, id) : eventSteps(deps, view, chain)
+  const isEvents = view.eventId !== null
+  const steps = isEvents ? eventSteps(deps, view, chain) : ownSteps(deps, view, chain, id)
+  const skipped: NewNotification[] = []
   for await (const { channel, ...step } of steps) {
     const next = await compose(deps, {
       ...step,
-      id,
+      id: isEvents ? deps.ids() : id,
       key: fallbackKey(view.id, channel),
       channel,
       cause: causeOf(view),
-      fallback: chain.slice(chain.indexOf(channel) + 1),
     })
-    if (next.stopped === null) return next
+    if (next.stopped === null)
+      return { ...next, fallback: chain.slice(chain.indexOf(channel) + 1), passedOver: skipped }
+    if (isEvents) skipped.push(next)
   }
   return null
 }
 
-/** A channel that may take over, with what it would say to whom, through which account. */
+/** A channel that may take over, with what it would say to whom, through which account; or why it cannot. */
 type FallbackStep = Pick<Composition, 'channel' | 'recipient' | 'words' | 'account'>
 
 /** As planning would tell the event on each channel now. */
 async function* eventSteps(
-  { events }: ChainDeps,
+  { events, suppressions }: ChainDeps,
   view: NotificationView,
   chain: readonly Channel[],
 ): AsyncGenerator<FallbackStep> {
   const due = await events.open(view.tenantId, view.eventId ?? '')
   if ('kind' in due) return
   const recipient = atEveryAddress(due, await events.recipientOf(due, view))
-  for (const route of eachChannel(due, recipient, { channels: chain })) {
-    if ('obstacle' in route || route.account.status !== 'active') continue
-    const { channel, template, account } = route
-    yield { channel, recipient, words: { kind: 'template', template, message: due }, account }
+  const bans = await bansOn(suppressions, due, [recipient])
+  for (const route of eachChannel(due, recipient, { channels: chain, bans })) {
+    const { channel } = route
+    if ('template' in route && route.account.status === 'active') {
+      const { template, account } = route
+      yield { channel, recipient, words: { kind: 'template', template, message: due }, account }
+    } else {
+      const { obstacle } = passedOver(route)
+      yield { channel, recipient, words: { kind: 'obstacle', obstacle }, account: null }
+    }
   }
 }
 
@@ -86,7 +97,11 @@ async function* ownSteps(
 }
 
 /** Its content for another notification: what is sealed opens only for the one it was sealed for. */
-export function contentFor({ sealing }: ChainDeps, view: NotificationView, id: string): NotificationView['content'] {
+export function contentFor(
+  { sealing }: Pick<ChainDeps, 'sealing'>,
+  view: NotificationView,
+  id: string,
+): NotificationView['content'] {
   const { tenantId, content } = view
   if (!content || !isSealedContent(content)) return content
   const opened = sealing.openContent(content, { tenantId, notificationId: view.id })

@@ -14,13 +14,21 @@ import {
   type Obstacle,
   policyOf,
 } from './compose.ts'
-import { type DueEvent, eventTime, occurrenceOf, type StoppedEvent } from './due-event.ts'
+import { type DueEvent, eventTime, occurrenceOf } from './due-event.ts'
 import { progressOf, type RecipientPart } from './part.ts'
 import type { Cancels, EventPlan, SchedulePlan, StandingNotification } from './plan-store.ts'
 import type { PreparedRow } from './prepare.ts'
 import { furthest, type Reached, reachedBy, whyUntold } from './reached.ts'
 import type { Recipient } from './recipients.ts'
-import { atEveryAddress, type BlockedChannel, type Route, type RouteLimits, routesTo, targetOf } from './routes.ts'
+import {
+  atEveryAddress,
+  type BlockedChannel,
+  channelsFor,
+  type Route,
+  type RouteLimits,
+  routesTo,
+  targetOf,
+} from './routes.ts'
 
 export interface PlanTools extends ComposeTools {
   ids: IdSource
@@ -47,8 +55,9 @@ export async function planEvent(
     case 'no_delivery':
       return { kind: 'notifications', scheduleId, notifications: [], cancels }
     case 'tell': {
-      const { due, dueAt, part } = judgement
-      const { notifications, reached } = await tellPart(tools, { due, dueAt, scheduleId }, part)
+      const { due, calledOff } = judgement
+      const { notifications, reached } = await tellPart(tools, scheduleId, judgement)
+      if (calledOff) return { ...cancelled(calledOff), notifications, scheduleId, cancels }
       return { kind: 'notifications', scheduleId, notifications, untold: whyUntold(due, reached), cancels }
     }
   }
@@ -94,20 +103,19 @@ export async function planSchedule(tools: PlanTools, { schedule, judgement }: Pr
     case 'no_delivery':
       return { kind: 'notifications', notifications: [] }
     case 'tell': {
-      const { due, dueAt, part, standing } = judgement
-      const cause: EventCause = { due, dueAt, scheduleId: schedule?.id ?? null, standing }
-      const { notifications, reached } = await tellPart(tools, cause, part)
+      const { due, part, calledOff } = judgement
+      const { notifications, reached } = await tellPart(tools, schedule?.id ?? null, judgement)
       const progress = schedule?.progress ?? null
       // The last part, too, is written as a part, so that the progress ends where it should; then it is completed.
       const isWhole = progress === null ? part.isLast : part.isLast && part.taken === 0
-      return isWhole
-        ? { kind: 'notifications', notifications, untold: whyUntold(due, reached) }
-        : { kind: 'part', notifications, progress: progressOf(progress, part, reached) }
+      if (!isWhole) return { kind: 'part', notifications, progress: progressOf(progress, part, reached) }
+      if (calledOff) return { ...cancelled(calledOff), notifications }
+      return { kind: 'notifications', notifications, untold: whyUntold(due, reached) }
     }
   }
 }
 
-function cancelled({ reason, error }: StoppedEvent): Extract<SchedulePlan, { kind: 'cancelled' }> {
+function cancelled({ reason, error }: Obstacle): Extract<SchedulePlan, { kind: 'cancelled' }> {
   return { kind: 'cancelled', reason, error }
 }
 
@@ -122,14 +130,17 @@ export interface EventCause {
   limits?: RouteLimits
   /** The notifications that stand already, where it was planned before. */
   standing?: readonly StandingNotification[]
+  /** Why nobody is to be told, on any channel. */
+  calledOff?: Obstacle | null
 }
 
 /** The notifications of a part of an event's recipients, and how far this part and those before it came. */
 async function tellPart(
   tools: PlanTools,
-  cause: EventCause,
-  part: RecipientPart,
+  scheduleId: string | null,
+  { due, dueAt, part, standing, bans, calledOff }: Extract<PreparedRow['judgement'], { kind: 'tell' }>,
 ): Promise<{ notifications: NewNotification[]; reached: Reached }> {
+  const cause: EventCause = { due, dueAt, scheduleId, standing, calledOff, limits: { bans } }
   const notifications = await planNotifications(tools, cause, part)
   const recipients = part.recipients.length + part.stopped.length
   return { notifications, reached: furthest(part.next.reached, reachedBy(notifications, recipients)) }
@@ -157,7 +168,7 @@ function compositionsOf(
     ...stopped.map(({ recipient, ...obstacle }) => blocked(tools, cause, recipient, { channel: 'email', obstacle })),
     ...recipients.flatMap((named) => {
       const recipient = atEveryAddress(cause.due, named)
-      return routesTo(cause.due, recipient, cause.limits).map((route) => {
+      return routesOf(cause, recipient).map((route) => {
         if ('obstacle' in route) return blocked(tools, cause, recipient, route)
         const composition = onRoute(tools, cause, recipient, route)
         const twin = first(recipient, composition)
@@ -165,6 +176,11 @@ function compositionsOf(
       })
     }),
   ]
+}
+
+function routesOf({ due, limits, calledOff }: EventCause, recipient: Recipient): (Route | BlockedChannel)[] {
+  if (calledOff) return channelsFor(due).map((channel) => ({ channel, obstacle: calledOff }))
+  return routesTo(due, recipient, limits)
 }
 
 /**

@@ -15,6 +15,7 @@ import { type DueRow, type PreparedRow, prepare } from './prepare.ts'
 import type { ResolveHook } from './resolve-hook.ts'
 import { reviveStanding } from './revive.ts'
 import { isChain } from './routes.ts'
+import type { SuppressionCheck } from './suppressed.ts'
 import { createTemplateUses, type TemplateUses } from './template-uses.ts'
 
 /**
@@ -25,6 +26,7 @@ import { createTemplateUses, type TemplateUses } from './template-uses.ts'
 export interface PlannerDeps {
   store: Pick<Store, 'plan' | 'people' | 'lists' | 'templates' | 'notifications'>
   contexts: ContextBook
+  suppressions: SuppressionCheck
   untrusted: Untrusted
   sealing: Pick<PayloadSeal, 'openPayload' | 'sealContent' | 'sealedFor'>
   /** The host's, in embedded use. */
@@ -102,8 +104,8 @@ const SCHEDULES: RowKind<DueSchedule, SchedulePlan> = {
     const plan = await planSchedule(tools, row)
     const { judgement } = row
     const isAgain = judgement.kind === 'tell' && judgement.standing.length > 0
-    if (!isAgain || !('notifications' in plan) || plan.kind === 'cancelled') return plan
-    await tools.uses.note(plan.notifications)
+    if (!isAgain || !('notifications' in plan)) return plan
+    await tools.uses.note(plan.notifications ?? [])
     const { standing, due } = judgement
     const rest = await reviveStanding(tools.store.notifications, plan, { standing, isChain: isChain(due) })
     tools.hub.nudge('dispatch')

@@ -5,6 +5,7 @@ import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
 import { checkPayloads } from '../untrusted/payloads.ts'
 import { PLANNING, type Untrusted } from '../untrusted/untrusted.ts'
+import type { Obstacle } from './compose.ts'
 import type { ContextBook, PlanContext } from './context-book.ts'
 import { conversationOf, type DueEvent, eventTime, openEvent, withAnswer } from './due-event.ts'
 import { type Judgement, judgeEvent, judgeSchedule, openNewEvent, type ReadyEvent } from './judge.ts'
@@ -12,11 +13,14 @@ import { BATCH_NOTIFICATIONS, channelCount, partLimit, positionOf, type Recipien
 import type { PeopleBook } from './people.ts'
 import type { StandingNotification } from './plan-store.ts'
 import { askHook, type Resolved, type ResolveHook } from './resolve-hook.ts'
+import type { Bans } from './routes.ts'
+import { bansOn, type SuppressionCheck } from './suppressed.ts'
 
 export interface PrepareDeps {
   store: Pick<Store, 'plan' | 'lists'>
   contexts: ContextBook
   people: PeopleBook
+  suppressions: SuppressionCheck
   sealing: Pick<PayloadSeal, 'openPayload'>
   resolve: ResolveHook | null
   untrusted: Untrusted
@@ -44,6 +48,10 @@ export interface PreparedRow extends DueRow {
         part: RecipientPart
         /** Of these recipients, where they were planned before. */
         standing: readonly StandingNotification[]
+        /** Of the addresses that these recipients have. */
+        bans: Bans
+        /** Why nobody is to be told: the host says so. */
+        calledOff: Obstacle | null
       }
   /** What was wrong, where the row has to be set back alone once the batch is written. */
   setBack: string | null
@@ -60,6 +68,7 @@ export async function prepare(deps: PrepareDeps, rows: readonly DueRow[]): Promi
   await takeParts(deps, prepared)
   await recogniseRecipients(deps, prepared)
   await lookForStanding(deps, prepared)
+  await lookForSuppressed(deps, prepared)
   return prepared
 }
 
@@ -130,7 +139,7 @@ function applyAnswer(row: PreparedRow, ready: ReadyEvent, answer: Resolved | und
   if ('failed' in answer || 'unasked' in answer) row.judgement = { kind: 'later' }
   else if ('cancel' in answer) {
     const error = answer.cancel || 'the application gave no reason'
-    row.judgement = { kind: 'cancelled', reason: 'cancelled_by_host', error }
+    row.judgement = { ...ready, calledOff: { reason: 'cancelled_by_host', error } }
   } else row.judgement = { ...ready, due: withAnswer(ready.due, answer) }
 }
 
@@ -139,7 +148,8 @@ async function takeParts({ store }: PrepareDeps, rows: readonly PreparedRow[]): 
   let room = BATCH_NOTIFICATIONS
   let isFirst = true
   for (const { row, ready } of readyRows(rows)) {
-    const { due, dueAt } = ready
+    const { due, dueAt, calledOff = null } = ready
+    const unknown = { standing: [], bans: new Map(), calledOff }
     const limit = partLimit(due)
     const { size, hasExpandedList } = due.audience
     // Too many for one go: a schedule remembers how far it has come.
@@ -156,17 +166,31 @@ async function takeParts({ store }: PrepareDeps, rows: readonly PreparedRow[]): 
     }
     isFirst = false
     room -= cost
-    row.judgement = { kind: 'tell', due, dueAt, part: await takePart(due, from, limit, store.lists), standing: [] }
+    row.judgement = { kind: 'tell', due, dueAt, part: await takePart(due, from, limit, store.lists), ...unknown }
   }
 }
 
 async function recogniseRecipients({ people }: PrepareDeps, rows: readonly PreparedRow[]): Promise<void> {
-  const telling = rows.flatMap(({ judgement }) => (judgement.kind === 'tell' ? [judgement] : []))
+  // Whoever is told nothing is not made anybody's contact by it.
+  const telling = rows.flatMap(({ judgement }) =>
+    judgement.kind === 'tell' && !judgement.calledOff ? [judgement] : [],
+  )
   const groups = telling.map(({ due, part: { recipients } }) => {
     return { tenantId: due.tenantId, conversation: conversationOf(due), recipients }
   })
   const recognised = await people.recognise(groups)
   for (const [i, { part }] of telling.entries()) part.recipients = recognised[i] ?? []
+}
+
+/** Whoever is suppressed is asked for once, for the whole batch; dispatch asks again for what was suppressed since. */
+async function lookForSuppressed({ suppressions }: PrepareDeps, rows: readonly PreparedRow[]): Promise<void> {
+  await Promise.all(
+    rows.map(async ({ judgement }) => {
+      if (judgement.kind !== 'tell' || judgement.calledOff) return
+      const { due, part } = judgement
+      judgement.bans = await bansOn(suppressions, due, part.recipients)
+    }),
+  )
 }
 
 async function lookForStanding({ store }: PrepareDeps, rows: readonly PreparedRow[]): Promise<void> {

@@ -91,7 +91,28 @@ describe('the host’s hook', () => {
 
     const { status, lastError } = await schedule()
     assert.deepEqual([status, lastError], ['cancelled', 'booking cancelled'])
-    assert.deepEqual(await notifications(), [])
+    const skipped = await notifications()
+    assert.ok(skipped.length > 0)
+    for (const one of skipped) {
+      assert.deepEqual([one.status, one.reason, one.lastError], ['skipped', 'cancelled_by_host', 'booking cancelled'])
+      assert.deepEqual([one.place, one.contactId], ['0', null])
+    }
+  })
+
+  it('may call off what is left of a large event', async (t) => {
+    let asked = 0
+    const { publish, plan, store, schedule } = await setup(t, () => (++asked > 2 ? { cancel: 'too late' } : undefined))
+    await publish({
+      channels: ['sms'],
+      recipients: Array.from({ length: 2_500 }, (_, i) => ({ phone: `+1202${5_550_000 + i}` })),
+    })
+
+    await plan()
+
+    const { queued, skipped } = await store.notifications.countByStatus('acme')
+    assert.equal(queued + skipped, 2_500)
+    assert.ok(queued > 0 && skipped > 0)
+    assert.deepEqual([(await schedule()).status, (await schedule()).lastError], ['cancelled', 'too late'])
   })
 
   it('may call a schedule off when it is due', async (t) => {

@@ -9,12 +9,12 @@ import type { SchedulePlan, StandingNotification } from './plan-store.ts'
  */
 export async function reviveStanding(
   notifications: Pick<Store['notifications'], 'act'>,
-  plan: Extract<SchedulePlan, { kind: 'notifications' | 'part' }>,
+  plan: Extract<SchedulePlan, { notifications?: NewNotification[] }>,
   { standing, isChain }: { standing: readonly StandingNotification[]; isChain: boolean },
 ): Promise<typeof plan> {
   const standingAt = Map.groupBy(standing, ({ place }) => place)
   const fresh: NewNotification[] = []
-  for (const notification of plan.notifications) {
+  for (const notification of plan.notifications ?? []) {
     const beside = standingAt.get(notification.place ?? '') ?? []
     const own = beside.find(({ channel }) => channel === notification.channel)
     // A chain that was begun by hand is under way: nothing is begun beside it.

@@ -30,7 +30,9 @@ export interface Rewrite {
   correct(notification: NotificationView, correction: Correction): Promise<NewNotification | { problem: Obstacle }>
 }
 
-export function createRewrite(deps: ChainDeps): Rewrite {
+type RewriteDeps = Omit<ChainDeps, 'suppressions'>
+
+export function createRewrite(deps: RewriteDeps): Rewrite {
   return {
     async rerender(notification) {
       const today = await wordsOfToday(deps, notification)
@@ -71,7 +73,10 @@ export function createRewrite(deps: ChainDeps): Rewrite {
 type SentWords = Pick<Composition, 'recipient' | 'words'> & { account: Route['account'] }
 
 /** By its own template as it is now; where that is no longer used, by the one that planning would choose. */
-async function wordsOfToday({ events }: ChainDeps, view: NotificationView): Promise<SentWords | { problem: Obstacle }> {
+async function wordsOfToday(
+  { events }: RewriteDeps,
+  view: NotificationView,
+): Promise<SentWords | { problem: Obstacle }> {
   const { tenantId, eventId, channel, templateId, isScrubbed } = view
   if (isScrubbed) return problem('content_scrubbed', 'its content held secrets and was removed when it was final')
   if (eventId === null)
@@ -94,7 +99,7 @@ async function wordsOfToday({ events }: ChainDeps, view: NotificationView): Prom
 
 /** The words it has, sealed for the notification `id` where they hold secrets. */
 async function keptWords(
-  deps: ChainDeps,
+  deps: RewriteDeps,
   view: NotificationView,
   id: string,
 ): Promise<SentWords | { problem: Obstacle }> {

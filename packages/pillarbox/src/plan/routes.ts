@@ -29,7 +29,11 @@ export interface BlockedChannel {
 export interface RouteLimits {
   channels?: readonly Channel[]
   templateId?: string
+  bans?: Bans
 }
+
+/** Addresses that are suppressed, as `<channel> <address>`, each with what to do about it. */
+export type Bans = ReadonlyMap<string, string>
 
 /**
  * The channels an event asks for, in order, whoever it is for. Named ones need not have a template: what is missing is
@@ -73,7 +77,7 @@ export function routesTo(due: DueEvent, recipient: Recipient, limits: RouteLimit
 }
 
 /** Nobody has to look at a channel that another one took the place of. */
-function passedOver(one: Route | BlockedChannel): BlockedChannel {
+export function passedOver(one: Route | BlockedChannel): BlockedChannel {
   const { channel } = one
   if ('template' in one)
     return { channel, obstacle: { reason: 'no_active_account', error: `the account ${one.account.name} is paused` } }
@@ -81,20 +85,20 @@ function passedOver(one: Route | BlockedChannel): BlockedChannel {
   return reason === 'invalid_recipient' ? { channel, obstacle: { reason: 'no_address', error } } : one
 }
 
-/** Each channel for itself: its template, then its account, then the address are looked for. */
+/** Each channel for itself: its template, then its account, then an address that may be used are looked for. */
 export function eachChannel(
   due: DueEvent,
   recipient: Recipient,
-  { channels = channelsFor(due), templateId }: RouteLimits = {},
+  { channels = channelsFor(due), ...limits }: RouteLimits = {},
 ): (Route | BlockedChannel)[] {
-  return channels.map((channel) => routeOn(due, recipient, channel, templateId))
+  return channels.map((channel) => routeOn(due, recipient, channel, limits))
 }
 
 function routeOn(
   due: DueEvent,
   recipient: Recipient,
   channel: Channel,
-  templateId: string | undefined,
+  { templateId, bans }: Pick<RouteLimits, 'templateId' | 'bans'>,
 ): Route | BlockedChannel {
   const { event, context } = due
   const { address, locale } = recipient
@@ -106,7 +110,10 @@ function routeOn(
   if (!template) return blocked('no_template', `no active template for ${event.type} on ${channel}`)
   const account = chooseAccount(context.accounts, channel, address)
   if (!account) return blocked('no_active_account', `no active account for ${channel}`)
-  if (targetOf(channel, address) === null) return blocked('no_address', noAddress(recipient, channel))
+  const target = targetOf(channel, address)
+  if (target === null) return blocked('no_address', noAddress(recipient, channel))
+  const ban = bans?.get(`${channel} ${target}`)
+  if (ban !== undefined) return blocked('suppressed', ban)
   if (!isUsable(channel, address)) return { channel, obstacle: malformedAddress(channel, address) }
   return { channel, template, account, fallback: [] }
 }

@@ -22,6 +22,7 @@ import {
   storedAccount,
 } from '../../../../test/support/samples.ts'
 import type { Claim, Completion } from '../dispatch/dispatch-store.ts'
+import { createSuppressionBook } from '../dispatch/suppressions.ts'
 import type { StoredCallback } from '../model/callback.ts'
 import type { Channel } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
@@ -106,7 +107,8 @@ async function setup(t: TestContext, engine: Store['engine'] = 'sqlite'): Promis
     resolve: null,
     clock,
   })
-  const chain = { store, events, untrusted: createUntrustedInProcess(), sealing, clock, ids }
+  const suppressions = createSuppressionBook({ suppressions: store.suppressions, clock, ids, logger, maxAgeMs: 1_000 })
+  const chain = { store, events, suppressions, untrusted: createUntrustedInProcess(), sealing, clock, ids }
   const deps: ReceiptApplierDeps = {
     store,
     sources: createReceiptSources({ outbound: closedOutbound().outbound, clock, certHosts: [] }),

@@ -1,5 +1,5 @@
 import type { CallbackResult, CallbackStatus, ListedCallback, NewCallback, StoredCallback } from '../model/callback.ts'
-import type { NewNotification, NotificationView } from '../model/notification.ts'
+import type { NotificationView, Takeover } from '../model/notification.ts'
 import type { Page, PageOf } from '../model/page.ts'
 import type { ReceiptFailure, ReceiptKind, ReceiptView } from '../model/receipt.ts'
 
@@ -78,5 +78,5 @@ export interface NewReceipt {
   /** When it happened, by the provider's account. */
   at: number
   /** Who takes over, should the receipt move it. */
-  next: NewNotification | null
+  next: Takeover | null
 }

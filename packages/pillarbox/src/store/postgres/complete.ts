@@ -226,6 +226,8 @@ async function writeFallbacks(run: Run, written: readonly CompletionChanges[]): 
     run,
     failed.flatMap(({ next }) => next ?? []),
   )
+  const passedOver = failed.flatMap(({ next }) => next?.passedOver ?? [])
+  if (passedOver.length > 0) await insertNotifications(run, passedOver)
   await run({
     name: 'link_fallback',
     text: LINK,

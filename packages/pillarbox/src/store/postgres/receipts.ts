@@ -19,6 +19,8 @@ export function receiptParts(session: Session): ReceiptParts {
           run,
           takers.map(({ next }) => next),
         )
+        const passedOver = takers.flatMap(({ next }) => next.passedOver ?? [])
+        if (passedOver.length > 0) await insertNotifications(run, passedOver)
         const links = takers.map(({ id, next }, i) => ({ id, nextId: inserted[i]?.id ?? next.id }))
         await scripts.follow(run, linkTakers(links))
         return answers

@@ -1,4 +1,4 @@
-import type { NewNotification, NotificationStatus } from '../../model/notification.ts'
+import type { NotificationStatus, Takeover } from '../../model/notification.ts'
 import type { ReceiptKind } from '../../model/receipt.ts'
 import type { NewReceipt, ReceiptStore } from '../../receipts/receipt-store.ts'
 import { writeAudit } from './audit.ts'
@@ -19,7 +19,7 @@ type MergeAnswer = Awaited<ReturnType<ReceiptStore['merge']>>
 /** What receipts came to, in the given order, and who takes over: to be written and linked in the same transaction. */
 export interface Merged {
   answers: readonly MergeAnswer[]
-  takers: readonly { id: string; next: NewNotification }[]
+  takers: readonly { id: string; next: Takeover }[]
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { NewNotification, NotificationStatus } from '../../model/notification.ts'
+import type { NotificationStatus, Takeover } from '../../model/notification.ts'
 import { landingOf, outranks, type ReceiptKind, type Standing, wordOfOne } from '../../model/receipt.ts'
 import type { NewReceipt } from '../../receipts/receipt-store.ts'
 import type { AuditRow } from './audit.ts'
@@ -20,7 +20,7 @@ export interface ReceiptChanges {
   settled: { status: NotificationStatus; reason: string | null; lastError: string | null; heard: ReceiptKind } | null
   audits: AuditRow[]
   /** The notification that takes over. */
-  next: NewNotification | null
+  next: Takeover | null
   /** The receipts that moved the notification. */
   moved: NewReceipt[]
 }

@@ -146,6 +146,7 @@ function applyChanges(connection: Connection, now: number, changes: CompletionCh
   const lanes = dueLane === null ? [] : [dueLane]
   if (next === null) return lanes
   const taker = insertNotification(connection, next, now)
+  for (const each of next.passedOver ?? []) insertNotification(connection, each, now)
   connection.prepare(LINK_FALLBACK).run(notificationId, taker.id)
   return taker.lane === null ? lanes : [...lanes, taker.lane]
 }

@@ -14,6 +14,8 @@ export function receiptParts(connections: Connections): ReceiptParts {
         const { answers, takers } = runScript(connection, mergeReceipts(dialect, receipts))
         if (takers.length === 0) return answers
         const links = takers.map(({ id, next }) => ({ id, nextId: insertNotification(connection, next, now).id }))
+        for (const { next } of takers)
+          for (const each of next.passedOver ?? []) insertNotification(connection, each, now)
         runScript(connection, linkTakers(links))
         return answers
       }),
