@@ -154,6 +154,7 @@ function claimRules(rule: Rule): void {
       to: given.to,
       content: given.content,
       policy: given.policy,
+      overridesSuppression: false,
       eventType: 'trip.late',
       entity: { type: 'trip', id: '7' },
       locale: 'de',

@@ -198,6 +198,7 @@ function insertRules(rule: Rule): void {
       possibleDuplicate: false,
       providerMessageId: null,
       fallbackTo: null,
+      correctedTo: null,
       sentAt: null,
       deliveredAt: null,
       readAt: null,
