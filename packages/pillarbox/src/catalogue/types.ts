@@ -36,65 +36,57 @@ export function eventTypesSource(
   ].join('')
 }
 
+const COMBINED = ['$ref', 'allOf', 'anyOf', 'oneOf']
+
 function payloadType({ payload, secrets }: EventType): string {
   if (payload === null) return 'object'
   const place: Place = { root: payload, secrets: secrets.map((secret) => secret.split('.')), indent: '  ' }
   // A payload is an object, whether its schema says so or not.
-  const hasForm = ['type', 'properties', '$ref', 'allOf', 'anyOf', 'oneOf'].some((key) => payload[key] !== undefined)
+  const hasForm = ['type', 'properties', ...COMBINED].some((keyword) => payload[keyword] !== undefined)
   if (!hasForm) return 'object'
   const type = typeOf({ type: 'object', ...payload }, place)
   return type === 'unknown' ? 'object' : type
 }
 
+/** `unknown` where nothing is said; an intersection leaves it out. */
 function typeOf(schema: unknown, place: Place): string {
   if (schema === false) return 'never'
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'unknown'
   const at = schema as PayloadSchema
-  const parts: string[] = []
-  const { $ref: ref, nullable } = at
-  if (typeof ref === 'string') parts.push(typeOf(localTarget(place.root, ref), place))
-  if ('const' in at) parts.push(literal(at['const']))
-  else if (Array.isArray(at['enum'])) parts.push(union(at['enum'].map(literal)))
-  else {
-    const own = ownType(at, place)
-    if (own !== null) parts.push(own)
-  }
-  for (const keyword of ['anyOf', 'oneOf'] as const) {
-    const choices = at[keyword]
-    if (Array.isArray(choices)) parts.push(union(choices.map((choice) => typeOf(choice, place))))
-  }
-  const { allOf } = at
-  if (Array.isArray(allOf)) for (const part of allOf) parts.push(typeOf(part, place))
-  const type = intersection(parts)
-  return nullable === true ? union([type, 'null']) : type
+  const within = (keyword: string): string[] =>
+    Array.isArray(at[keyword]) ? at[keyword].map((part) => typeOf(part, place)) : []
+  const choices = ['anyOf', 'oneOf'].filter((keyword) => Array.isArray(at[keyword]))
+  const type = intersection([
+    ...(typeof at['$ref'] === 'string' ? [typeOf(localTarget(place.root, at['$ref']), place)] : []),
+    ownType(at, place),
+    ...choices.map((keyword) => union(within(keyword))),
+    ...within('allOf'),
+  ])
+  return at['nullable'] === true ? union([type, 'null']) : type
 }
 
-/** What `type` and the keywords that imply one say; null where nothing does. */
-function ownType(at: PayloadSchema, place: Place): string | null {
-  const { type } = at
-  const hasFields = at['properties'] !== undefined || at['required'] !== undefined
-  const implied = hasFields ? ['object'] : at['items'] !== undefined || at['prefixItems'] !== undefined ? ['array'] : []
-  const named = type === undefined ? implied : [type].flat()
-  if (named.length === 0) return null
+/** What `const`, `enum`, `type` and the keywords that imply one say. */
+function ownType(at: PayloadSchema, place: Place): string {
+  if ('const' in at) return literal(at['const'])
+  if (Array.isArray(at['enum'])) return union(at['enum'].map(literal))
+  const isObject = at['properties'] !== undefined || at['required'] !== undefined
+  const isList = at['items'] !== undefined || at['prefixItems'] !== undefined
+  const named = [at['type'] ?? (isObject ? 'object' : isList ? 'array' : 'any')].flat()
   return union(named.map((name) => typeNamed(name, at, place)))
 }
 
+const PLAIN: Readonly<Record<string, string>> = {
+  integer: 'number',
+  number: 'number',
+  string: 'string',
+  boolean: 'boolean',
+  null: 'null',
+}
+
 function typeNamed(name: unknown, at: PayloadSchema, place: Place): string {
-  switch (name) {
-    case 'integer':
-    case 'number':
-      return 'number'
-    case 'string':
-    case 'boolean':
-    case 'null':
-      return name
-    case 'array':
-      return arrayType(at, place)
-    case 'object':
-      return objectType(at, place)
-    default:
-      return 'unknown'
-  }
+  if (name === 'array') return arrayType(at, place)
+  if (name === 'object') return objectType(at, place)
+  return typeof name === 'string' && Object.hasOwn(PLAIN, name) ? String(PLAIN[name]) : 'unknown'
 }
 
 function objectType(at: PayloadSchema, place: Place): string {
@@ -106,7 +98,7 @@ function objectType(at: PayloadSchema, place: Place): string {
   if (names.length === 0) {
     if (others === false) return 'Record<string, never>'
     // Nothing is known of it beside what stands next to it.
-    if (isCombined(at)) return 'unknown'
+    if (COMBINED.some((keyword) => at[keyword] !== undefined)) return 'unknown'
     return `Record<string, ${isOpen ? typeOf(others, inner(place)) : 'unknown'}>`
   }
   const within = inner(place)
@@ -119,10 +111,6 @@ function objectType(at: PayloadSchema, place: Place): string {
   // A narrower index type would contradict the named fields.
   if (isOpen) lines.push(`${within.indent}[name: string]: unknown\n`)
   return `{\n${lines.join('')}${place.indent}}`
-}
-
-function isCombined(at: PayloadSchema): boolean {
-  return ['$ref', 'allOf', 'anyOf', 'oneOf'].some((keyword) => at[keyword] !== undefined)
 }
 
 function fieldType(name: string, schema: unknown, place: Place): string {
@@ -165,22 +153,17 @@ function union(types: readonly string[]): string {
   const different = [...new Set(types)].filter((type) => type !== 'never')
   if (different.includes('unknown')) return 'unknown'
   if (different.length <= 1) return different[0] ?? 'never'
-  return different.map((type) => (type.includes(' & ') ? `(${type})` : type)).join(' | ')
+  return different.map((type) => bracketed(type, / & /)).join(' | ')
 }
 
 function intersection(types: readonly string[]): string {
   const different = [...new Set(types)].filter((type) => type !== 'unknown')
   if (different.length <= 1) return different[0] ?? 'unknown'
-  return different.map((type) => (isUnion(type) ? `(${type})` : type)).join(' & ')
+  return different.map((type) => bracketed(type, / \| /)).join(' & ')
 }
 
-/** Outside of braces, brackets and quotes: within them a bar is no union of this type. */
-function isUnion(type: string): boolean {
-  return / \| /.test(type)
-}
-
-function bracketed(type: string): string {
-  return / [|&] /.test(type) ? `(${type})` : type
+function bracketed(type: string, where = / [|&] /): string {
+  return where.test(type) ? `(${type})` : type
 }
 
 function propertyName(name: string): string {
