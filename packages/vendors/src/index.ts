@@ -43,7 +43,14 @@ export {
   startInteraktServer,
 } from './interakt.ts'
 export { type InteraktCallbackOptions, type InteraktStatus, interaktCallback } from './interakt-callback.ts'
-export { type MetaMessage, type MetaOptions, type MetaServer, metaError, startMetaServer } from './meta.ts'
+export {
+  type MetaMessage,
+  type MetaOptions,
+  type MetaServer,
+  type MetaSubscription,
+  metaError,
+  startMetaServer,
+} from './meta.ts'
 export { type MetaCallbackOptions, type MetaStatus, metaCallback, metaChallenge } from './meta-callback.ts'
 export { type Msg91Message, type Msg91Options, type Msg91Server, msg91Error, startMsg91Server } from './msg91.ts'
 export { type Msg91Report, type Msg91Shape, msg91Report } from './msg91-report.ts'

@@ -16,8 +16,16 @@ export interface MetaMessage {
   body: Record<string, unknown>
 }
 
+/** A business account whose webhooks an app asked for, and where they go in place of the app's own address. */
+export interface MetaSubscription {
+  wabaId: string
+  callbackUrl: string | null
+  verifyToken: string | null
+}
+
 export interface MetaServer extends VendorServer<string> {
   readonly messages: readonly MetaMessage[]
+  readonly subscriptions: readonly MetaSubscription[]
 }
 
 export interface MetaOptions extends ServerOptions {
@@ -43,11 +51,12 @@ export function metaError(code: number, message = `error ${code}`, details?: str
 }
 
 /**
- * WhatsApp's Cloud API on the loopback interface: `POST /{version}/{phone-number-id}/messages` and the number's own
- * `GET`. Any error code can be scripted with `answerWith(metaError(131026))`.
+ * WhatsApp's Cloud API on the loopback interface: `POST /{version}/{phone-number-id}/messages`, the number's own `GET`, and
+ * `POST /{version}/{waba-id}/subscribed_apps`, which calls nobody to check the address. Any error code can be scripted with `answerWith(metaError(131026))`.
  */
 export async function startMetaServer({ accessToken, ...options }: MetaOptions = {}): Promise<MetaServer> {
   const messages: MetaMessage[] = []
+  const subscriptions: MetaSubscription[] = []
   const server = await startVendorServer<string>(
     {
       answers: {
@@ -61,7 +70,10 @@ export async function startMetaServer({ accessToken, ...options }: MetaOptions =
           return metaError(190, 'Invalid OAuth access token')
         return null
       },
-      aside: (request) => (request.method === 'GET' ? numberOf(request, accessToken) : null),
+      aside: (request) => {
+        if (request.path.endsWith('/subscribed_apps')) return subscribe(request, accessToken, subscriptions)
+        return request.method === 'GET' ? numberOf(request, accessToken) : null
+      },
       accept: (request) => {
         const wrong = problemOf(request)
         if (wrong) return wrong
@@ -89,7 +101,25 @@ export async function startMetaServer({ accessToken, ...options }: MetaOptions =
     },
     options,
   )
-  return { ...server, messages }
+  return { ...server, messages, subscriptions }
+}
+
+/** Whoever names an address of their own must name a token, too. */
+function subscribe(
+  request: VendorRequest,
+  accessToken: string | undefined,
+  subscriptions: MetaSubscription[],
+): VendorReply {
+  if (accessToken !== undefined && request.headers['authorization'] !== `Bearer ${accessToken}`)
+    return metaError(190, 'Invalid OAuth access token')
+  const [, , wabaId = ''] = request.path.split('/')
+  if (request.method !== 'POST' || !/^\d+$/.test(wabaId)) return metaError(100, 'Unsupported request')
+  const body = JSON.parse(request.body || '{}') as { override_callback_uri?: string; verify_token?: string }
+  const { override_callback_uri: callbackUrl = null, verify_token: verifyToken = null } = body
+  if ((callbackUrl === null) !== (verifyToken === null))
+    return metaError(100, 'Invalid parameter', 'override_callback_uri and verify_token go together')
+  subscriptions.push({ wabaId, callbackUrl, verifyToken })
+  return { status: 200, body: { success: true } }
 }
 
 function numberOf(request: VendorRequest, accessToken: string | undefined): VendorReply {

@@ -33,6 +33,8 @@ export interface Provider {
   send(request: SendRequest): Promise<Outcome>
   /** A real question to the vendor whether the credentials are good, with its words where they are not. */
   verify?(account: Account, signal: AbortSignal): Promise<Verification>
+  /** Tells the vendor to send its receipts to `webhookUrl`, and answers what it did, or why it could not. */
+  connect?(account: Account, webhookUrl: string, signal: AbortSignal): Promise<Verification>
   /** Ends what it keeps open, such as connections. */
   close?(): void
   /** For `lookup`: what became of an earlier call with this key; null when the vendor has never seen it. */

@@ -421,6 +421,36 @@ describe('an account’s pace', () => {
   })
 })
 
+describe('connecting an account', () => {
+  const connect = async (provider: string, sample: SampleAccount) => {
+    const { id, nextStep } = (await post(provider, sample)).json()
+    const answer = await f.call(key, 'POST', `/api/channel-accounts/${id}/connect`)
+    assert.equal(answer.statusCode, 200, answer.body)
+    return { nextStep: String(nextStep).replace(String(id), '{id}'), ...(answer.json() as unknown as ConnectionAnswer) }
+  }
+  interface ConnectionAnswer {
+    isConnected: boolean
+    detail: string
+  }
+
+  it('says what is missing, and what the vendor needs where it cannot be told from here', async () => {
+    const meta = await connect('meta', sampleWith('meta', '/settings/wabaId', undefined))
+    const ses = await connect('ses', sampleOf('ses'))
+    const smtp = await connect('smtp', sampleOf('smtp'))
+
+    assert.deepEqual(
+      [meta, ses, smtp].map(({ isConnected }) => isConnected),
+      [false, false, false],
+    )
+    assert.match(meta.detail, /^Set wabaId first/)
+    assert.match(meta.nextStep, /^POST \/api\/channel-accounts\/\{id\}\/connect has the vendor/)
+    assert.match(ses.detail, /by hand/)
+    assert.match(ses.nextStep, /^Give the vendor webhookUrl/)
+    assert.match(smtp.detail, /sends no receipts/)
+    assert.equal(smtp.nextStep, 'null')
+  })
+})
+
 describe('what an account does with an undeliverable address', () => {
   it('is set for every provider, in its own place or among the settings, and shown in both', async () => {
     for (const { name } of withFields) {

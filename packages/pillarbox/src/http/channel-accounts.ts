@@ -12,6 +12,7 @@ import { shownPace } from '../operate/account-pace.ts'
 import {
   type AccountDeps,
   changeAccount,
+  connectAccount,
   makeAccount,
   removeAccount,
   replaceAccount,
@@ -139,6 +140,9 @@ const AccountJson = Type.Object({
         'Where the vendor sends its receipts to. Null where it sends none, and where the address holds a token and the key is no admin’s, or none was made yet.',
     }),
   ),
+  nextStep: Nullable(
+    Type.String({ description: 'What the vendor needs before its receipts come; null where it sends none.' }),
+  ),
   warnings: Type.Array(WarningSchema),
   createdAt: Time,
   updatedAt: Time,
@@ -147,6 +151,11 @@ const AccountJson = Type.Object({
 const VerificationJson = Type.Object({
   isGood: Type.Boolean(),
   detail: Type.String({ description: 'What the vendor said.' }),
+})
+
+const ConnectionJson = Type.Object({
+  isConnected: Type.Boolean(),
+  detail: Type.String({ description: 'What was done, or why it could not be.' }),
 })
 
 const operation = operationsOf('Accounts')
@@ -260,6 +269,22 @@ export function channelAccountRoutes(app: App, context: Context): void {
     async (request) => verifyAccount(deps, request, idParameter(request)),
   )
 
+  app.post(
+    '/api/channel-accounts/:id/connect',
+    operation(TO_ADMINISTER, 'Have the vendor send its receipts here', {
+      description:
+        'Registers webhookUrl with the vendor, where the vendor can be told: Meta, which checks the address at once. May be repeated.',
+      response: { 200: ConnectionJson },
+    }),
+    async (request) => {
+      const caller = callerOf(request)
+      const { isGood, detail } = await connectAccount(deps, request, idParameter(request), (account) =>
+        webhookUrl(account, caller),
+      )
+      return { isConnected: isGood, detail }
+    },
+  )
+
   async function accountOf(request: { params: unknown; tenantId: string }): Promise<StoredAccount> {
     return found(await store.accounts.find(request.tenantId, idParameter(request)))
   }
@@ -299,12 +324,24 @@ export function channelAccountRoutes(app: App, context: Context): void {
         holdReason: isHeld ? holdReason : null,
       },
       webhookUrl: webhookUrl(account, caller),
+      nextStep: nextStep(account),
       warnings: [...clamped, ...checks.warnings(account)],
     }
   }
 
+  function nextStep({ id, channel, provider }: StoredAccount): string | null {
+    if (!sourceOf(provider)) return null
+    return registry(channel, provider)?.connect
+      ? `POST /api/channel-accounts/${id}/connect has the vendor send its receipts to webhookUrl.`
+      : 'Give the vendor webhookUrl as the address to send its receipts to.'
+  }
+
+  function sourceOf(provider: string) {
+    return [...receiptSources.values()].find(({ providers }) => providers.includes(provider))
+  }
+
   function webhookUrl(account: StoredAccount, { key }: ApiCaller): string | null {
-    const source = [...receiptSources.values()].find(({ providers }) => providers.includes(account.provider))
+    const source = sourceOf(account.provider)
     if (!source) return null
     const base = config.publicUrl ?? (app.server.listening ? app.listeningOrigin : 'http://127.0.0.1')
     const url = `${base}${webhookPath(source, account.tenantId)}`

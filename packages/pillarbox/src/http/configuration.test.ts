@@ -344,6 +344,7 @@ describe('channel accounts', () => {
       statusReason: null,
       lane: { breaker: 'closed', heldUntil: null, holdReason: null },
       webhookUrl: null,
+      nextStep: null,
       warnings: [],
     })
     const stored = await f.store.accounts.find('acme', id)

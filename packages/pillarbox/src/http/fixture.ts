@@ -138,6 +138,7 @@ export interface AnswerJson {
   notifications: string[]
   onUndeliverable: unknown
   onUnmapped: unknown
+  nextStep: unknown
   onUnknown: unknown
   openBreakers: unknown
   openapi: unknown

@@ -252,6 +252,7 @@ const ENTRIES: Record<string, Entry> = {
   'DELETE /api/channel-accounts/:id': { path: idleAccount, ok: 204 },
   'POST /api/channel-accounts/:id/suspend': { path: idleAccount, ok: 200 },
   'POST /api/channel-accounts/:id/verify': { path: idleAccount, ok: 200 },
+  'POST /api/channel-accounts/:id/connect': { path: idleAccount, ok: 200 },
   'POST /api/channel-accounts/:id/activate': { path: idleAccount, ok: 200 },
   'GET /api/inbox/:userId/messages': { path: inbox, ok: 200 },
   'GET /api/inbox/:userId/unread-count': { path: inbox, ok: 200 },

@@ -1,5 +1,6 @@
+import type { Verification } from '../channels/channel.ts'
 import type { Registry } from '../channels/registry.ts'
-import { type AccountStatus, DEFAULT_BREAKER, defaultPace, type StoredAccount } from '../model/account.ts'
+import { type Account, type AccountStatus, DEFAULT_BREAKER, defaultPace, type StoredAccount } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
 import { parseDuration } from '../model/duration.ts'
 import { found, invalidBody, isPillarboxError, PillarboxError } from '../model/errors.ts'
@@ -152,8 +153,8 @@ export async function removeAccount(deps: AccountDeps, { tenantId }: Operator, i
   deps.forget(tenantId)
 }
 
-/** How long the vendor may take to say whether it knows the credentials. */
-const VERIFY_MS = 20_000
+/** How long the vendor may take to answer. */
+const ASK_MS = 20_000
 
 /**
  * Asks the vendor whether the account's credentials are good; `detail` is what the vendor said. With good ones, an account
@@ -163,22 +164,54 @@ export async function verifyAccount(
   deps: AccountDeps,
   { tenantId, actor }: Operator,
   id: string,
-): Promise<{ isGood: boolean; detail: string }> {
-  const { store, registry, seal, clock } = deps
+): Promise<VendorsWord> {
+  const { store, registry } = deps
   const stored = found(await store.accounts.find(tenantId, id))
   const provider = registry(stored.channel, stored.provider)
   if (!provider) return { isGood: false, detail: `This version has no provider ${stored.provider}.` }
   if (!provider.verify) return { isGood: true, detail: 'There is nothing to verify.' }
-  const account = openAccount(stored, openAccountSecrets(seal, stored))
-  const [over, ended] = [new AbortController(), new AbortController()]
-  void clock.sleep(VERIFY_MS, ended.signal).then(() => over.abort())
-  const verified = await provider.verify(account, over.signal).finally(() => ended.abort())
+  const { verify } = provider
+  const verified = await askVendor(deps, stored, (account, signal) => verify(account, signal))
   if (verified.isGood && stored.status === 'paused') {
     await store.accounts.setStatus(id, 'active', null, actor, ['paused'])
     await settled(deps, stored)
   }
-  const detail = verified.isGood ? verified.detail : verified.error
-  return { isGood: verified.isGood, detail: redact(detail, Object.values(account.secrets)) }
+  return verified
+}
+
+/** Has the vendor send its receipts to `webhookUrl`; `detail` is what was done, or why it could not be. */
+export async function connectAccount(
+  deps: AccountDeps,
+  { tenantId }: Operator,
+  id: string,
+  webhookUrl: (account: StoredAccount) => string | null,
+): Promise<VendorsWord> {
+  const stored = found(await deps.store.accounts.find(tenantId, id))
+  const url = webhookUrl(stored)
+  if (url === null)
+    return { isGood: false, detail: `${stored.provider} sends no receipts: there is nothing to connect.` }
+  const { connect } = deps.registry(stored.channel, stored.provider) ?? {}
+  if (!connect)
+    return { isGood: false, detail: `${stored.provider} cannot be told from here: give its vendor webhookUrl by hand.` }
+  return await askVendor(deps, stored, (account, signal) => connect(account, url, signal))
+}
+
+interface VendorsWord {
+  isGood: boolean
+  detail: string
+}
+
+async function askVendor(
+  { seal, clock }: AccountDeps,
+  stored: StoredAccount,
+  ask: (account: Account, signal: AbortSignal) => Promise<Verification>,
+): Promise<VendorsWord> {
+  const account = openAccount(stored, openAccountSecrets(seal, stored))
+  const [over, ended] = [new AbortController(), new AbortController()]
+  void clock.sleep(ASK_MS, ended.signal).then(() => over.abort())
+  const answer = await ask(account, over.signal).finally(() => ended.abort())
+  const detail = answer.isGood ? answer.detail : answer.error
+  return { isGood: answer.isGood, detail: redact(detail, Object.values(account.secrets)) }
 }
 
 /** The account as it is kept now, after this process and the dispatcher were told of the change. */

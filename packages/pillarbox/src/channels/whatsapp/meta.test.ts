@@ -174,6 +174,26 @@ describe('meta', () => {
     assert.equal((await provider.send(request)).kind, 'transient')
   })
 
+  it('has Meta send the receipts of the business account to our address, and says so', async (t) => {
+    const { server, provider, meta } = await setup(t)
+    const { signal } = new AbortController()
+    const url = 'https://pillarbox.example.com/api/webhooks/meta/acme'
+    const named = { ...meta, settings: { ...meta.settings, wabaId: '4711' } }
+    const whole = { ...named, secrets: { ...meta.secrets, verifyToken: 'ask-me' } }
+
+    const done = await provider.connect?.(whole, url, signal)
+    const errors = []
+    for (const account of [meta, named, { ...whole, secrets: { ...whole.secrets, accessToken: 'old' } }]) {
+      const refused = await provider.connect?.(account, url, signal)
+      errors.push(refused?.isGood === false ? refused.error : '')
+    }
+
+    assert.deepEqual(server.subscriptions, [{ wabaId: '4711', callbackUrl: url, verifyToken: 'ask-me' }])
+    assert.equal(server.requests[0]?.path, '/v26.0/4711/subscribed_apps')
+    assert.match(done?.isGood === true ? done.detail : '', /business account 4711.*sends its receipts to https:\/\//)
+    assert.match(errors.join('\n'), /^Set wabaId first.*\nSet the secret verifyToken first.*\nMeta says: .*OAuth/)
+  })
+
   it('verifies the credentials with Meta’s own words', async (t) => {
     const { provider, meta } = await setup(t)
     const { signal } = new AbortController()

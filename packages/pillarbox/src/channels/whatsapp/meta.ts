@@ -70,6 +70,31 @@ export function metaProvider({ outbound, clock }: { outbound: Outbound; clock: C
     return { isGood: false, error: `Meta says: ${textAt(json, 'error', 'message') ?? `status ${answer.status}`}` }
   }
 
+  /** Meta calls the address at once to see whether it is ours. The override goes before the address that the app itself names. */
+  async function connect(account: Account, webhookUrl: string, signal: AbortSignal): Promise<Verification> {
+    const { settings, secrets } = account
+    const wabaId = textAt(settings, 'wabaId')
+    if (wabaId === null)
+      return { isGood: false, error: 'Set wabaId first: Meta is told by it whose receipts are meant.' }
+    if (!secrets['verifyToken'])
+      return { isGood: false, error: 'Set the secret verifyToken first: Meta asks for it when it checks the address.' }
+    const answer = await callVendor(outbound, {
+      method: 'POST',
+      url: `${graphUrl(account)}/${wabaId}/subscribed_apps`,
+      headers: authorization(account),
+      json: { override_callback_uri: webhookUrl, verify_token: secrets['verifyToken'] },
+      signal,
+    })
+    if (answer.kind !== 'answer') return { isGood: false, error: answer.error }
+    const json = jsonOf(answer)
+    if (answer.status === 200 && at(json, 'success') === true)
+      return {
+        isGood: true,
+        detail: `The app is subscribed to the business account ${wabaId}, and Meta sends its receipts to ${webhookUrl}.`,
+      }
+    return { isGood: false, error: `Meta says: ${textAt(json, 'error', 'message') ?? `status ${answer.status}`}` }
+  }
+
   return {
     name: 'meta',
     channels: ['whatsapp'],
@@ -79,7 +104,10 @@ export function metaProvider({ outbound, clock }: { outbound: Outbound; clock: C
     fields: {
       settings: {
         phoneNumberId: { words: 'The id of the business phone number.', isRequired: true, problem: digits },
-        wabaId: { words: 'The id of the WhatsApp business account.', problem: digits },
+        wabaId: {
+          words: 'The id of the WhatsApp business account, which `POST …/{id}/connect` needs.',
+          problem: digits,
+        },
         apiVersion: {
           words: `The version of the Graph API; ${VERSION} by default.`,
           problem: matching(/^v\d{1,3}\.\d$/, `a version such as ${VERSION}`),
@@ -109,11 +137,16 @@ export function metaProvider({ outbound, clock }: { outbound: Outbound; clock: C
     },
     send,
     verify,
+    connect,
   }
 }
 
-function numberUrl({ settings }: Account): string {
-  return `${baseOf(settings, VENDOR)}/${textAt(settings, 'apiVersion') ?? VERSION}/${textAt(settings, 'phoneNumberId') ?? ''}`
+function graphUrl({ settings }: Account): string {
+  return `${baseOf(settings, VENDOR)}/${textAt(settings, 'apiVersion') ?? VERSION}`
+}
+
+function numberUrl(account: Account): string {
+  return `${graphUrl(account)}/${textAt(account.settings, 'phoneNumberId') ?? ''}`
 }
 
 function authorization({ secrets }: Account): Record<string, string> {
