@@ -81,6 +81,8 @@ export interface SendRequest {
   /** The language of the words, where it is known. */
   locale: string | null
   correlationId: string | null
+  /** The trace that the call belongs to; what goes out by the outbound client carries it as a header. */
+  traceparent?: string | null
   /** Aborts at the deadline or when shutdown can wait no longer. */
   signal: AbortSignal
   /** Where the provider writes down what the vendor said, to be kept with the attempt. */

@@ -9,6 +9,7 @@ import {
   sampleNotification,
 } from '../../../../test/support/samples.ts'
 import type { Capability, Provider, SendRequest } from '../channels/channel.ts'
+import { traceHeaders } from '../channels/trace.ts'
 import type { Account } from '../model/account.ts'
 import { CHANNELS } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
@@ -121,6 +122,23 @@ function setup(given: Given = {}) {
 }
 
 describe('an ordinary attempt', () => {
+  it('is made in the trace that its notification came with', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const seen: unknown[] = []
+    const send = async (request: SendRequest): Promise<Outcome> => {
+      seen.push([request.traceparent, traceHeaders()])
+      return { kind: 'accepted', providerMessageId: 'm1' }
+    }
+
+    await setup({ claim: { traceparent }, send }).run()
+    await setup({ send }).run()
+
+    assert.deepEqual(seen, [
+      [traceparent, { traceparent }],
+      [null, {}],
+    ])
+  })
+
   it('hands the provider all it needs, under a key that stays the same for every attempt', async () => {
     const { run, sent, claim } = setup({ claim: { attempt: 3, spent: 2, correlationId: 'c-1' } })
 

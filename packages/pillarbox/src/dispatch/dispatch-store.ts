@@ -89,6 +89,7 @@ export interface Claim {
   expiresAt: number | null
   /** Somebody has it sent though its address is suppressed. */
   overridesSuppression: boolean
+  traceparent?: string | null
   /** The store's time when it was claimed. */
   claimedAt: number
 }

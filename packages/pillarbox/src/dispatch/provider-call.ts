@@ -1,4 +1,5 @@
 import type { Capability, Provider, SendRequest } from '../channels/channel.ts'
+import { inTrace } from '../channels/trace.ts'
 import type { Account } from '../model/account.ts'
 import type { AttemptView, Content } from '../model/notification.ts'
 import { ATTEMPT_OUTCOMES, type Exchange, type Outcome } from '../model/outcome.ts'
@@ -35,6 +36,7 @@ export function requestOf(
     content,
     locale: claim.locale,
     correlationId: claim.correlationId,
+    traceparent: claim.traceparent ?? null,
     signal,
     exchange,
   }
@@ -44,7 +46,8 @@ export function requestOf(
 export function callProvider(provider: Provider, request: SendRequest, deadline: CallDeadline): Promise<Outcome> {
   const threw = (error: unknown): Outcome => ({ kind: 'unknown', code: 'provider_threw', error: inWords(error) })
   try {
-    return deadline.within(provider.send(request), checked, threw, deadline.timeout)
+    const sending = inTrace(request.traceparent ?? null, () => provider.send(request))
+    return deadline.within(sending, checked, threw, deadline.timeout)
   } catch (error) {
     return Promise.resolve(threw(error))
   }

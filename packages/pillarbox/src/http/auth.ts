@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ApiKey, Role } from '../model/api-key.ts'
 import { isPillarboxError, PillarboxError } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
+import { traceparentOf } from '../model/trace.ts'
 import type { KeyStore } from '../operate/key-store.ts'
 import { createTimedCache } from '../runtime/timed-cache.ts'
 import { hashKey, parseBearer } from '../security/keys.ts'
@@ -248,6 +249,11 @@ export async function tenantOf(request: FastifyRequest, store: Pick<Store, 'tena
     })
   if (!(await store.tenants.find(tenantId))) throw new PillarboxError('not_found', 'There is no such tenant.')
   return tenantId
+}
+
+/** The trace that the caller's request belongs to, for the provider calls that come of it. */
+export function traceOf({ headers }: FastifyRequest): string | null {
+  return traceparentOf(headers['traceparent'])
 }
 
 function refuseUnless(answer: RateAnswer, detail: string): void {

@@ -7,7 +7,7 @@ import { EVENT_STATUSES } from '../model/event.ts'
 import { NOTIFICATION_STATUSES } from '../model/notification.ts'
 import { storyOf } from '../operate/event-story.ts'
 import { replayEvent } from '../operate/replay-event.ts'
-import { callerOf, TO_OPERATE, TO_PUBLISH, TO_READ_STATUS, tenantOf } from './auth.ts'
+import { callerOf, TO_OPERATE, TO_PUBLISH, TO_READ_STATUS, tenantOf, traceOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { entityQuery } from './entity-query.ts'
 import { type ItemAnswer, itemProblem } from './items.ts'
@@ -169,7 +169,7 @@ export function eventRoutes(app: App, context: Context): void {
     async handler(request, reply) {
       const tenantId = await tenantOf(request, store)
       const { body, actor } = request
-      const from = { tenantId, actor }
+      const from = { tenantId, actor, traceparent: traceOf(request) }
       if (Array.isArray(body)) {
         const answers = await events.publish(from, body)
         return reply.status(200).send({ results: answers.map(itemAnswer) })
@@ -203,7 +203,9 @@ export function notificationRequestRoutes(app: App, { store, events, config }: C
       const { body, actor } = request
       if (body.tenant_id !== tenantId) throw notFound()
       const entityType = await events.entityType(tenantId, body.trigger_event)
-      const [answer] = await events.publish({ tenantId, actor }, [eventOfRequest(body, entityType)])
+      const [answer] = await events.publish({ tenantId, actor, traceparent: traceOf(request) }, [
+        eventOfRequest(body, entityType),
+      ])
       if (!answer) throw new PillarboxError('internal', 'the intake gave no answer')
       if ('problem' in answer) throw inRequestsNames(answer.problem)
       return reply.status(answer.duplicate ? 200 : 202).send(answer)

@@ -192,6 +192,19 @@ describe('sending a notification', () => {
       assert.deepEqual((await send({ ...EMAIL, ...fields })).json().errors, [error])
     })
 
+  it('keeps the trace of its request, and no other text in its place', async (t) => {
+    const { f, tenant } = await setup(t)
+    await account(f, tenant)
+    const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const sent = async (traceparent: string) => {
+      const headers = { authorization: `Bearer ${tenant.keys.publisher}`, traceparent }
+      const answer = await f.app.inject({ method: 'POST', url: URL, headers, payload: EMAIL })
+      return (await view(f, answer.json<{ id: string }>().id)).traceparent
+    }
+
+    assert.deepEqual([await sent(trace), await sent('somebody')], [trace, null])
+  })
+
   it('is found by its own id where the caller gives no correlation id', async (t) => {
     const { f, tenant, send } = await setup(t)
     await account(f, tenant)

@@ -5,7 +5,7 @@ import { ERRORS, found, notFound, PillarboxError } from '../model/errors.ts'
 import { ACTIONS, type Action, NOTIFICATION_STATUSES, type NotificationView } from '../model/notification.ts'
 import { actOnNotification } from '../operate/act.ts'
 import type { NotificationFilter } from '../plan/notification-store.ts'
-import { callerOf, scopeOf, TO_OPERATE, TO_PUBLISH, TO_READ, TO_READ_STATUS, tenantOf } from './auth.ts'
+import { callerOf, scopeOf, TO_OPERATE, TO_PUBLISH, TO_READ, TO_READ_STATUS, tenantOf, traceOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { entityQuery } from './entity-query.ts'
 import { type ItemAnswer, itemProblem } from './items.ts'
@@ -115,7 +115,7 @@ export function notificationRoutes(app: App, context: Context): void {
     async handler(request, reply) {
       const tenantId = await tenantOf(request, store)
       const body = withHeaderKey(request.body, request.headers['idempotency-key'])
-      const caller = { tenantId, actor: callerOf(request).actor }
+      const caller = { tenantId, actor: callerOf(request).actor, traceparent: traceOf(request) }
       if (!isPushBody(body) && body.expand) {
         const { ids, duplicates, skipped } = await context.notifications.expand(caller, body)
         if (duplicates === ids.length) throw duplicateNotification(ids[0] ?? '')
@@ -161,7 +161,7 @@ export function notificationRoutes(app: App, context: Context): void {
         else good.push({ body, index })
       }
       const answers = await context.notifications.submit(
-        { tenantId, actor: callerOf(request).actor },
+        { tenantId, actor: callerOf(request).actor, traceparent: traceOf(request) },
         good.map(({ body }) => body),
       )
       for (const [i, { index }] of good.entries()) {

@@ -90,6 +90,8 @@ export interface EventIntake {
 export interface EventSource {
   tenantId: string
   actor: string
+  /** The trace of the request, by W3C Trace Context. */
+  traceparent?: string | null
 }
 
 export type EventAnswer = { id: string; duplicate: boolean } | EventProblem
@@ -142,11 +144,14 @@ export function createEventIntake(deps: {
   }
 
   /** The event with its types, and its payload in clear, which nobody has looked at yet. */
-  async function open({ tenantId, actor }: EventSource, body: unknown): Promise<OpenedEvent | EventProblem> {
+  async function open(
+    { tenantId, actor, traceparent = null }: EventSource,
+    body: unknown,
+  ): Promise<OpenedEvent | EventProblem> {
     const checked = checkEvent(withOurChannels(body), { newId: ids, tenantId })
     if ('problems' in checked) return { problem: invalidEvent(checked.problems) }
     const { payloadText: _, ...given } = checked.event
-    const event = { ...given, publishedBy: actor }
+    const event = { ...given, publishedBy: actor, traceparent }
     const types = await typesOf(tenantId, event.type)
     if (types === null) return { problem: unknownType(event.type) }
     const other = types.find(({ entity }) => entity !== event.entity.type)
@@ -160,11 +165,12 @@ export function createEventIntake(deps: {
 
   /** Each event as it is to be written: its payload checked in clear, for all of them at once, then sealed. */
   async function accept(
-    { tenantId, actor }: EventSource,
+    from: EventSource,
     bodies: readonly unknown[],
   ): Promise<({ event: NewEvent } | EventProblem)[]> {
+    const { tenantId } = from
     const taken: (OpenedEvent | EventProblem)[] = []
-    for (const body of bodies) taken.push(await open({ tenantId, actor }, body))
+    for (const body of bodies) taken.push(await open(from, body))
     const opened = taken.flatMap((each) => ('event' in each ? [each] : []))
     const asked = opened.flatMap((each) => each.types.map((type) => ({ tenantId, type, payload: each.payload, each })))
     const found = await checkPayloads(untrusted, asked, tenantId)

@@ -43,6 +43,8 @@ export interface NotificationIntake {
 export interface IntakeCaller {
   tenantId: string
   actor: string
+  /** The trace of the request, by W3C Trace Context. */
+  traceparent?: string | null
 }
 
 export type NotificationAnswer =
@@ -216,7 +218,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
 
   /** Throws where the template cannot be rendered: the caller is there to hear of it. */
   async function composeOn(
-    { tenantId, actor }: IntakeCaller,
+    { tenantId, actor, traceparent = null }: IntakeCaller,
     body: NotificationBody,
     { to, contact, words }: ResolvedRequest,
     { channel, account, fallback = [], warnings = [] }: RequestRoute,
@@ -237,6 +239,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
         policy: policyOf(words.type),
         entity: body.entity ?? null,
         correlationId: body.correlationId ?? null,
+        traceparent,
         executionId: body.executionId ?? null,
         parentExecutionId: body.parentExecutionId ?? null,
         dueAt: instantMs(body.dueAt),

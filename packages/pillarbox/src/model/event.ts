@@ -82,6 +82,8 @@ export interface NewEvent {
   schemaVersion: number
   /** The API key it came with, as audit rows name it; null for one that a host wrote into its own database. */
   publishedBy: string | null
+  /** The trace of the request that it came with, by W3C Trace Context. */
+  traceparent?: string | null
 }
 
 /** Under which subject it goes to those who subscribe to what happens. */

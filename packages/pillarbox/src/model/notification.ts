@@ -155,6 +155,8 @@ export interface NewNotification {
   site: string | null
   /** `key:<name>`, `console:<name>` or `system`. */
   triggeredBy: string
+  /** The trace that its provider calls belong to, by W3C Trace Context. */
+  traceparent?: string | null
   /** Channels still to be tried, in order, should this one fail for good. */
   fallback: Channel[]
   fallbackOf: string | null

@@ -74,6 +74,7 @@ export type Cause = Pick<NewNotification, 'tenantId' | 'triggeredBy'> &
       | 'scheduleId'
       | 'entity'
       | 'correlationId'
+      | 'traceparent'
       | 'executionId'
       | 'parentExecutionId'
       | 'site'

@@ -60,6 +60,13 @@ describe('who takes over', () => {
     assert.deepEqual([taker.dueAt, taker.stopped], [null, null])
   })
 
+  it('goes on in the trace that the event came with', async (t) => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const { first, next } = await setup(t, {}, { traceparent })
+
+    assert.deepEqual([first.traceparent, (await next('email'))?.traceparent], [traceparent, traceparent])
+  })
+
   it('is linked to the one that failed, and its key is the same however often the failure is reported (P2)', async (t) => {
     const { first, next } = await setup(t)
 

@@ -127,6 +127,7 @@ export function causeOf(view: NotificationView): Cause {
     policy,
     expiresAt,
     correlationId: view.correlationId ?? view.id,
+    traceparent: view.traceparent ?? null,
     fallbackOf: view.id,
   }
 }

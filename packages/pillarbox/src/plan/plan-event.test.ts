@@ -152,6 +152,7 @@ describe('a notification', () => {
       locale: 'en',
       correctedFrom: null,
       correlationId: 'c-1',
+      traceparent: null,
       executionId: null,
       parentExecutionId: null,
       site: null,

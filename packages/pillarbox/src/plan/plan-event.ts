@@ -273,6 +273,7 @@ function causeOf({ due: { event, type }, scheduleId, dueAt, manual }: EventCause
     scheduleId,
     entity: event.entity,
     correlationId: event.correlationId,
+    traceparent: event.traceparent ?? null,
     triggeredBy: manual?.actor ?? 'system',
     policy: policyOf(type),
     // Somebody who sends it again by hand wants it sent.

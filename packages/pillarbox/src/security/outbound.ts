@@ -10,6 +10,7 @@ import type {
   OutboundLimits,
   OutboundRequest,
 } from '../channels/outbound.ts'
+import { traceHeaders } from '../channels/trace.ts'
 import { errorText } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
 import { redact } from './redact.ts'
@@ -112,6 +113,7 @@ export function createOutbound(deps: OutboundDeps): Outbound & { close(): void }
         agent: isSecure ? agents.https : agents.http,
         headers: {
           'user-agent': 'pillarbox',
+          ...traceHeaders(),
           ...headers,
           ...(bytes === null ? {} : { 'content-length': String(bytes.byteLength) }),
         },

@@ -6,6 +6,7 @@ import { account, sendRequest, testOutbound } from '../../../../../test/support/
 import { told } from '../../../../../test/support/vendor-facts.ts'
 import { systemClock } from '../../runtime/system.ts'
 import { createOutbound } from '../../security/outbound.ts'
+import { inTrace } from '../trace.ts'
 import { webhookProvider } from './webhook.ts'
 import { WEBHOOK_STATUSES } from './webhook-errors.ts'
 
@@ -55,6 +56,19 @@ describe('webhook', () => {
     assert.equal(headers['webhook-id'], request.notificationId)
     assert.equal(message['type'], 'booking.confirmed')
     assert.deepEqual(message['data'], { bookingId: 1, body: 'Confirmed' })
+  })
+
+  it('belongs to the trace that it is sent in, and to none outside of one', async (t) => {
+    const { receiver, provider, request } = await setup(t)
+    const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
+    await inTrace(trace, () => provider.send(request))
+    await inTrace(null, () => provider.send(request))
+
+    assert.deepEqual(
+      receiver.received.map(({ headers }) => headers['traceparent']),
+      [trace, undefined],
+    )
   })
 
   it('is signed with each of several secrets while one is changed for another', async (t) => {

@@ -36,6 +36,7 @@ export interface ClaimRow {
   fallback: string | null
   expires_at: Date | number | null
   overrides_suppression: boolean | number | null
+  traceparent: string | null
 }
 
 const DISPATCH_FIELDS = ['notification_id', 'lane_id', 'token', 'attempt', 'spent', 'possible_duplicate'] as const
@@ -53,6 +54,7 @@ const LEDGER_FIELDS = [
   'fallback',
   'expires_at',
   'overrides_suppression',
+  'traceparent',
 ] as const
 
 export const CLAIM_FIELDS: readonly (keyof ClaimRow)[] = [...DISPATCH_FIELDS, ...LEDGER_FIELDS]
@@ -83,6 +85,7 @@ export function claimOf(row: ClaimRow, claimedAt: number): Claim {
     fallback: row.fallback === null ? [] : (JSON.parse(row.fallback) as Channel[]),
     expiresAt: instantOrNull(row.expires_at),
     overridesSuppression: booleanOf(row.overrides_suppression),
+    traceparent: row.traceparent,
     claimedAt,
   }
 }

@@ -28,6 +28,7 @@ const EVENTS = nounOf<StoredEvent>('events', {
   occurredAt: 'instant',
   dueAt: 'instant',
   correlationId: 'text',
+  traceparent: 'text',
   topic: 'text',
   locale: 'text',
   recipients: 'json',

@@ -41,6 +41,7 @@ const OF_LEDGER = {
   templateVersion: 'number',
   locale: 'text',
   correlationId: 'text',
+  traceparent: 'text',
   executionId: 'text',
   parentExecutionId: 'text',
   site: 'text',

@@ -17,7 +17,7 @@ const CLAIM = `update pillarbox.dispatch set token = $2, worker_id = $3, claimed
   where notification_id = $1`
 
 /**
- * The values of a `ClaimRow` in the order of `CLAIM_FIELDS`. SQLite's driver makes the names of 19 columns anew for every
+ * The values of a `ClaimRow` in the order of `CLAIM_FIELDS`. SQLite's driver makes the names of 20 columns anew for every
  * row: with named rows, draining SQLite (the benchmark's row `e2`, `pillarbox-sqlite`) took a quarter more processor time.
  */
 type ClaimValues = readonly ClaimRow[keyof ClaimRow][]
@@ -43,6 +43,7 @@ function claimRow(values: ClaimValues): ClaimRow {
     fallback: values[16],
     expires_at: values[17],
     overrides_suppression: values[18],
+    traceparent: values[19],
   } as ClaimRow
 }
 
