@@ -48,6 +48,8 @@ export interface WrittenBatch {
   inserted: number
   /** Accounts that now have due work, for the in-process nudge. */
   lanes: string[]
+  /** Those that are skipped because another one has their key; absent where there are none. */
+  duplicates?: readonly NewNotification[]
 }
 
 export interface DueSchedule {

@@ -15,6 +15,7 @@ import { type DueRow, type PreparedRow, prepare } from './prepare.ts'
 import type { ResolveHook } from './resolve-hook.ts'
 import { reviveStanding } from './revive.ts'
 import { isChain } from './routes.ts'
+import { createSkipReport, type SkipCounts, type SkipReport } from './skip-report.ts'
 import type { SuppressionCheck } from './suppressed.ts'
 import { createTemplateUses, type TemplateUses } from './template-uses.ts'
 
@@ -43,6 +44,8 @@ export interface PlannerDeps {
 export interface Planner {
   /** One batch of events and one of schedules. Answers how many rows reached a decision. */
   round(): Promise<number>
+  /** What this planner skipped so far, for whoever counts. */
+  readonly skips: SkipCounts
   /** Rounds until `stop`, as soon as there is something to plan. */
   run(stop: AbortSignal): Promise<void>
 }
@@ -54,11 +57,13 @@ export function createPlanner(deps: PlannerDeps): Planner {
     turn: PLANNING,
     people: createPeopleBook({ people: store.people, clock, ids }),
     uses: createTemplateUses(store.templates, logger),
+    skips: createSkipReport(logger),
   }
   const round = async (): Promise<number> =>
     (await planBatch(tools, EVENTS, settings.batchRows)) + (await planBatch(tools, SCHEDULES, settings.batchRows))
   return {
     round,
+    skips: tools.skips.counts,
     async run(stop) {
       const poll = createPoll(deps.random, settings.pollMaxMs)
       while (!stop.aborted) {
@@ -80,6 +85,7 @@ interface PlannerTools extends PlannerDeps {
   turn: string
   people: PeopleBook
   uses: TemplateUses
+  skips: SkipReport
 }
 
 /** Events and schedules are planned alike; only how they are taken, planned and set back differs. */
@@ -143,8 +149,24 @@ async function planBatch<Taken, Plan extends EventPlan | SchedulePlan>(
     return 1
   }
   const { rows, plans, written } = planned
+  reportSkips(tools, rows, plans, written)
   if (written.lanes.length > 0) tools.hub.nudge('dispatch', written.lanes)
   return written.decided + (await afterWrite(tools, kind, rows, plans))
+}
+
+function reportSkips(
+  { skips }: PlannerTools,
+  rows: readonly PreparedRow[],
+  plans: readonly (EventPlan | SchedulePlan)[],
+  { duplicates = [] }: WrittenBatch,
+): void {
+  const repeated = new Map(duplicates.map((each) => [each.id, each]))
+  for (const [i, { schedule }] of rows.entries()) {
+    const plan = plans[i]
+    if (!plan || !('notifications' in plan)) continue
+    const written = (plan.notifications ?? []).map((each) => repeated.get(each.id) ?? each)
+    skips.note(written, schedule !== null && schedule.progress !== null)
+  }
 }
 
 /** Answers how many rows were set back. */

@@ -156,7 +156,7 @@ export function notificationValues(notifications: readonly NewNotification[]): s
 }
 
 /** Where the key of a planned notification belongs to another one, the skipped notification that says so. */
-export async function writeDuplicates(run: Run, planned: readonly NewNotification[]): Promise<number> {
+export async function writeDuplicates(run: Run, planned: readonly NewNotification[]): Promise<NewNotification[]> {
   const found = await run<{ id: string; first_id: string; event_id: string | null; place: string | null }>({
     name: 'find_taken_keys',
     text: TAKEN_KEYS,
@@ -173,9 +173,9 @@ export async function writeDuplicates(run: Run, planned: readonly NewNotificatio
     const first = firsts.get(each.id)
     return first ? (duplicateOf(each, first) ?? []) : []
   })
-  if (duplicates.length === 0) return 0
+  if (duplicates.length === 0) return []
   const { answers } = await insertNotifications(run, duplicates)
-  return answers.filter(({ duplicate }) => !duplicate).length
+  return duplicates.filter((_, i) => answers[i]?.duplicate === false)
 }
 
 const TAKEN_KEYS = `

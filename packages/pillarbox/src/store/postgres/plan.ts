@@ -105,12 +105,13 @@ function takingFrom<Taken, Plan>(
           await rollback()
           return { decided, inserted: 0, lanes: [] }
         }
-        let duplicates = 0
+        let duplicates: NewNotification[] = []
         const answers = await commit(statements, async (written, run) => {
           if (summed(written).inserted < notifications.length) duplicates = await writeDuplicates(run, notifications)
         })
         const { inserted, lanes } = summed(answers)
-        return { decided, inserted: inserted + duplicates, lanes }
+        const all = { decided, inserted: inserted + duplicates.length, lanes }
+        return duplicates.length === 0 ? all : { ...all, duplicates }
       },
       release: rollback,
     }

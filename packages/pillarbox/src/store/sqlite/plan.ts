@@ -46,7 +46,7 @@ interface UnlockedBatchKind<Due, Plan> {
 interface PlanWriting {
   connection: Connection
   now: number
-  tally: { inserted: number; lanes: Set<string> }
+  tally: { inserted: number; lanes: Set<string>; duplicates: NewNotification[] }
 }
 
 async function takeBatch<Due, Plan>(
@@ -59,12 +59,13 @@ async function takeBatch<Due, Plan>(
     rows,
     write: (plans) =>
       writer.write((now) => {
-        const tally = { inserted: 0, lanes: new Set<string>() }
+        const tally: PlanWriting['tally'] = { inserted: 0, lanes: new Set(), duplicates: [] }
         const decided = rows.filter((row, i) => {
           const [source, plan] = [found[i], plans[i]]
           return source && plan && apply({ connection, now, tally }, source, row, plan)
         }).length
-        return { decided, inserted: tally.inserted, lanes: [...tally.lanes] }
+        const { inserted, lanes, duplicates } = tally
+        return { decided, inserted, lanes: [...lanes], ...(duplicates.length > 0 && { duplicates }) }
       }),
     release: async () => {},
   }
@@ -178,6 +179,7 @@ function insertPlanned({ connection, now, tally }: PlanWriting, notifications: r
     const skipped = first && duplicateOf(notification, first)
     const isWritten = skipped ? !insertNotification(connection, skipped, now).duplicate : !first
     if (isWritten) tally.inserted += 1
+    if (isWritten && skipped) tally.duplicates.push(skipped)
     if (lane !== null) tally.lanes.add(lane)
   }
 }
