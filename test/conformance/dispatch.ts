@@ -131,6 +131,7 @@ function claimRules(rule: Rule): void {
       entity: { type: 'trip', id: '7' },
       locale: 'de',
       correlationId: 'corr-1',
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
       fallback: ['email', 'push'],
       expiresAt,
     })
@@ -159,6 +160,7 @@ function claimRules(rule: Rule): void {
       entity: { type: 'trip', id: '7' },
       locale: 'de',
       correlationId: 'corr-1',
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
       fallback: ['email', 'push'],
       expiresAt,
     })

@@ -22,6 +22,7 @@ export function eventRules(rule: Rule): void {
       conversation: { type: 'trip', id: 'T/7' },
       schemaVersion: 3,
       publishedBy: 'key:booking system',
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     })
     const before = await store.now()
 
