@@ -75,6 +75,7 @@ const engine = createEngine({
   registry,
   receiptSources: new Map(),
   untrusted,
+  isRunning: null,
   openSecrets: () => ({}),
   payloadSeal,
   scrub: (text) => text,

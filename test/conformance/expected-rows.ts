@@ -99,18 +99,18 @@ dispatch: attempt claimed_at in_doubt lane_id last_error notification_id possibl
   attempt=1 in_doubt=0 lane_id=#2 last_error="try again" notification_id=#37 possible_duplicate=0 spent=0 visible_at=+20m
   attempt=1 in_doubt=0 lane_id=#2 last_error="try again" notification_id=#55 possible_duplicate=1 spent=1 visible_at=+10m
   attempt=1 in_doubt=0 lane_id=#4 last_error="try again" notification_id=#39 possible_duplicate=0 spent=1 visible_at=+10m
-events: attempt_count channels conversation correlation_id created_at derived_from due_at entity_id entity_type id last_error locale next_attempt_at occurred_at payload published_at published_by recipients schema_version status tenant_id topic traceparent type
-  attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-119 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.confirmed
-  attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-122 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.confirmed
-  attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-126 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.confirmed
-  attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-14 last_error="still no such type" next_attempt_at=now payload={"guest":"Ada"} schema_version=1 status=failed tenant_id=tenant-1 type=booking.confirmed
-  attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-20 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.reminder
-  attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-25 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.reminder
-  attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-26 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.offer
-  attempt_count=1 created_at=now entity_id=42 entity_type=booking id=event-27 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.offer
-  attempt_count=1 created_at=now entity_id=7 entity_type=stay id=event-28 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=stay.reminder
-  attempt_count=1 created_at=now entity_id=7 entity_type=stay id=event-32 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=stay.cancelled
-  attempt_count=2 correlation_id=c-1 created_at=now entity_id=42 entity_type=booking id=event-10 locale=de next_attempt_at=now payload={"guest":"Ada"} published_at=now recipients=[{"email":"ada@example.test"}] schema_version=1 status=published tenant_id=tenant-1 type=booking.confirmed
+events: attempt_count channels conversation correlation_id crashes created_at derived_from due_at entity_id entity_type id last_error locale next_attempt_at occurred_at payload published_at published_by recipients schema_version status tenant_id topic traceparent type
+  attempt_count=1 crashes=0 created_at=now entity_id=42 entity_type=booking id=event-119 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.confirmed
+  attempt_count=1 crashes=0 created_at=now entity_id=42 entity_type=booking id=event-122 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.confirmed
+  attempt_count=1 crashes=0 created_at=now entity_id=42 entity_type=booking id=event-126 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.confirmed
+  attempt_count=1 crashes=0 created_at=now entity_id=42 entity_type=booking id=event-14 last_error="still no such type" next_attempt_at=now payload={"guest":"Ada"} schema_version=1 status=failed tenant_id=tenant-1 type=booking.confirmed
+  attempt_count=1 crashes=0 created_at=now entity_id=42 entity_type=booking id=event-20 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.reminder
+  attempt_count=1 crashes=0 created_at=now entity_id=42 entity_type=booking id=event-25 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.reminder
+  attempt_count=1 crashes=0 created_at=now entity_id=42 entity_type=booking id=event-26 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.offer
+  attempt_count=1 crashes=0 created_at=now entity_id=42 entity_type=booking id=event-27 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=booking.offer
+  attempt_count=1 crashes=0 created_at=now entity_id=7 entity_type=stay id=event-28 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=stay.reminder
+  attempt_count=1 crashes=0 created_at=now entity_id=7 entity_type=stay id=event-32 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=stay.cancelled
+  attempt_count=2 correlation_id=c-1 crashes=0 created_at=now entity_id=42 entity_type=booking id=event-10 locale=de next_attempt_at=now payload={"guest":"Ada"} published_at=now recipients=[{"email":"ada@example.test"}] schema_version=1 status=published tenant_id=tenant-1 type=booking.confirmed
 lanes: account_id breaker hold_reason hold_until refilled_at tokens
   account_id=#2 breaker=closed refilled_at=now tokens=3
   account_id=#4 breaker=open hold_reason="slow down" hold_until=+20m
@@ -173,17 +173,17 @@ receipts: at code error id kind notification_id provider provider_message_id rec
   at=2025-12-31T23:59:59.500Z code=550 error="mailbox unavailable" kind=failed notification_id=#65 provider=sandbox provider_message_id=accepted-#65 received_at=now recipient=bob@example.test tenant_id=tenant-1
   at=2026-01-01T00:00:03.000Z kind=read notification_id=#65 provider=sandbox provider_message_id=accepted-#65 received_at=now recipient=ada@example.test tenant_id=tenant-1
   at=2026-01-01T00:00:02.000Z kind=complained notification_id=#67 provider=sandbox provider_message_id=accepted-#67 received_at=now recipient= tenant_id=tenant-1
-schedules: approved_at approved_by attempt_count completed_at created_at due_at entity_id entity_type event_id event_type id is_replayed last_error next_attempt_at progress status tenant_id
-  approved_at=now approved_by=key:ada attempt_count=0 created_at=now due_at=+10m entity_id=42 entity_type=booking event_id=event-26 event_type=booking.offer id=#17 is_replayed=0 next_attempt_at=+10m status=pending tenant_id=tenant-1
-  attempt_count=0 created_at=now due_at=+10m entity_id=42 entity_type=booking event_id=event-27 event_type=booking.offer id=#18 is_replayed=0 last_error="too dear" status=cancelled tenant_id=tenant-1
-  attempt_count=0 created_at=now due_at=+10m entity_id=7 entity_type=stay event_id=event-28 event_type=stay.reminder id=#19 is_replayed=0 last_error="The event \\"stay.cancelled\\" cancelled it" status=cancelled tenant_id=tenant-1
-  attempt_count=0 created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-126 event_type=booking.confirmed id=#127 is_replayed=0 last_error="called off" status=cancelled tenant_id=tenant-1
-  attempt_count=1 completed_at=now created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-10 event_type=booking.confirmed id=#11 is_replayed=0 status=completed tenant_id=tenant-1
-  attempt_count=1 completed_at=now created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-119 event_type=booking.confirmed id=#118 is_replayed=1 status=completed tenant_id=tenant-1
-  attempt_count=1 completed_at=now created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-122 event_type=booking.confirmed id=#123 is_replayed=0 status=completed tenant_id=tenant-1
-  attempt_count=1 completed_at=now created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-20 event_type=booking.reminder id=#15 is_replayed=0 progress={"after":"1"} status=completed tenant_id=tenant-1
-  attempt_count=1 completed_at=now created_at=now due_at=now entity_id=7 entity_type=stay event_id=event-32 event_type=stay.cancelled id=#31 is_replayed=0 status=completed tenant_id=tenant-1
-  attempt_count=1 created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-25 event_type=booking.reminder id=#16 is_replayed=1 last_error="the host said no" status=cancelled tenant_id=tenant-1
+schedules: approved_at approved_by attempt_count completed_at crashes created_at due_at entity_id entity_type event_id event_type id is_replayed last_error next_attempt_at progress status tenant_id
+  approved_at=now approved_by=key:ada attempt_count=0 crashes=0 created_at=now due_at=+10m entity_id=42 entity_type=booking event_id=event-26 event_type=booking.offer id=#17 is_replayed=0 next_attempt_at=+10m status=pending tenant_id=tenant-1
+  attempt_count=0 crashes=0 created_at=now due_at=+10m entity_id=42 entity_type=booking event_id=event-27 event_type=booking.offer id=#18 is_replayed=0 last_error="too dear" status=cancelled tenant_id=tenant-1
+  attempt_count=0 crashes=0 created_at=now due_at=+10m entity_id=7 entity_type=stay event_id=event-28 event_type=stay.reminder id=#19 is_replayed=0 last_error="The event \\"stay.cancelled\\" cancelled it" status=cancelled tenant_id=tenant-1
+  attempt_count=0 crashes=0 created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-126 event_type=booking.confirmed id=#127 is_replayed=0 last_error="called off" status=cancelled tenant_id=tenant-1
+  attempt_count=1 completed_at=now crashes=0 created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-10 event_type=booking.confirmed id=#11 is_replayed=0 status=completed tenant_id=tenant-1
+  attempt_count=1 completed_at=now crashes=0 created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-119 event_type=booking.confirmed id=#118 is_replayed=1 status=completed tenant_id=tenant-1
+  attempt_count=1 completed_at=now crashes=0 created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-122 event_type=booking.confirmed id=#123 is_replayed=0 status=completed tenant_id=tenant-1
+  attempt_count=1 completed_at=now crashes=0 created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-20 event_type=booking.reminder id=#15 is_replayed=0 progress={"after":"1"} status=completed tenant_id=tenant-1
+  attempt_count=1 completed_at=now crashes=0 created_at=now due_at=now entity_id=7 entity_type=stay event_id=event-32 event_type=stay.cancelled id=#31 is_replayed=0 status=completed tenant_id=tenant-1
+  attempt_count=1 crashes=0 created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-25 event_type=booking.reminder id=#16 is_replayed=1 last_error="the host said no" status=cancelled tenant_id=tenant-1
 sealed_contents: event_id notification_id tenant_id
   notification_id=#107 tenant_id=tenant-1
 settled: attempt delivered_at heard last_error notification_id possible_duplicate read_at reason settled_at spent status tenant_id

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { callbackRules } from './callbacks.ts'
 import { cancelRules } from './cancel.ts'
 import { configurationRules } from './configuration.ts'
+import { crashRules } from './crashes.ts'
 import { dispatchRules } from './dispatch.ts'
 import { domainEventRules } from './domain-events.ts'
 import { eventRules } from './events.ts'
@@ -64,6 +65,7 @@ export function storeConformance(
     'domain events': domainEventRules,
     plan: planRules,
     skipped: skippedRules,
+    crashes: crashRules,
     cancel: cancelRules,
     notifications: notificationRules,
     scrub: scrubRules,

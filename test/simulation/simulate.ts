@@ -160,6 +160,7 @@ class Crew {
       registry: (channel) => (channel ? (bug?.provider?.(provider, ledger) ?? provider) : null),
       receiptSources: new Map([['vendor', vendorReceipts]]),
       untrusted,
+      isRunning: null,
       openSecrets: () => ({}),
       payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
       scrub: (text) => text,

@@ -222,6 +222,7 @@ export function workerWith(
     registry,
     receiptSources: new Map(),
     untrusted,
+    isRunning: null,
     openSecrets,
     payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
     scrub: (text) => text,

@@ -177,6 +177,7 @@ function plannerOf(
     },
     contexts: createContextBook(store, createTenantSnapshots(store, systemClock, settings.configMaxAgeMs)),
     untrusted,
+    guard: null,
     sealing: createPayloadSeal(Buffer.alloc(32, 7)),
     resolve: null,
     hub,

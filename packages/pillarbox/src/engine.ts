@@ -14,8 +14,10 @@ import { runExpirer } from './operate/expire.ts'
 import { runOwedReceipts } from './operate/owed-receipts.ts'
 import { runScrubber } from './operate/scrub.ts'
 import { createContextBook } from './plan/context-book.ts'
+import { createCrashGuard } from './plan/crash-guard.ts'
 import { createEventBook } from './plan/event-book.ts'
 import { nextInChain } from './plan/next-in-chain.ts'
+import type { PlannerSelf } from './plan/plan-store.ts'
 import { createPlanner } from './plan/planner.ts'
 import type { ResolveHook } from './plan/resolve-hook.ts'
 import { createReceiptApplier } from './receipts/apply.ts'
@@ -56,6 +58,8 @@ export interface EngineDeps {
   payloadSeal: PayloadSeal
   /** The host's, in embedded use: asked when an event is due. */
   resolve?: ResolveHook | null
+  /** Whether a process of this host is running; null: rows that end the process are not looked for. */
+  isRunning: ((pid: number) => boolean) | null
   scrub(text: string, secrets?: Iterable<string>): string
   clock: Clock
   random: Random
@@ -99,6 +103,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const events = createEventBook({ store, contexts, sealing, resolve, clock })
   const suppressions = createSuppressionBook({ suppressions: store.suppressions, ...ports, maxAgeMs })
   const chains = { store, events, suppressions, untrusted, sealing, clock, ids }
+  const self = (): PlannerSelf => ({ id: heartbeat.id(), host: settings.host, pid: settings.pid })
   const planner = createPlanner({
     store,
     contexts,
@@ -107,6 +112,7 @@ export function createEngine(deps: EngineDeps): Engine {
     sealing,
     resolve,
     hub,
+    guard: deps.isRunning && createCrashGuard({ plan: store.plan, self, isRunning: deps.isRunning, logger }),
     ...ports,
     settings: {
       batchRows: settings.planRows,

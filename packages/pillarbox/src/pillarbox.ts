@@ -275,6 +275,7 @@ function assembleEngine(parts: Assembly): Engine {
     openSecrets: (account) => openAccountSecrets(seal, account),
     payloadSeal,
     resolve,
+    isRunning,
     scrub: redact,
     clock,
     random,

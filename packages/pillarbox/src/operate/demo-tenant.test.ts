@@ -35,6 +35,7 @@ async function setup(t: TestContext) {
       maxAgeMs: 1_000,
     }),
     untrusted,
+    guard: null,
     sealing: createPayloadSeal(Buffer.alloc(32, 7)),
     resolve: null,
     hub: createHub(clock, store.wake),

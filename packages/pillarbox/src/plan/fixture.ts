@@ -122,7 +122,7 @@ export async function openPlanning(t: TestContext, options: Options): Promise<Be
     logger,
   }
   const settings = { batchRows, pollMaxMs: 200 }
-  const deps: PlannerDeps = { ...common, contexts, resolve, hub, settings }
+  const deps: PlannerDeps = { ...common, guard: null, contexts, resolve, hub, settings }
   const planner = createPlanner(deps)
   let published = 0
   const bench: Bench = {

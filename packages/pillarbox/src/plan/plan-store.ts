@@ -16,6 +16,18 @@ export interface PlanStore {
   deferEvent(ref: EventRef, error: string, delayMs: number | null): Promise<void>
   deferSchedule(ref: ScheduleRef, error: string, delayMs: number | null): Promise<void>
   /**
+   * Notes that a planner is about to plan these rows, in place of what it noted before. Survives the end of its process.
+   * Answers the other planners whose notes stand; `isRegistered`: they are among the workers.
+   */
+  note(planner: PlannerSelf, rows: RowRefs): Promise<(PlannerSelf & { isRegistered: boolean })[]>
+  /** The planner is planning nothing. */
+  forgetNote(workerId: string): Promise<void>
+  /**
+   * These planners died: each row that they had noted and that is still pending has one more crash, and their notes are
+   * gone. Answers how many rows that were.
+   */
+  countCrashes(workerIds: readonly string[]): Promise<number>
+  /**
    * When each entity was last cancelled for an event type (`cancelledBy`), by the time of the event that did it; null:
    * never. Answers in the given order.
    */
@@ -32,6 +44,8 @@ export interface PlanStore {
  */
 export interface TakenBatch<Row, Plan> {
   readonly rows: readonly Row[]
+  /** How often planning each of them has ended a process. */
+  readonly crashes: readonly number[]
   /**
    * Writes one plan for each row, in the order of `rows`, in one transaction, and ends the batch. Rejects, with nothing
    * written and the batch released, when the database refuses any of it.
@@ -50,6 +64,18 @@ export interface WrittenBatch {
   lanes: string[]
   /** Those that are skipped because another one has their key; absent where there are none. */
   duplicates?: readonly NewNotification[]
+}
+
+/** A worker, as the planner that it is. */
+export interface PlannerSelf {
+  id: string
+  host: string
+  pid: number
+}
+
+export interface RowRefs {
+  kind: 'event' | 'schedule'
+  rows: readonly (EventRef | ScheduleRef)[]
 }
 
 export interface DueSchedule {

@@ -8,9 +8,18 @@ import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
 import { PLANNING, type Untrusted } from '../untrusted/untrusted.ts'
 import type { ContextBook } from './context-book.ts'
+import { type CrashGuard, MOST_CRASHES } from './crash-guard.ts'
 import { createPeopleBook, type PeopleBook } from './people.ts'
 import { planEvent, planSchedule } from './plan-event.ts'
-import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch, WrittenBatch } from './plan-store.ts'
+import type {
+  DueSchedule,
+  EventPlan,
+  PlanStore,
+  RowRefs,
+  SchedulePlan,
+  TakenBatch,
+  WrittenBatch,
+} from './plan-store.ts'
 import { type DueRow, type PreparedRow, prepare } from './prepare.ts'
 import type { ResolveHook } from './resolve-hook.ts'
 import { reviveStanding } from './revive.ts'
@@ -33,6 +42,8 @@ export interface PlannerDeps {
   /** The host's, in embedded use. */
   resolve: ResolveHook | null
   hub: Hub
+  /** Null: rows that end the process are not looked for. */
+  guard: CrashGuard | null
   clock: Clock
   random: Random
   ids: IdSource
@@ -59,8 +70,15 @@ export function createPlanner(deps: PlannerDeps): Planner {
     uses: createTemplateUses(store.templates, logger),
     skips: createSkipReport(logger),
   }
-  const round = async (): Promise<number> =>
-    (await planBatch(tools, EVENTS, settings.batchRows)) + (await planBatch(tools, SCHEDULES, settings.batchRows))
+  const round = async (): Promise<number> => {
+    try {
+      return (
+        (await planBatch(tools, EVENTS, settings.batchRows)) + (await planBatch(tools, SCHEDULES, settings.batchRows))
+      )
+    } finally {
+      await deps.guard?.end()
+    }
+  }
   return {
     round,
     skips: tools.skips.counts,
@@ -133,7 +151,20 @@ async function planBatch<Taken, Plan extends EventPlan | SchedulePlan>(
   try {
     batch = await kind.take(tools.store.plan, limit)
     if (batch.rows.length === 0) return 0
-    const rows = await prepare(tools, batch.rows.map(kind.rowOf))
+    const { crashes } = batch
+    // One of them may have ended a process: alone, the next time tells which.
+    if (batch.rows.length > 1 && crashes.some((count) => count > 0 && count < MOST_CRASHES)) {
+      await batch.release()
+      return await oneByOne(tools, kind, limit)
+    }
+    const due = batch.rows.map((taken, i) => ({ ...kind.rowOf(taken), crashes: crashes[i] ?? 0 }))
+    const dead = (await tools.guard?.begin(refsOf(due))) ?? []
+    if (dead.length > 0) {
+      await batch.release()
+      await tools.guard?.count(dead)
+      return await planBatch(tools, kind, limit)
+    }
+    const rows = await prepare(tools, due)
     const plans = await Promise.all(rows.map((row) => kind.plan(tools, row)))
     // First, as every intake does: a template that is taken for used is deactivated instead of removed, which harms nobody.
     await tools.uses.note(plans.flatMap((plan) => ('notifications' in plan ? plan.notifications : [])))
@@ -167,6 +198,11 @@ function reportSkips(
     const written = (plan.notifications ?? []).map((each) => repeated.get(each.id) ?? each)
     skips.note(written, schedule !== null && schedule.progress !== null)
   }
+}
+
+function refsOf(rows: readonly DueRow[]): RowRefs {
+  const refs = rows.map(({ event, schedule }) => schedule ?? event)
+  return { kind: rows[0]?.schedule ? 'schedule' : 'event', rows: refs.map(({ tenantId, id }) => ({ tenantId, id })) }
 }
 
 /** Answers how many rows were set back. */

@@ -7,7 +7,8 @@ import { checkPayloads } from '../untrusted/payloads.ts'
 import { PLANNING, type Untrusted } from '../untrusted/untrusted.ts'
 import type { Obstacle } from './compose.ts'
 import type { ContextBook, PlanContext } from './context-book.ts'
-import { conversationOf, type DueEvent, eventTime, openEvent, withAnswer } from './due-event.ts'
+import { MOST_CRASHES } from './crash-guard.ts'
+import { conversationOf, type DueEvent, eventTime, failedEvent, openEvent, withAnswer } from './due-event.ts'
 import { type Judgement, judgeEvent, judgeSchedule, openNewEvent, type ReadyEvent } from './judge.ts'
 import { BATCH_NOTIFICATIONS, channelCount, partLimit, positionOf, type RecipientPart, takePart } from './part.ts'
 import type { PeopleBook } from './people.ts'
@@ -31,6 +32,8 @@ export interface PrepareDeps {
 export interface DueRow {
   event: StoredEvent
   schedule: StoredSchedule | null
+  /** How often planning it has ended a process. */
+  crashes?: number
 }
 
 /** A row with all that its plan needs. */
@@ -89,7 +92,8 @@ async function judge(
     const context = found[i]
     if (!context) return []
     const open = row.schedule ? openEvent : openNewEvent
-    return [{ row, context, result: open(sealing, row.event, context) }]
+    const isPoisoned = (row.crashes ?? 0) >= MOST_CRASHES
+    return [{ row, context, result: isPoisoned ? POISONED : open(sealing, row.event, context) }]
   })
   // A schedule's event was checked when it was new.
   const unchecked = opened.flatMap(({ row, result }) => ('kind' in result || row.schedule ? [] : [result]))
@@ -104,6 +108,11 @@ async function judge(
     return { event, schedule, context, judgement, setBack: null }
   })
 }
+
+const POISONED = failedEvent(
+  'poisoned',
+  `planning it has ended the process ${MOST_CRASHES} times; replay it once what is wrong with it is mended`,
+)
 
 /** An event that a later one has cancelled is not told, however late it is planned. */
 async function lookForCancellations({ store }: PrepareDeps, rows: readonly PreparedRow[]): Promise<void> {

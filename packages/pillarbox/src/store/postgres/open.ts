@@ -4,6 +4,7 @@ import { sharedInbox } from '../shared/inbox.ts'
 import { sharedNotifications } from '../shared/notifications.ts'
 import { sharedParts } from '../shared/parts.ts'
 import { sharedPlan } from '../shared/plan.ts'
+import { sharedPlanningNotes } from '../shared/planning-notes.ts'
 import { sharedReceipts } from '../shared/receipts.ts'
 import type { Store } from '../store.ts'
 import { openDispatch } from './dispatch.ts'
@@ -89,6 +90,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const wake = openWake(session('wake'))
   const lowWater = createLowWater(options.clock)
   const scripts = scriptRunner(admin)
+  const plannersScripts = scriptRunner(people, { prepares: true })
   const now = async (): Promise<number> => {
     const [row] = await admin.run<{ ms: number }>({ text: 'select extract(epoch from now())::float8 * 1000 as ms' })
     return Math.trunc(row?.ms ?? Number.NaN)
@@ -108,13 +110,17 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     now,
     ...sharedParts({
       admin: scripts,
-      planning: scriptRunner(people, { prepares: true }),
+      planning: plannersScripts,
       dispatching: scriptRunner(claims),
       control: scriptRunner(control, { prepares: true }),
       beats: scriptRunner(beats, { prepares: true }),
     }),
     events: { ...sharedEvents(scripts), ...openEvents(intake) },
-    plan: { ...sharedPlan(scripts), ...openPlan(planning, wake) },
+    plan: {
+      ...sharedPlan(scripts),
+      ...sharedPlanningNotes(plannersScripts),
+      ...openPlan(planning, wake),
+    },
     notifications: { ...sharedNotifications(scripts), ...openNotifications(intake, admin) },
     dispatch: openDispatch({ claims, completions, admin }, lowWater),
     receipts: sharedReceipts(scripts, receiptParts(applying)),

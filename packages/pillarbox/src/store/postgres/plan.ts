@@ -99,6 +99,7 @@ function takingFrom<Taken, Plan>(
     }
     return {
       rows,
+      crashes: found.map((row) => Number(row['crashes'])),
       async write(plans) {
         const { decided, statements, notifications } = writes(rows, plans)
         if (decided === 0) {
@@ -121,6 +122,7 @@ function takingFrom<Taken, Plan>(
 function emptyBatch<Taken, Plan>(): TakenBatch<Taken, Plan> {
   return {
     rows: [],
+    crashes: [],
     write: async () => ({ decided: 0, inserted: 0, lanes: [] }),
     release: async () => {},
   }
@@ -167,7 +169,7 @@ function thatFit(head: string): string {
 
 /** Locked until the commit: another planner skips them, and a host's transaction that has not committed is not seen. */
 const TAKE_EVENTS = `
-  select e.ctid as place, ${EVENT_COLUMNS} from pillarbox.events e
+  select e.ctid as place, e.crashes, ${EVENT_COLUMNS} from pillarbox.events e
   where e.status = 'pending' and e.next_attempt_at <= now()
   order by e.next_attempt_at
   limit ${thatFit(`
@@ -325,7 +327,7 @@ const NOTE_SEALED_PAYLOADS = `
   on conflict do nothing`
 
 const TAKE_SCHEDULES = `
-  select ${SCHEDULE_COLUMNS}, ${EVENT_COLUMNS}
+  select s.crashes, ${SCHEDULE_COLUMNS}, ${EVENT_COLUMNS}
   from pillarbox.schedules s join pillarbox.events e on e.tenant_id = s.tenant_id and e.id = s.event_id
   where s.status = 'pending' and s.next_attempt_at <= now()
   order by s.next_attempt_at

@@ -140,7 +140,7 @@ function statusConditions(status: EventStatus | undefined): string[] {
 
 function* replayEvent(dialect: Dialect, tenantId: string, id: string, actor: string): Script<boolean> {
   const moved = yield* row(
-    `update pillarbox.events set status = 'pending', attempt_count = 0, next_attempt_at = ${dialect.now}, last_error = null
+    `update pillarbox.events set status = 'pending', attempt_count = 0, crashes = 0, next_attempt_at = ${dialect.now}, last_error = null
       where tenant_id = :tenantId and id = :id and status = 'failed' returning id`,
     { tenantId, id },
   )

@@ -60,7 +60,7 @@ function* act(dialect: Dialect, { tenantId, id, action, actor, reason: words }: 
   if (!move.from.some((status) => status === from)) return { moved: false, from }
   const changes = {
     approve: `next_attempt_at = due_at, approved_by = :actor, approved_at = ${dialect.now}`,
-    replay: `next_attempt_at = ${dialect.now}, attempt_count = 0, last_error = null, progress = null, is_replayed = true`,
+    replay: `next_attempt_at = ${dialect.now}, attempt_count = 0, crashes = 0, last_error = null, progress = null, is_replayed = true`,
     cancel: 'next_attempt_at = null, last_error = :error',
     reject: 'next_attempt_at = null, last_error = :error',
   }[action]

@@ -4,6 +4,7 @@ import { sharedInbox } from '../shared/inbox.ts'
 import { sharedNotifications } from '../shared/notifications.ts'
 import { sharedParts } from '../shared/parts.ts'
 import { sharedPlan } from '../shared/plan.ts'
+import { sharedPlanningNotes } from '../shared/planning-notes.ts'
 import { sharedReceipts } from '../shared/receipts.ts'
 import { row } from '../shared/script.ts'
 import type { Store } from '../store.ts'
@@ -96,7 +97,7 @@ function compose({ connection, reader, writer, clock, watch, open }: OpenParts):
       }),
     ...sharedParts({ admin: run, planning: run, dispatching: run, control: run, beats: run }),
     events: { ...sharedEvents(run), ...openEvents(connections) },
-    plan: { ...sharedPlan(run), ...sqlitePlan(connections) },
+    plan: { ...sharedPlan(run), ...sharedPlanningNotes(run), ...sqlitePlan(connections) },
     notifications: { ...sharedNotifications(run), ...openNotifications(connections) },
     dispatch: openDispatch(connections),
     receipts: sharedReceipts(run, receiptParts(connections)),

@@ -57,6 +57,7 @@ async function takeBatch<Due, Plan>(
   const rows = found.map(read)
   return {
     rows,
+    crashes: found.map((row) => Number(row['crashes'])),
     write: (plans) =>
       writer.write((now) => {
         const tally: PlanWriting['tally'] = { inserted: 0, lanes: new Set(), duplicates: [] }
@@ -71,10 +72,10 @@ async function takeBatch<Due, Plan>(
   }
 }
 
-const DUE_EVENTS = `select ${EVENT_COLUMNS} from pillarbox.events e
+const DUE_EVENTS = `select e.crashes, ${EVENT_COLUMNS} from pillarbox.events e
   where e.status = 'pending' and e.next_attempt_at <= $1 order by e.next_attempt_at, e.created_at, e.rowid limit $2`
 
-const DUE_SCHEDULES = `select ${SCHEDULE_COLUMNS}, s.next_attempt_at as schedule_next_attempt_at, ${EVENT_COLUMNS}
+const DUE_SCHEDULES = `select s.crashes, ${SCHEDULE_COLUMNS}, s.next_attempt_at as schedule_next_attempt_at, ${EVENT_COLUMNS}
   from pillarbox.schedules s join pillarbox.events e on e.tenant_id = s.tenant_id and e.id = s.event_id
   where s.status = 'pending' and s.next_attempt_at <= $1 order by s.next_attempt_at, s.id limit $2`
 
