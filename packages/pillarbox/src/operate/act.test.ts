@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { sampleNotification } from '../../../../test/support/samples.ts'
+import { sampleNotification, storedAccount } from '../../../../test/support/samples.ts'
 import { isPillarboxError } from '../model/errors.ts'
 import type { NotificationView } from '../model/notification.ts'
 import { type Bench, bodyOf, type Options, openPlanning } from '../plan/fixture.ts'
@@ -276,5 +276,46 @@ describe('a retry to a suppressed address', () => {
     await act(id, { action: 'park' })
 
     assert.match(await refusalOf(act(id, { override: 'suppression' })), /^invalid_body: \/override is for one address/)
+  })
+})
+
+describe('a retry of what was skipped', () => {
+  it('plans it anew once its cause is mended, and is refused with the cause until then', async (t) => {
+    const { bench, act } = await setup(t, { accounts: ['sms'], catalogue: catalogueOf({ delivery: { all: true } }) })
+    await bench.publish()
+    await bench.plan()
+    const [skipped = assert.fail()] = (await bench.notifications()).filter(({ status }) => status === 'skipped')
+
+    assert.match(await refusalOf(act(skipped.id, {})), /^not_plannable: no_active_account: no active account for email/)
+    await bench.store.accounts.insert(storedAccount({ id: bench.ids(), channel: 'email' }))
+    await bench.clock.advance(2_000)
+    const queued = await act(skipped.id, {})
+
+    assert.deepEqual([queued.id, queued.status, bodyOf(queued)], [skipped.id, 'queued', 'mail Ada'])
+    assert.equal((await bench.notifications()).length, 2)
+  })
+
+  it('is refused for a duplicate, which names the one that tells the same', async (t) => {
+    const { bench, act } = await setup(t)
+    const entity = { type: 'booking', id: 'B-1' }
+    await bench.publish({ entity })
+    await bench.publish({ entity })
+    await bench.plan()
+    const [told, repeated] = await bench.notifications()
+
+    const refusal = await refusalOf(act(repeated?.id ?? '', {}))
+
+    assert.match(refusal, /^not_plannable: duplicate: /)
+    assert.ok(refusal.includes(told?.id ?? 'nothing'))
+  })
+
+  it('takes no corrected address: nothing was sent that could be corrected', async (t) => {
+    const { bench, act } = await setup(t, { accounts: ['sms'] })
+    await bench.publish()
+    await bench.plan()
+    const [skipped] = await bench.notifications()
+
+    assert.equal(skipped?.status, 'skipped')
+    assert.match(await refusalOf(act(skipped.id, { to: { email: 'bo@example.test' } })), /^invalid_body: /)
   })
 })

@@ -102,6 +102,10 @@ async function correct(
 ): Promise<NotificationView> {
   const { store, snapshots, rewrite, nudge } = deps
   const { tenantId } = found
+  if (found.status === 'skipped')
+    throw invalidBody([
+      { path: '/to', message: 'is for what was tried: mend the recipient that the event names, then retry without it' },
+    ])
   if (found.to.list !== undefined)
     throw invalidBody([{ path: '/to', message: 'cannot replace a recipient list: correct its members, then retry' }])
   const region = regionOf((await snapshots.get(tenantId)).tenant)
