@@ -50,6 +50,7 @@ const ARROWS: readonly string[] = [
   'uncertain > read',
   'uncertain > failed',
   'discarded > parked',
+  'skipped > discarded',
   'failed > delivered',
   'failed > read',
   'failed > parked',

@@ -17,7 +17,8 @@ import type { Address } from './recipient.ts'
  *             queued | retrying | uncertain ──park──▶ parked sent | delivered ──receipt: failed, bounced──▶ parked
  *             sending | sent | delivered ──permanent, and a fallback channel is next──▶ failed
  *             parked | failed by a receipt ──a receipt of higher rank──▶ delivered | read | parked | failed
- *             (planned, and there is nothing to send on this channel to this recipient) skipped ──retry──▶ queued
+ *             (planned, and there is nothing to send on this channel to this recipient) skipped ──retry──▶ queued,
+ *             ──address corrected──▶ discarded
  *
  * Who moves what: a worker everything out of `sending`; receipts everything out of `sent`, and on from where a receipt
  * led (`model/receipt.ts`); an operator everything out of `parked`, `uncertain`, `discarded` and `skipped`. `cancelled` and
@@ -71,7 +72,7 @@ export const NEXT_STATUSES = {
   failed: ['delivered', 'read', 'parked'],
   discarded: ['parked'],
   cancelled: [],
-  skipped: ['queued'],
+  skipped: ['queued', 'discarded'],
 } as const satisfies Record<NotificationStatus, readonly NotificationStatus[]>
 
 export function canMove(from: NotificationStatus, to: NotificationStatus): boolean {

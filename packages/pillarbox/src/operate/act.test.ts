@@ -182,6 +182,19 @@ describe('a retry to a corrected address', () => {
     assert.equal(again.to.email, 'right@example.test')
   })
 
+  it('gives somebody a message who was skipped for want of an address', async (t) => {
+    const { bench, act } = await setup(t)
+    await bench.publish({ payload: { phone: '+15550100', name: 'Ada' } })
+    await bench.plan()
+    const skipped = (await bench.notifications()).find(({ status }) => status === 'skipped')
+    assert.equal(skipped?.reason, 'no_address')
+
+    const made = await act(skipped.id, { to: { email: 'ada@example.test' } })
+
+    assert.deepEqual([made.status, made.channel, bodyOf(made)], ['queued', 'email', 'mail Ada'])
+    assert.equal((await bench.store.notifications.find('acme', skipped.id))?.correctedTo, made.id)
+  })
+
   it('seals words with secrets for the new one', async (t) => {
     const templates = [{ ...email, body: 'code {{token}}' }]
     const { bench, act } = await setup(t, { catalogue: catalogueOf({ secrets: ['token'], templates }) })
@@ -242,6 +255,20 @@ describe('a retry to a suppressed address', () => {
       [last?.actor, last?.action, last?.reason, last?.note],
       ['key:desk', 'retry', 'suppression_overridden', 'she asked for it'],
     )
+  })
+
+  it('may be of one that planning skipped for it', async (t) => {
+    const { bench, act, suppress } = await setup(t)
+    await suppress('ada@example.test')
+    await bench.publish()
+    await bench.plan()
+    const skipped = (await bench.notifications()).find(({ reason }) => reason === 'suppressed')
+    assert.equal(skipped?.status, 'skipped')
+
+    assert.match(await refusalOf(act(skipped.id, {})), /^address_suppressed: /)
+    const retried = await act(skipped.id, { override: 'suppression' })
+
+    assert.deepEqual([retried.status, retried.channel, bodyOf(retried)], ['queued', 'email', 'mail Ada'])
   })
 
   it('has to be said every time', async (t) => {

@@ -102,9 +102,9 @@ async function correct(
 ): Promise<NotificationView> {
   const { store, snapshots, rewrite, nudge } = deps
   const { tenantId } = found
-  if (found.status === 'skipped')
+  if (found.status === 'skipped' && found.reason !== 'no_address')
     throw invalidBody([
-      { path: '/to', message: 'is for what was tried: mend the recipient that the event names, then retry without it' },
+      { path: '/to', message: `is for what was tried or had no address; this one was skipped: ${found.reason}` },
     ])
   if (found.to.list !== undefined)
     throw invalidBody([{ path: '/to', message: 'cannot replace a recipient list: correct its members, then retry' }])

@@ -162,7 +162,9 @@ export function actChanges(
 ): ActChanges | null {
   const { from, discardedFrom, ...rest } = resting
   const { notificationId, tenantId, attempt } = rest
-  const { to, from: movable } = ACTIONS[action]
+  const { to } = ACTIONS[action]
+  // What could be retried can be sent to a corrected address, what was skipped for want of one above all.
+  const { from: movable } = ACTIONS[correction ? 'retry' : action]
   if (!(movable as readonly NotificationStatus[]).includes(from)) return null
   const reason = correction ? 'corrected_by_operator' : ACT_REASONS[action]
   const why = overridesSuppression ? 'suppression_overridden' : reason
