@@ -60,7 +60,7 @@ async function silentPastItsLease(
   await world.startProcess('worker', SLOW)
   await untilQuiet(api.url)
   silence.end()
-  await until('it hears that it was fenced', async () => worker.log().includes('results came after'))
+  await until('it hears that it was fenced', async () => worker.log().includes('a result came after'))
   const more = newOrders(10, 'more')
   await publish(api.url, more)
   const { broken, notifications, messages } = await reckon({

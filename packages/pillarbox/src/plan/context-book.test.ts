@@ -39,6 +39,7 @@ function setup({ loadMs = 0 } = {}) {
         return name === 'booking.confirmed' ? { name, payload: null, secrets: [] } : null
       },
       cancelledBy: async () => ['booking.reminder'],
+      domainEvents: async () => ({}),
       current: async (tenantId: string) => (tenantId === 'acme' ? { defaultLocale: 'de-DE' } : null),
     },
     templates: { ofEventType: async () => rows.templates },
