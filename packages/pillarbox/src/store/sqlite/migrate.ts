@@ -6,10 +6,9 @@ import { people } from './migrations/0002-people.ts'
 import { channels } from './migrations/0003-channels.ts'
 import { skipped } from './migrations/0006-skipped.ts'
 import { crashes } from './migrations/0007-crashes.ts'
-import { deviceTokens } from './migrations/0008-device-tokens.ts'
-import { providerFacts } from './migrations/0009-provider-facts.ts'
-import { acts } from './migrations/0010-acts.ts'
-import { eventFacts } from './migrations/0011-event-facts.ts'
+import { providerFacts } from './migrations/0008-provider-facts.ts'
+import { acts } from './migrations/0009-acts.ts'
+import { eventFacts } from './migrations/0010-event-facts.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 
@@ -25,7 +24,6 @@ export const MIGRATIONS = [
   { name: 'event-rules', sql: '' }, // of the same function
   { name: 'skipped', sql: skipped },
   { name: 'crashes', sql: crashes },
-  { name: 'device-tokens', sql: deviceTokens },
   { name: 'provider-facts', sql: providerFacts },
   { name: 'acts', sql: acts },
   { name: 'event-facts', sql: eventFacts },

@@ -4,10 +4,9 @@ import { channels } from './0003-channels.ts'
 import { eventRules } from './0005-event-rules.ts'
 import { skipped } from './0006-skipped.ts'
 import { crashes } from './0007-crashes.ts'
-import { deviceTokens } from './0008-device-tokens.ts'
-import { providerFacts } from './0009-provider-facts.ts'
-import { acts } from './0010-acts.ts'
-import { eventFacts } from './0011-event-facts.ts'
+import { providerFacts } from './0008-provider-facts.ts'
+import { acts } from './0009-acts.ts'
+import { eventFacts } from './0010-event-facts.ts'
 
 export interface Migration {
   version: number
@@ -24,8 +23,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, name: 'event-rules', sql: eventRules },
   { version: 6, name: 'skipped', sql: skipped },
   { version: 7, name: 'crashes', sql: crashes },
-  { version: 8, name: 'device-tokens', sql: deviceTokens },
-  { version: 9, name: 'provider-facts', sql: providerFacts },
-  { version: 10, name: 'acts', sql: acts },
-  { version: 11, name: 'event-facts', sql: eventFacts },
+  { version: 8, name: 'provider-facts', sql: providerFacts },
+  { version: 9, name: 'acts', sql: acts },
+  { version: 10, name: 'event-facts', sql: eventFacts },
 ]
