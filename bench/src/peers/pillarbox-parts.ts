@@ -127,6 +127,7 @@ function notification(i: number, addressed: Addressed): NewNotification {
     triggeredBy: 'system',
     fallback: [],
     fallbackOf: null,
+    correctedFrom: null,
     warnings: [],
     dueAt: null,
     expiresAt: null,

@@ -1,3 +1,4 @@
+import { createSuppressionBook } from '../../../packages/pillarbox/src/dispatch/suppressions.ts'
 import type { NewEvent } from '../../../packages/pillarbox/src/model/event.ts'
 import { createContextBook } from '../../../packages/pillarbox/src/plan/context-book.ts'
 import { createPlanner } from '../../../packages/pillarbox/src/plan/planner.ts'
@@ -179,6 +180,13 @@ function plannerOf(
     untrusted,
     guard: null,
     sealing: createPayloadSeal(Buffer.alloc(32, 7)),
+    suppressions: createSuppressionBook({
+      suppressions: store.suppressions,
+      clock: systemClock,
+      ids: newId,
+      logger,
+      maxAgeMs: settings.configMaxAgeMs,
+    }),
     resolve: null,
     hub,
     clock: systemClock,
