@@ -243,9 +243,12 @@ describe('the explanation of an event', () => {
     assert.deepEqual(stopped({ status: 'skipped', reason: 'no_address' }), [
       'no_address: email: skipped, not sent to a***@example.test. The recipient has no address for this channel.',
     ])
-    assert.deepEqual(stopped({ status: 'skipped', reason: 'duplicate', duplicateOf: 'n-0' }), [
-      'duplicate: email: skipped, not sent to a***@example.test. The same was told, or is being told, by the notification n-0.',
-    ])
+    assert.deepEqual(
+      stopped({ status: 'skipped', reason: 'duplicate', duplicateOf: 'n-0', lastError: 'n-0 tells it' }),
+      [
+        'duplicate: email: skipped, not sent to a***@example.test. The same was told, or is being told, by the notification n-0.',
+      ],
+    )
     assert.deepEqual(stopped({ status: 'cancelled', reason: 'expired' }), [
       'expired: email: cancelled, not sent to a***@example.test. It was not sent before its expiry, or its time was already past.',
     ])

@@ -277,12 +277,10 @@ const STOPPED_WORDS: Readonly<Record<string, string>> = {
 function stopped(notification: NotificationView, who: string): string {
   const reason = reasonOf(notification)
   const words = notification.sentAt === null ? (STOPPED_WORDS[notification.status] ?? 'not sent to') : 'not received by'
-  const why =
-    notification.duplicateOf === null
-      ? reason && REASONS[reason]
-      : `The same was told, or is being told, by the notification ${notification.duplicateOf}.`
+  if (notification.duplicateOf !== null)
+    return `${words} ${who}. The same was told, or is being told, by the notification ${notification.duplicateOf}.`
   const error = notification.lastError === null ? '' : ` (${notification.lastError})`
-  return `${words} ${who}.${why === null ? '' : ` ${why}`}${error}`
+  return `${words} ${who}.${reason === null ? '' : ` ${REASONS[reason]}`}${error}`
 }
 
 /** Without the channel that took over. */
