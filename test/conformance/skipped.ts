@@ -29,9 +29,10 @@ export function skippedRules(rule: Rule): void {
     assert.deepEqual([place, duplicateOf], ['0', null])
     const { tenantId } = target
     const listed = await store.notifications.list({ tenantId, status: ['skipped'] }, { limit: 10 })
+    const byReason = await store.notifications.list({ tenantId, reason: 'no_address' }, { limit: 10 })
     assert.deepEqual(
-      listed.items.map((one) => one.id),
-      [id],
+      [...listed.items, ...byReason.items].map((one) => one.id),
+      [id, id],
     )
     const counts = await store.notifications.countByStatus(tenantId)
     assert.deepEqual([counts.skipped, counts.sent, counts.queued], [1, 0, 0])

@@ -363,6 +363,8 @@ export interface ResendRequest {
     userId?: string | null
     url?: string | null
   }
+  /** Understood as for a retry; a resend always has today’s words. */
+  rerender?: true
   /** Why, in your own words. Kept in the audit. */
   note?: string
 }

@@ -25,6 +25,9 @@ export function resendRoutes(app: App, { store, resend }: Context): void {
           channel: ChannelName,
           templateId: Type.Optional(Nullable({ ...Id, description: 'Absent: the one that planning would choose.' })),
           to: Type.Optional(CorrectedAddress),
+          rerender: Type.Optional(
+            Type.Literal(true, { description: 'Understood as for a retry; a resend always has today’s words.' }),
+          ),
           note: Note,
         },
         { additionalProperties: false },

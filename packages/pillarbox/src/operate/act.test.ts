@@ -155,6 +155,7 @@ describe('a retry to a corrected address', () => {
     assert.deepEqual(await audited(first.id), ['key:desk', 'discard', 'discarded', 'a typing mistake'])
     assert.deepEqual(await audited(made.id), ['key:desk', 'correct', 'queued', 'a typing mistake'])
     assert.deepEqual(nudged, ['dispatch'])
+    await assert.rejects(act(first.id, { action: 'restore' }), { code: 'not_discarded', message: /in its place/ })
   })
 
   it('may be corrected again', async (t) => {

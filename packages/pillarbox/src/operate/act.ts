@@ -66,6 +66,11 @@ export async function actOnNotification(
     const answer = await replacementFor(deps, found, rerender ?? false)
     if (answer) request.replacement = unlessProblem(answer).replacement
   }
+  if (action === 'restore' && found.correctedTo !== null)
+    throw new PillarboxError(
+      'not_discarded',
+      `Notification ${found.correctedTo} was sent in its place, to a corrected address: act on that one.`,
+    )
   await move(deps, request)
   if (action === 'retry') nudge('dispatch')
   return (await store.notifications.find(found.tenantId, id)) ?? found

@@ -64,13 +64,15 @@ for (const engine of ENGINE_NAMES)
       )
     })
 
-    it('keeps the correlation id that it came with', async (t) => {
+    it('keeps the correlation id and the trace that it came with', async (t) => {
       const { publish, plan, event } = await setup(t)
-      const id = await publish({ type: 'CheckoutAbandoned', correlationId: 'order-7', ...about })
+      const came = { correlationId: 'order-7', traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
+      const id = await publish({ type: 'CheckoutAbandoned', ...came, ...about })
 
       await plan()
 
-      assert.equal((await event(derivedId(id, 'checkout.mail'))).correlationId, 'order-7')
+      const { correlationId, traceparent } = await event(derivedId(id, 'checkout.mail'))
+      assert.deepEqual({ correlationId, traceparent }, came)
     })
 
     it('that becomes nothing is taken quietly', async (t) => {

@@ -77,6 +77,7 @@ function derivedEvent(sealing: Pick<PayloadSeal, 'sealedFor'>, event: StoredEven
     occurredAt: eventTime(event),
     dueAt,
     correlationId,
+    traceparent: event.traceparent ?? null,
     topic,
     locale,
     recipients,

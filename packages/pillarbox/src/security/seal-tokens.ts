@@ -1,5 +1,5 @@
 import type { MessageFilter, SandboxMessage, SandboxVendor } from '../channels/sandbox/vendor.ts'
-import type { NewNotification } from '../model/notification.ts'
+import type { NewNotification, Takeover } from '../model/notification.ts'
 import type { Address } from '../model/recipient.ts'
 import type { Suppression } from '../model/suppression.ts'
 import type { TakenBatch } from '../plan/plan-store.ts'
@@ -32,8 +32,11 @@ function tokenDoor(tokens: TokenSeal) {
 export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
   const { open, seal, openText } = tokenDoor(tokens)
   const { plan, notifications, dispatch, workers, receipts, suppressions } = store
-  const sealNext = <T extends { next: NewNotification | null }>(noun: T): T =>
-    noun.next ? { ...noun, next: seal(noun.next) } : noun
+  const sealNext = <T extends { next: Takeover | null }>(noun: T): T => {
+    if (!noun.next) return noun
+    const { passedOver } = noun.next
+    return { ...noun, next: { ...seal(noun.next), ...(passedOver && { passedOver: passedOver.map(seal) }) } }
+  }
   const sealPlan = <Plan extends { kind: string }>(given: Plan): Plan =>
     'notifications' in given
       ? { ...given, notifications: (given.notifications as readonly NewNotification[]).map(seal) }

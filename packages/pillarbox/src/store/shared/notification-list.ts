@@ -89,7 +89,14 @@ const LIVE_CONDITIONS = {
 const LIVE_STATUSES = ['queued', 'retrying', 'sending'] as const satisfies NotificationStatus[]
 
 /** Only these have a reason. */
-const STOPPED = ['parked', 'uncertain', 'failed', 'discarded', 'cancelled'] as const satisfies NotificationStatus[]
+const STOPPED = [
+  'parked',
+  'uncertain',
+  'failed',
+  'discarded',
+  'cancelled',
+  'skipped',
+] as const satisfies NotificationStatus[]
 
 function statusSources(dialect: Dialect, filter: NotificationFilter): StatusSource[] {
   const statuses = wantedStatuses(filter)

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { sampleCompletion, sampleNotification } from '../../../../test/support/samples.ts'
+import type { Completion } from '../dispatch/dispatch-store.ts'
+import type { Store } from '../store/store.ts'
+import { withSealedTokens } from './seal-tokens.ts'
+import { createTokenSeal } from './token-seal.ts'
+
+it('seals the tokens of whoever takes over, and of the channels that a chain passed over', async () => {
+  const written: Completion[] = []
+  const complete = async (_workerId: string, completions: readonly Completion[]) => {
+    written.push(...completions)
+    return { fenced: [], lanes: [] }
+  }
+  const tokens = createTokenSeal(Buffer.alloc(32, 1))
+  const store = withSealedTokens({ dispatch: { complete } } as unknown as Store, tokens)
+  const to = { email: 'ada@example.test', deviceToken: 'fcm-token', platform: 'fcm' as const }
+  const next = { ...sampleNotification({ to }), passedOver: [sampleNotification({ to, channel: 'push' })] }
+
+  await store.dispatch.complete('worker', [sampleCompletion({ next }), sampleCompletion()])
+
+  const [taken, plain] = written
+  const all = [taken?.next, ...(taken?.next?.passedOver ?? [])]
+  const sealed = [to.email, tokens.seal(next.tenantId, to.deviceToken)]
+  assert.deepEqual(
+    all.map((one) => [one?.to.email, one?.to.deviceToken]),
+    [sealed, sealed],
+  )
+  assert.equal(plain?.next, null)
+})
