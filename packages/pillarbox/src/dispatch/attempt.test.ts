@@ -109,6 +109,7 @@ function setup(given: Given = {}) {
   const deadline = createDeadline(clock, { callTimeoutMs: CALL_MS, callGraceMs: 0 }, calls.signal)
   return {
     clock,
+    logger,
     claim,
     sent,
     asked,
@@ -570,8 +571,25 @@ describe('a permanent failure', () => {
     assert.equal((await running)?.to, 'failed')
   })
 
-  it('parks when whoever takes over cannot be planned', async () => {
-    const { run } = setup({
+  it('waits for somebody to make the words of whoever takes over, and falls back all the same', async () => {
+    let busy = 3
+    const { run, clock } = setup({
+      send: async () => REFUSED,
+      claim: { fallback: ['email'] },
+      fallBack: async () => {
+        if (busy-- > 0) throw new PillarboxError('overloaded', 'no process answers')
+        return NEXT
+      },
+    })
+
+    const running = run()
+    await clock.advance(500)
+
+    assert.equal((await running)?.to, 'failed')
+  })
+
+  it('parks when whoever takes over cannot be planned, and logs why', async () => {
+    const { run, claim, logger } = setup({
       send: async () => REFUSED,
       claim: { fallback: ['email'] },
       fallBack: async () => {
@@ -582,6 +600,8 @@ describe('a permanent failure', () => {
     const completion = await run()
 
     assert.deepEqual([completion?.to, completion?.reason], ['parked', 'invalid_recipient'])
+    const { notificationId, correlationId } = claim
+    assert.deepEqual(logger.lines.at(-1)?.fields, { notificationId, correlationId, error: 'a bug in planning' })
   })
 })
 

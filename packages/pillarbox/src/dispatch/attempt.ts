@@ -1,7 +1,6 @@
 import type { SendRequest } from '../channels/channel.ts'
 import type { Account } from '../model/account.ts'
 import type { AttemptView } from '../model/notification.ts'
-import type { Logger } from '../model/ports.ts'
 import type { CallDeadline } from './deadline.ts'
 import type { Claim, Completion } from './dispatch-store.ts'
 import { findRecipients, findSender, isToItsAddress, openContent, type PrepareCallDeps } from './prepare-call.ts'
@@ -22,7 +21,6 @@ export interface AttemptDeps extends PrepareCallDeps {
   earlierCalls(notificationId: string): Promise<readonly AttemptView[]>
   /** May a provider call begin now (heartbeat)? Asked immediately before the first byte. */
   mayStart(): boolean
-  logger: Logger
 }
 
 /**

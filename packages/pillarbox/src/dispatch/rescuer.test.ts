@@ -76,6 +76,7 @@ function setup() {
       registry: () => provider,
       clock,
       random: () => 0.5,
+      logger,
       holdMs: () => 0,
       saw: async () => assert.fail('a dead worker says nothing about a provider'),
       isBreakerOpen: () => false,

@@ -2,9 +2,10 @@ import { onUnmappedOf } from '../channels/account-check.ts'
 import type { ProviderRegistry } from '../channels/channel.ts'
 import type { Account } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
+import { errorText } from '../model/errors.ts'
 import type { NewNotification } from '../model/notification.ts'
 import { type Exchange, LONGEST_ANSWER, type Outcome } from '../model/outcome.ts'
-import type { Clock, Random } from '../model/ports.ts'
+import type { Clock, Logger, Random } from '../model/ports.ts'
 import type { Reason } from '../model/reason.ts'
 import { storedRetry } from '../model/retry.ts'
 import { type CallQuestion, type CallVerdict, decide, nextChannel } from './decide.ts'
@@ -17,6 +18,7 @@ export interface SettleDeps {
   registry: ProviderRegistry
   clock: Clock
   random: Random
+  logger: Logger
   /** How long a throttled call holds its lane. */
   holdMs(accountId: string, outcome: Outcome): number
   /** Tells breaker, hold and pause what happened. */
@@ -82,7 +84,7 @@ async function handOn(deps: SettleDeps, ended: EndedCall, verdict: CallVerdict):
   // Before the result is on record: whoever reads the result finds the address suppressed.
   if (outcome.kind === 'permanent' && outcome.isDead) await deps.suppressions.remember(claim, outcome.error)
   const { standIn: wanted } = verdict
-  const standIn = wanted === 'none' ? null : await orNobody(deps, () => deps.standIn(account, wanted))
+  const standIn = wanted === 'none' ? null : await orNobody(deps, claim, () => deps.standIn(account, wanted))
   if (standIn) return { ...completionOf(deps, ended, verdict), ...movedTo(standIn), reason: null }
   const next = nextChannel(verdict, claim.fallback) && (await fallBack(deps, claim))
   return { ...completionOf(deps, ended, verdict), ...(next && continuedBy(next)) }
@@ -145,7 +147,7 @@ export async function settleUnsent(
   const isOfAccount = reason === 'channel_suspended' || reason === 'auth_failed'
   const isSafe = !claim.possibleDuplicate
   if (account && isOfAccount && isSafe) {
-    const standIn = await orNobody(deps, () => deps.standIn(account, 'any'))
+    const standIn = await orNobody(deps, claim, () => deps.standIn(account, 'any'))
     if (standIn) return { ...withoutCall(claim, account, { ...refusal, to: 'retrying' }), ...movedTo(standIn) }
   }
   const next = to !== 'cancelled' && isSafe ? await fallBack(deps, claim) : null
@@ -258,10 +260,17 @@ export function notTheProvidersDoing<T extends SettleDeps>(deps: T): T {
 }
 
 async function fallBack(deps: SettleDeps, claim: Claim): Promise<NewNotification | null> {
-  return claim.fallback.length === 0 ? null : await orNobody(deps, () => deps.fallBack(claim, claim.fallback))
+  return claim.fallback.length === 0 ? null : await orNobody(deps, claim, () => deps.fallBack(claim, claim.fallback))
 }
 
 /** Who takes over; nobody where that cannot be found out, or where whoever it is cannot be planned. */
-function orNobody<T>({ clock }: SettleDeps, ask: () => Promise<T | null>): Promise<T | null> {
-  return whenStoreAnswers(clock, ask).catch(() => null)
+async function orNobody<T>(deps: SettleDeps, claim: Claim, ask: () => Promise<T | null>): Promise<T | null> {
+  try {
+    return await whenStoreAnswers(deps.clock, ask)
+  } catch (error) {
+    const { notificationId, correlationId } = claim
+    const fields = { notificationId, correlationId, error: errorText(error) }
+    deps.logger.error(fields, 'the account or channel that takes over could not be found; nobody does')
+    return null
+  }
 }

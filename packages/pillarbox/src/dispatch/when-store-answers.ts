@@ -1,9 +1,10 @@
-import { isPillarboxError } from '../model/errors.ts'
+import { isPassing } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
 
 /**
  * Asks until the store is there to answer, ever less often, but at least once a second: while the store is away, the result
- * of an attempt cannot be written either. Rejects with whatever else goes wrong.
+ * of an attempt cannot be written either. The same while nobody can make the words of whoever takes over. Rejects with
+ * whatever else goes wrong.
  */
 export async function whenStoreAnswers<T>(
   clock: Clock,
@@ -14,7 +15,7 @@ export async function whenStoreAnswers<T>(
     try {
       return await ask()
     } catch (error) {
-      if (!isPillarboxError(error, 'store_unavailable')) throw error
+      if (!isPassing(error)) throw error
       onAway(error)
       await clock.sleep(pauseMs)
     }

@@ -89,6 +89,11 @@ export function isPillarboxError(error: unknown, code?: ErrorCode): error is Pil
   return error instanceof PillarboxError && (code === undefined || error.code === code)
 }
 
+/** Nothing is wrong with what was asked: the store is away, or nobody could do the work. The same may succeed soon. */
+export function isPassing(error: unknown): boolean {
+  return isPillarboxError(error, 'store_unavailable') || isPillarboxError(error, 'overloaded')
+}
+
 /** The same words for an id that never was, one that is malformed, and one of another tenant. */
 export function notFound(): PillarboxError {
   return new PillarboxError('not_found', 'There is nothing with this id.')

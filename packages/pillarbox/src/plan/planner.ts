@@ -1,4 +1,4 @@
-import { isPillarboxError } from '../model/errors.ts'
+import { isPassing } from '../model/errors.ts'
 import type { StoredEvent } from '../model/event.ts'
 import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
 import { PLAN_RETRY_DELAYS_MS } from '../model/retry.ts'
@@ -171,7 +171,7 @@ async function planBatch<Taken, Plan extends EventPlan | SchedulePlan>(
     planned = { rows, plans, written: await batch.write(plans) }
   } catch (error) {
     await batch?.release()
-    if (isPillarboxError(error, 'store_unavailable') || isPillarboxError(error, 'overloaded')) throw error
+    if (isPassing(error)) throw error
     const [first, ...others] = batch?.rows ?? []
     // The planner cannot tell which of several rows is at fault, nor which row could not even be read: each is tried alone.
     if (limit > 1 && (first === undefined || others.length > 0)) return oneByOne(tools, kind, limit)

@@ -536,6 +536,21 @@ describe('a failure that is reported', () => {
     assert.equal(logger.lines.at(-1)?.fields['error'], 'a broken template')
   })
 
+  it('waits where nobody can make the words of the next channel now', async (t) => {
+    const { sent, arrive, another, applier, view, clock } = await setup(t)
+    const message = await sent('meta', { fallback: ['sms'] })
+    await arrive('meta', meta(message, 'failed', 131_026), [message.accountId])
+    const { status } = await view(message.id)
+
+    const busy = () => Promise.reject(new PillarboxError('overloaded', 'no process answers'))
+    await assert.rejects(another({ fallBack: busy }).round(), { code: 'overloaded' })
+
+    assert.equal((await view(message.id)).status, status)
+    await clock.advance(120_000)
+    assert.equal(await applier.round(), 1)
+    assert.notEqual((await view(message.id)).status, status)
+  })
+
   it('ends a notification whose address is no good where its event type or its account says so', async (t) => {
     const { sent, arrive, applier, view, account } = await setup(t)
     const blocked = ({ id, messageId }: Sent) =>

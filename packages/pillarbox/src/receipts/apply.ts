@@ -1,5 +1,5 @@
 import type { CallbackResult, StoredCallback } from '../model/callback.ts'
-import { errorText, isPillarboxError } from '../model/errors.ts'
+import { errorText, isPassing } from '../model/errors.ts'
 import type { NewNotification, NotificationView } from '../model/notification.ts'
 import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
 import { isFoundByMessageId } from '../model/receipt.ts'
@@ -90,7 +90,7 @@ interface ReportTally {
   waiting: number
 }
 
-/** Rejects only when the store is away: the callback then comes back when its lease has run out. */
+/** Rejects only when the store is away or nobody can plan the next channel: the callback then comes back when its lease has run out. */
 async function applyCallback(deps: ReceiptApplierDeps, callback: StoredCallback): Promise<void> {
   const { store, sources, logger } = deps
   const { id, source: name, receivedAt, body: rawBody, headers } = callback
@@ -159,7 +159,7 @@ async function applyReport(
       await store.suppressions.insert(ban)
     }
   } catch (error) {
-    if (isPillarboxError(error, 'store_unavailable')) throw error
+    if (isPassing(error)) throw error
     logger.error({ callbackId: callback.id, provider, error: errorText(error) }, 'a receipt could not be applied')
     tally.missing++
   }
@@ -184,7 +184,7 @@ async function fallBack(deps: ReceiptApplierDeps, view: NotificationView): Promi
   try {
     return await deps.fallBack(view)
   } catch (error) {
-    if (isPillarboxError(error, 'store_unavailable')) throw error
+    if (isPassing(error)) throw error
     const { id: notificationId, correlationId } = view
     const fields = { notificationId, correlationId, error: errorText(error) }
     deps.logger.error(fields, 'the next channel could not be planned; the notification is parked')
