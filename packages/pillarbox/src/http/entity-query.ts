@@ -26,7 +26,7 @@ export function entityQuery<T extends Record<string, TSchema>>(parameters: T, no
   const schema = Type.Object(named, {
     additionalProperties: false,
     patternProperties: {
-      [`^(?!(?:${taken.join('|')})$)[A-Za-z][\\w-]{0,62}Id$`]: { type: 'string', maxLength: 200 },
+      [`^(?!(?:${taken.join('|')})$)[A-Za-z][\\w-]{0,62}Id$`]: { type: 'string', minLength: 1, maxLength: 200 },
     },
   })
 

@@ -259,7 +259,7 @@ describe('a retry to a suppressed address', () => {
   })
 
   it('may be of one that planning skipped for it', async (t) => {
-    const { bench, act, suppress } = await setup(t)
+    const { bench, act, suppress } = await setup(t, { catalogue: catalogueOf({ delivery: { all: true } }) })
     await suppress('ada@example.test')
     await bench.publish()
     await bench.plan()

@@ -267,6 +267,28 @@ describe('planning anew what was skipped or born parked', () => {
 })
 
 describe('what still cannot be sent', () => {
+  it('was passed over by a chain that tells the recipient on another channel', async (t) => {
+    const { bench, stopped, mended } = await setup(t, {
+      catalogue: catalogueOf({ delivery: { fallback: ['email', 'sms'] } }),
+      accounts: ['sms'],
+    })
+    const other = (await bench.notifications()).find(({ id }) => id !== stopped.id)
+    assert.deepEqual([stopped.reason, other?.status], ['no_active_account', 'queued'])
+    const withAccount = () => bench.store.accounts.insert(storedAccount({ id: bench.ids(), channel: 'email' }))
+
+    assert.match(
+      problemOf(await mended(withAccount)),
+      new RegExp(`^duplicate: the chain has gone on: notification ${other?.id} on sms is queued; resend by hand`),
+    )
+    await bench.store.notifications.act({
+      tenantId: 'acme',
+      id: other?.id ?? '',
+      action: 'cancel',
+      actor: 'console:test',
+    })
+    assert.equal(replacementOf(await mended(async () => {})).channel, 'email')
+  })
+
   it('says what stands in the way', async (t) => {
     const untouched = async () => {}
     const none = await setup(t, { catalogue: unworded() })

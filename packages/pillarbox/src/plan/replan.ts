@@ -1,4 +1,4 @@
-import type { NewNotification, NotificationView } from '../model/notification.ts'
+import type { NewNotification, NotificationStatus, NotificationView } from '../model/notification.ts'
 import type { Reason } from '../model/reason.ts'
 import type { Store } from '../store/store.ts'
 import type { Obstacle } from './compose.ts'
@@ -8,11 +8,12 @@ import type { ActRequest } from './notification-store.ts'
 import { BEGINNING, PART_RECIPIENTS, recipientAt, takePart } from './part.ts'
 import type { PeopleBook } from './people.ts'
 import { composeRoute, type EventCause, type PlanTools, planNotifications } from './plan-event.ts'
+import type { StandingNotification } from './plan-store.ts'
 import { noRecipient, type Recipient } from './recipients.ts'
-import { atEveryAddress, eachChannel, type Route, routesTo } from './routes.ts'
+import { atEveryAddress, eachChannel, isChain, type Route, routesTo } from './routes.ts'
 
 export interface ReplanDeps extends PlanTools {
-  store: Pick<Store, 'notifications' | 'lists'>
+  store: Pick<Store, 'notifications' | 'lists' | 'plan'>
   events: EventBook
   people: PeopleBook
 }
@@ -34,6 +35,12 @@ export async function replan(deps: ReplanDeps, notification: NotificationView): 
   if (first) return problem('duplicate', `notification ${first.id} tells the same, and stands; resend it by hand`)
   const due = await deps.events.open(tenantId, eventId)
   if ('kind' in due) return problem(due.reason, due.error)
+  const taker = await takerOf(deps, due, notification)
+  if (taker)
+    return problem(
+      'duplicate',
+      `the chain has gone on: notification ${taker.id} on ${taker.channel} is ${taker.status}; resend by hand to tell them on ${notification.channel}, too`,
+    )
   const cause: EventCause = { due, dueAt: createdAt, scheduleId }
   if (reason === 'list_not_found' || reason === 'list_empty') return replanList(deps, cause, notification)
   const recipient = atEveryAddress(due, await recipientOf(deps, due, notification))
@@ -53,6 +60,19 @@ async function originalOf(
   { tenantId, duplicateOf }: NotificationView,
 ): Promise<NotificationView | null> {
   return duplicateOf === null ? null : store.notifications.find(tenantId, duplicateOf)
+}
+
+/** What a chain that passed this one over is telling, or has told, the same recipient with; null where nothing is. */
+async function takerOf(
+  { store }: ReplanDeps,
+  due: DueEvent,
+  { id, tenantId, place }: NotificationView,
+): Promise<StandingNotification | null> {
+  if (!isChain(due) || place === null) return null
+  const { id: eventId, entity } = due.event
+  const [standing = []] = await store.plan.standing([{ tenantId, eventId, entity, places: [place] }])
+  const isGivenUp = new Set<NotificationStatus>(['skipped', 'parked', 'failed', 'discarded', 'cancelled'])
+  return standing.find((one) => one.id !== id && !isGivenUp.has(one.status)) ?? null
 }
 
 /** Whom a notification is for: whoever it names, or where it names nobody, who is at its place of the event now. */
