@@ -227,6 +227,37 @@ export function skippedRules(rule: Rule): void {
     assert.deepEqual([(await view(next.id)).status, (await view(taker.id)).status], ['queued', 'queued'])
   })
 
+  rule('a chain that nobody takes over on ends with a row for each of its channels', async (bench) => {
+    const { store, lane, worker, enqueue, claim, view, notification, newId } = bench
+    const email = await lane()
+    const by = await worker()
+    const skippedOf = (of: string | undefined, id: string) => {
+      return [notification(email, { id, ...bornSkipped(newId(), '0'), channel: 'push', fallbackOf: of ?? null })]
+    }
+    const [called, reported, untouched] = [newId(), newId(), newId()]
+    const [parked, waiting] = await enqueue(email, 2, { fallback: ['push'] })
+    for (const { notificationId, ...rest } of await claim(by, email, 2)) {
+      const to = notificationId === parked ? 'parked' : 'retrying'
+      const skipped = skippedOf(notificationId, notificationId === parked ? called : untouched)
+      await store.dispatch.complete(by, [completion({ notificationId, ...rest }, to, { skipped })])
+    }
+    const [sent] = await enqueue(email, 1, { fallback: ['push'] })
+    await store.dispatch.complete(by, [completion(only(await claim(by, email)), 'sent')])
+    await store.receipts.merge(receiptOf(email, sent ?? '', 'bounced', { skipped: skippedOf(sent, reported) }))
+
+    for (const [first = '', id] of [
+      [parked, called],
+      [sent, reported],
+    ]) {
+      const { status, fallback, fallbackTo } = await view(first)
+      assert.deepEqual([status, fallback, fallbackTo], ['parked', [], null])
+      const skipped = await view(id ?? '')
+      assert.deepEqual([skipped.status, skipped.channel, skipped.fallbackOf], ['skipped', 'push', first])
+    }
+    assert.deepEqual((await view(waiting ?? '')).fallback, ['push'], 'it is tried again, and so is its chain')
+    assert.equal(await store.notifications.find(email.tenantId, untouched), null)
+  })
+
   rule('what an event was planned as before is found by its places', async (bench) => {
     const { store, lane, event, notification, newId } = bench
     const target = await lane()

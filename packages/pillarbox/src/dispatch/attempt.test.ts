@@ -13,7 +13,7 @@ import { traceHeaders } from '../channels/trace.ts'
 import type { Account } from '../model/account.ts'
 import { CHANNELS } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
-import type { AttemptView, Content, NewNotification } from '../model/notification.ts'
+import type { AttemptView, Content, EndedChain, NewNotification } from '../model/notification.ts'
 import type { Outcome } from '../model/outcome.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
 import { type AttemptDeps, attempt } from './attempt.ts'
@@ -43,7 +43,7 @@ interface Given {
   mayStart?: boolean | (() => boolean)
   isBreakerOpen?: boolean
   standIn?: () => Promise<Account | null>
-  fallBack?: () => Promise<NewNotification | null>
+  fallBack?: () => Promise<NewNotification | EndedChain | null>
   list?: () => Promise<ListTargets>
   windows?: Pick<Provider, 'keyWindowMs' | 'lookupLagMs'>
   earlierCalls?: AttemptDeps['earlierCalls']
@@ -296,7 +296,8 @@ describe('what must not be sent', () => {
   it('waits for a paused account where no channel of its chain can take over, or it may have arrived', async () => {
     const paused = { account: { status: 'paused' as const } }
 
-    assert.equal(await setup({ ...paused, claim: { fallback: ['email'] }, fallBack: async () => null }).run(), null)
+    for (const answer of [null, { skipped: [NEXT] }])
+      assert.equal(await setup({ ...paused, claim: { fallback: ['email'] }, fallBack: async () => answer }).run(), null)
     assert.equal(await setup({ ...paused, claim: { fallback: ['email'], possibleDuplicate: true } }).run(), null)
   })
 
@@ -552,6 +553,15 @@ describe('a permanent failure', () => {
       assert.deepEqual([completion?.to, completion?.reason, completion?.next], ['parked', 'invalid_recipient', null])
     }
     assert.equal(ended.fellBack.length, 0)
+  })
+
+  it('carries what says of each channel of its chain why it cannot take over', async () => {
+    const ended = { claim: { fallback: ['email' as const] }, fallBack: async () => ({ skipped: [NEXT] }) }
+    const called = await setup({ ...ended, send: async () => REFUSED }).run()
+    const uncalled = await setup({ ...ended, account: null }).run()
+
+    for (const completion of [called, uncalled])
+      assert.deepEqual([completion?.to, completion?.next, completion?.skipped], ['parked', null, [NEXT]])
   })
 
   it('waits for a store that is away to say who takes over, and falls back all the same', async () => {

@@ -1,6 +1,6 @@
 import type { Channel } from '../model/channel.ts'
 import type { Entity } from '../model/event.ts'
-import type { Content, NotificationPolicy, SealedContent, Takeover } from '../model/notification.ts'
+import type { Content, EndedChain, NotificationPolicy, SealedContent, Takeover } from '../model/notification.ts'
 import type { OutcomeKind, RefusedMember } from '../model/outcome.ts'
 import type { Reason, StoredReason } from '../model/reason.ts'
 import type { Address } from '../model/recipient.ts'
@@ -127,4 +127,6 @@ export interface Completion {
   possibleDuplicate: boolean
   /** For `failed` by fallback: the notification that takes over. */
   next: Takeover | null
+  /** For `parked` or `failed` where nobody takes over: what says so of each channel of its chain, which ends with it. */
+  skipped?: EndedChain['skipped']
 }

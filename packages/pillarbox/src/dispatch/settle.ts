@@ -3,7 +3,7 @@ import type { ProviderRegistry } from '../channels/channel.ts'
 import type { Account } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
 import { errorText } from '../model/errors.ts'
-import type { NewNotification } from '../model/notification.ts'
+import type { EndedChain, Takeover } from '../model/notification.ts'
 import { type Exchange, LONGEST_ANSWER, type Outcome } from '../model/outcome.ts'
 import type { Clock, Logger, Random } from '../model/ports.ts'
 import type { Reason } from '../model/reason.ts'
@@ -27,8 +27,8 @@ export interface SettleDeps {
   isBreakerOpen(accountId: string): boolean
   /** Another account of the channel that takes over from this one; null where there is none. */
   standIn(account: Account, wanted: 'ready' | 'any'): Promise<Account | null>
-  /** The notification that takes over on the first channel of `chain` that can reach the recipient; null: none can. */
-  fallBack(claim: Claim, chain: readonly Channel[]): Promise<NewNotification | null>
+  /** The notification that takes over on the first channel of `chain` that can reach the recipient, or why none can. */
+  fallBack(claim: Claim, chain: readonly Channel[]): Promise<Takeover | EndedChain | null>
   /** Error texts may hold secrets; `secrets` are those of the account in use and of the content. */
   scrub(text: string, secrets?: Iterable<string>): string
   /** Where dead addresses are remembered. */
@@ -86,8 +86,8 @@ async function handOn(deps: SettleDeps, ended: EndedCall, verdict: CallVerdict):
   const { standIn: wanted } = verdict
   const standIn = wanted === 'none' ? null : await orNobody(deps, claim, () => deps.standIn(account, wanted))
   if (standIn) return { ...completionOf(deps, ended, verdict), ...movedTo(standIn), reason: null }
-  const next = nextChannel(verdict, claim.fallback) && (await fallBack(deps, claim))
-  return { ...completionOf(deps, ended, verdict), ...(next && continuedBy(next)) }
+  const answer = nextChannel(verdict, claim.fallback) && (await fallBack(deps, claim))
+  return { ...completionOf(deps, ended, verdict), ...(answer && continuedBy(answer)) }
 }
 
 function completionOf({ clock }: SettleDeps, ended: EndedCall, verdict: CallVerdict): Completion {
@@ -150,9 +150,10 @@ export async function settleUnsent(
     const standIn = await orNobody(deps, claim, () => deps.standIn(account, 'any'))
     if (standIn) return { ...withoutCall(claim, account, { ...refusal, to: 'retrying' }), ...movedTo(standIn) }
   }
-  const next = to !== 'cancelled' && isSafe ? await fallBack(deps, claim) : null
-  if (next) return { ...withoutCall(claim, account, { to: 'failed', reason, error }), ...continuedBy(next) }
-  return to === 'released' ? null : withoutCall(claim, account, { to, reason, error })
+  const answer = to !== 'cancelled' && isSafe ? await fallBack(deps, claim) : null
+  if (to === 'released' && (!answer || 'skipped' in answer)) return null
+  const stopped = withoutCall(claim, account, { to: to === 'released' ? 'failed' : to, reason, error })
+  return { ...stopped, ...(answer && continuedBy(answer)) }
 }
 
 /** The result of a claim that no call was made for. */
@@ -192,8 +193,9 @@ function movedTo({ id, provider }: Account): Pick<Completion, 'to' | 'delayMs' |
   return { to: 'retrying', delayMs: 0, moveTo: { accountId: id, provider }, spent: 0 }
 }
 
-function continuedBy(next: NewNotification): Pick<Completion, 'to' | 'reason' | 'next'> {
-  return { to: 'failed', reason: `fallback_triggered:${next.channel}`, next }
+function continuedBy(answer: Takeover | EndedChain): Partial<Completion> {
+  if ('skipped' in answer) return answer
+  return { to: 'failed', reason: `fallback_triggered:${answer.channel}`, next: answer }
 }
 
 function verdictOn(
@@ -259,7 +261,7 @@ export function notTheProvidersDoing<T extends SettleDeps>(deps: T): T {
   return { ...deps, saw: () => undefined, isBreakerOpen: () => false, standIn: async () => null }
 }
 
-async function fallBack(deps: SettleDeps, claim: Claim): Promise<NewNotification | null> {
+async function fallBack(deps: SettleDeps, claim: Claim): Promise<Takeover | EndedChain | null> {
   return claim.fallback.length === 0 ? null : await orNobody(deps, claim, () => deps.fallBack(claim, claim.fallback))
 }
 

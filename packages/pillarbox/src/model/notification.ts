@@ -179,6 +179,11 @@ export interface Takeover extends NewNotification {
   passedOver?: readonly NewNotification[]
 }
 
+/** A chain that nobody takes over on: a notification for each of its channels that says why. The chain holds none any more. */
+export interface EndedChain {
+  skipped: readonly NewNotification[]
+}
+
 /** Why a notification that was just made is not to be sent: it is skipped, or parked where somebody has to look. */
 export interface BornStopped {
   status: Extract<SettledStatus, 'parked' | 'skipped'>

@@ -179,7 +179,7 @@ describe('a retry to a corrected address', () => {
     await act(made.id, { action: 'park' })
     const again = await act(made.id, { rerender: true })
 
-    assert.equal(next?.to.phone, '+15550199')
+    assert.equal(next && 'to' in next && next.to.phone, '+15550199')
     assert.equal(again.to.email, 'right@example.test')
   })
 

@@ -37,8 +37,12 @@ async function setup(t: TestContext, options: Partial<Options> = {}, event: Part
   return { bench, first, next: (...chain: Channel[]) => takeOver(bench, first, chain) }
 }
 
-function takeOver(bench: Bench, first: NotificationView, chain: Channel[]): Promise<Takeover | null> {
-  return nextInChain(bench.chain, { tenantId: first.tenantId, notificationId: first.id }, chain)
+async function takeOver(bench: Bench, { tenantId, id }: NotificationView, chain: Channel[]): Promise<Takeover | null> {
+  return takerOf(await nextInChain(bench.chain, { tenantId, notificationId: id }, chain))
+}
+
+function takerOf(answer: Awaited<ReturnType<typeof nextInChain>>): Takeover | null {
+  return answer && 'skipped' in answer ? null : answer
 }
 
 describe('who takes over', () => {
@@ -94,6 +98,21 @@ describe('who takes over', () => {
       ],
     )
     assert.equal((await bench.notifications()).length, 1, 'they are written with the one that takes over')
+  })
+
+  it('leaves a row for each channel where none can take over', async (t) => {
+    const { bench, first } = await setup(t)
+
+    const answer = await nextInChain(bench.chain, { tenantId: 'acme', notificationId: first.id }, ['push', 'whatsapp'])
+
+    assert.ok(answer && 'skipped' in answer)
+    assert.deepEqual(
+      answer.skipped.map(({ channel, stopped, place, fallbackOf }) => [channel, stopped?.reason, place, fallbackOf]),
+      [
+        ['push', 'no_active_account', '0', first.id],
+        ['whatsapp', 'no_template', '0', first.id],
+      ],
+    )
   })
 
   it('is nobody whose address is suppressed', async (t) => {
@@ -266,7 +285,8 @@ describe('who takes over from a notification without an event', () => {
     const to = { phone: '+15550100', email: 'ada@example.test' }
     const content = contentOf(bench, id)
     await bench.store.notifications.insert([sampleNotification({ id, accountId: bench.accountId('sms'), to, content })])
-    return { bench, taker: await nextInChain(bench.chain, { tenantId: 'acme', notificationId: id }, ['push', 'email']) }
+    const answer = await nextInChain(bench.chain, { tenantId: 'acme', notificationId: id }, ['push', 'email'])
+    return { bench, taker: takerOf(answer) }
   }
 
   it('repeats its words', async (t) => {

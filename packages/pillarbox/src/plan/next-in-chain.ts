@@ -1,7 +1,7 @@
 import { chooseAccount, withOwnUrl } from '../model/account-choice.ts'
 import type { Channel } from '../model/channel.ts'
 import { fallbackKey } from '../model/idempotency.ts'
-import type { NewNotification, NotificationView, Takeover } from '../model/notification.ts'
+import type { EndedChain, NewNotification, NotificationView, Takeover } from '../model/notification.ts'
 import type { IdSource } from '../model/ports.ts'
 import { isSealedContent, type PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
@@ -21,14 +21,14 @@ export interface ChainDeps extends ComposeTools {
 
 /**
  * The notification that takes over from one that failed for good: the first channel of `chain` with an account and an
- * address, in its own template's words, with what the chain passed over on its way there. Null when no channel is left
- * that could reach the recipient, which the chain then still holds, or when the host has called it off by now.
+ * address, in its own template's words, with what the chain passed over on its way there. Where no channel can reach
+ * the recipient, what says so of each. Null when no channel is left, or when the host has called it off by now.
  */
 export async function nextInChain(
   deps: ChainDeps,
   failed: { tenantId: string; notificationId: string },
   chain: readonly Channel[],
-): Promise<Takeover | null> {
+): Promise<Takeover | EndedChain | null> {
   if (chain.length === 0) return null
   const view = await deps.store.notifications.find(failed.tenantId, failed.notificationId)
   if (!view) return null
@@ -48,7 +48,7 @@ export async function nextInChain(
       return { ...next, fallback: chain.slice(chain.indexOf(channel) + 1), passedOver: skipped }
     if (isEvents) skipped.push(next)
   }
-  return null
+  return skipped.length > 0 ? { skipped } : null
 }
 
 /** A channel that may take over, with what it would say to whom, through which account; or why it cannot. */

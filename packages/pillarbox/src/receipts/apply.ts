@@ -1,6 +1,6 @@
 import type { CallbackResult, StoredCallback } from '../model/callback.ts'
 import { errorText, isPassing } from '../model/errors.ts'
-import type { NewNotification, NotificationView } from '../model/notification.ts'
+import type { EndedChain, NotificationView, Takeover } from '../model/notification.ts'
 import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
 import { isFoundByMessageId } from '../model/receipt.ts'
 import type { Hub } from '../runtime/hub.ts'
@@ -28,8 +28,8 @@ export interface ReceiptApplierDeps {
   store: Pick<Store, 'receipts' | 'suppressions'>
   sources: ReadonlyMap<string, Pick<ReceiptSource, 'parse'>>
   accounts: Pick<AccountBook, 'get'>
-  /** The notification that takes over on the next channel; null where none can reach the recipient either. */
-  fallBack(view: NotificationView): Promise<NewNotification | null>
+  /** The notification that takes over on the next channel, or why none can reach the recipient either. */
+  fallBack(view: NotificationView): Promise<Takeover | EndedChain | null>
   hub: Pick<Hub, 'receipts' | 'nudge'>
   clock: Clock
   random: Random
@@ -145,12 +145,13 @@ async function applyReport(
     tally.matched++
     const account = view.accountId === null ? null : (await accounts.get([view.accountId])).get(view.accountId)
     const verdict = verdictOn(event, view, account?.settings['onUndeliverable'])
-    const next = verdict.mayFallBack ? await fallBack(deps, view) : null
-    const answer = await store.receipts.merge({ ...verdict.receipt, next })
+    const handed = verdict.mayFallBack ? await fallBack(deps, view) : null
+    const continued = handed && 'skipped' in handed ? { next: null, ...handed } : { next: handed }
+    const answer = await store.receipts.merge({ ...verdict.receipt, ...continued })
     if (answer === 'waiting') tally.waiting++
     if (answer === 'moved') {
       tally.moved++
-      const lane = next?.accountId ?? null
+      const lane = continued.next?.accountId ?? null
       if (lane !== null) deps.hub.nudge('dispatch', [lane])
     }
     if (verdict.dead && isNews(answer, callback, verdict)) {
@@ -180,7 +181,7 @@ function isNews(
 }
 
 /** A notification that cannot be planned takes over from nobody. */
-async function fallBack(deps: ReceiptApplierDeps, view: NotificationView): Promise<NewNotification | null> {
+async function fallBack(deps: ReceiptApplierDeps, view: NotificationView): Promise<Takeover | EndedChain | null> {
   try {
     return await deps.fallBack(view)
   } catch (error) {

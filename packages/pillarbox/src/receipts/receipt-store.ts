@@ -1,5 +1,5 @@
 import type { CallbackResult, CallbackStatus, ListedCallback, NewCallback, StoredCallback } from '../model/callback.ts'
-import type { NotificationView, Takeover } from '../model/notification.ts'
+import type { EndedChain, NotificationView, Takeover } from '../model/notification.ts'
 import type { Page, PageOf } from '../model/page.ts'
 import type { ReceiptFailure, ReceiptKind, ReceiptView } from '../model/receipt.ts'
 
@@ -79,4 +79,6 @@ export interface NewReceipt {
   at: number
   /** Who takes over, should the receipt move it. */
   next: Takeover | null
+  /** Where nobody does: what says so of each channel of its chain, which ends with it. */
+  skipped?: EndedChain['skipped']
 }

@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts'
 import { withSealedTokens } from './seal-tokens.ts'
 import { createTokenSeal } from './token-seal.ts'
 
-it('seals the tokens of whoever takes over, and of the channels that a chain passed over', async () => {
+it('seals the tokens of whoever takes over, and of the channels that a chain passed over or ended with', async () => {
   const written: Completion[] = []
   const complete = async (_workerId: string, completions: readonly Completion[]) => {
     written.push(...completions)
@@ -17,14 +17,18 @@ it('seals the tokens of whoever takes over, and of the channels that a chain pas
   const to = { email: 'ada@example.test', deviceToken: 'fcm-token', platform: 'fcm' as const }
   const next = { ...sampleNotification({ to }), passedOver: [sampleNotification({ to, channel: 'push' })] }
 
-  await store.dispatch.complete('worker', [sampleCompletion({ next }), sampleCompletion()])
+  await store.dispatch.complete('worker', [
+    sampleCompletion({ next }),
+    sampleCompletion({ skipped: next.passedOver }),
+    sampleCompletion(),
+  ])
 
-  const [taken, plain] = written
-  const all = [taken?.next, ...(taken?.next?.passedOver ?? [])]
+  const [taken, ended, plain] = written
+  const all = [taken?.next, ...(taken?.next?.passedOver ?? []), ...(ended?.skipped ?? [])]
   const sealed = [to.email, tokens.seal(next.tenantId, to.deviceToken)]
   assert.deepEqual(
     all.map((one) => [one?.to.email, one?.to.deviceToken]),
-    [sealed, sealed],
+    [sealed, sealed, sealed],
   )
   assert.equal(plain?.next, null)
 })

@@ -1,5 +1,5 @@
 import type { MessageFilter, SandboxMessage, SandboxVendor } from '../channels/sandbox/vendor.ts'
-import type { NewNotification, Takeover } from '../model/notification.ts'
+import type { EndedChain, NewNotification, Takeover } from '../model/notification.ts'
 import type { Address } from '../model/recipient.ts'
 import type { Suppression } from '../model/suppression.ts'
 import type { TakenBatch } from '../plan/plan-store.ts'
@@ -32,8 +32,8 @@ function tokenDoor(tokens: TokenSeal) {
 export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
   const { open, seal, openText } = tokenDoor(tokens)
   const { plan, notifications, dispatch, workers, receipts, suppressions } = store
-  const sealNext = <T extends { next: Takeover | null }>(noun: T): T => {
-    if (!noun.next) return noun
+  const sealNext = <T extends { next: Takeover | null } & Partial<EndedChain>>(noun: T): T => {
+    if (!noun.next) return noun.skipped ? { ...noun, skipped: noun.skipped.map(seal) } : noun
     const { passedOver } = noun.next
     return { ...noun, next: { ...seal(noun.next), ...(passedOver && { passedOver: passedOver.map(seal) }) } }
   }

@@ -9,7 +9,7 @@ type Completed = { fenced: string[]; lanes: string[] }
 /**
  * Writes results; see `complete` in dispatch/dispatch-store.ts. One statement per call: a short one where every result is an accepted message, the
  * whole one otherwise. Only results whose token is no longer the row's need a second, those that move to another account
- * one more, and those that carry a fallback notification two, in one transaction.
+ * one more, and those that carry a fallback notification or end their chain two, in one transaction.
  */
 export async function complete(session: Session, workerId: string, given: readonly Completion[]): Promise<Completed> {
   if (given.length === 0) return { fenced: [], lanes: [] }
@@ -20,7 +20,9 @@ export async function complete(session: Session, workerId: string, given: readon
     return { fenced: await writeLate(session.run, workerId, sorted, await session.run<Stale>(query)), lanes: [] }
   }
   const all = sorted.map(completionChanges)
-  const isOneStatement = all.every(({ next, moveTo }) => next === null && moveTo === null)
+  const isOneStatement = all.every(
+    ({ next, skipped, moveTo }) => next === null && skipped.length === 0 && moveTo === null,
+  )
   return isOneStatement
     ? writeChanges(session.run, workerId, all)
     : session.transaction((run) => writeChanges(run, workerId, all))
@@ -31,6 +33,7 @@ async function writeChanges(run: Run, workerId: string, all: readonly Completion
   const fenced = await writeLate(run, workerId, all, stale)
   const written = stale.length === 0 ? all : all.filter((each) => !isStale(stale, each))
   await writeMoves(run, written)
+  await endChains(run, written)
   const lanes = new Set(written.flatMap(({ dueLane }) => dueLane ?? []))
   for (const lane of await writeFallbacks(run, written)) lanes.add(lane)
   return { fenced, lanes: [...lanes] }
@@ -211,6 +214,19 @@ async function writeMoves(run: Run, written: readonly CompletionChanges[]): Prom
       textArray(moves.map((each) => each.moveReason)),
     ],
   })
+}
+
+const END_CHAINS = 'update pillarbox.notifications set fallback = null where id = any($1::uuid[])'
+
+/** What is skipped on the channels of chains that nobody takes over on, which hold them no more. */
+async function endChains(run: Run, written: readonly CompletionChanges[]): Promise<void> {
+  const ended = written.filter(({ skipped }) => skipped.length > 0)
+  if (ended.length === 0) return
+  await insertNotifications(
+    run,
+    ended.flatMap(({ skipped }) => skipped),
+  )
+  await run({ name: 'end_chains', text: END_CHAINS, values: [plainArray(ended.map((each) => each.notificationId))] })
 }
 
 const LINK = `

@@ -13,7 +13,8 @@ export function receiptParts(session: Session): ReceiptParts {
     together: grouped,
     merge: (receipts) =>
       session.transaction(async (run) => {
-        const { answers, takers } = await scripts.follow(run, mergeReceipts(dialect, receipts))
+        const { answers, takers, skipped } = await scripts.follow(run, mergeReceipts(dialect, receipts))
+        if (skipped.length > 0) await insertNotifications(run, skipped)
         if (takers.length === 0) return answers
         const { answers: inserted } = await insertNotifications(
           run,

@@ -1,4 +1,4 @@
-import type { NotificationStatus, Takeover } from '../../model/notification.ts'
+import type { EndedChain, NotificationStatus, Takeover } from '../../model/notification.ts'
 import type { ReceiptKind } from '../../model/receipt.ts'
 import type { NewReceipt, ReceiptStore } from '../../receipts/receipt-store.ts'
 import { writeAudit } from './audit.ts'
@@ -20,6 +20,8 @@ type MergeAnswer = Awaited<ReturnType<ReceiptStore['merge']>>
 export interface Merged {
   answers: readonly MergeAnswer[]
   takers: readonly { id: string; next: Takeover }[]
+  /** What is skipped on the channels of chains that have ended by this. */
+  skipped: EndedChain['skipped']
 }
 
 /**
@@ -41,10 +43,13 @@ export function* mergeReceipts(dialect: Dialect, given: readonly NewReceipt[]): 
   for (const { moved } of changed) for (const receipt of moved) answers.set(receipt, 'moved')
   yield* writeStandings(dialect, changed)
   yield* writeAudit(dialect, ...changed.flatMap(({ audits }) => audits))
+  const ended = changed.filter(({ skipped }) => skipped.length > 0)
+  yield* endChains(ended.map(({ notification }) => notification.id))
   return {
     // One that is not there, or not the tenant's, changes nothing.
     answers: receipts.map((receipt) => answers.get(receipt) ?? 'repeated'),
     takers: changed.flatMap(({ notification: { id }, next }) => (next ? [{ id, next }] : [])),
+    skipped: ended.flatMap(({ skipped }) => skipped),
   }
 }
 
@@ -266,6 +271,14 @@ function* writeStandings(dialect: Dialect, all: readonly (Concerned & ReceiptCha
           ${dialect.now}, ${dialect.instant('g.delivered')}, ${dialect.instant('g.read')} from :g`,
       { g: givenRows(STANDING, fresh) },
     )
+}
+
+/** The channels of these chains have notifications of their own from now on. */
+function* endChains(ids: readonly string[]): Script<void> {
+  if (ids.length > 0)
+    yield* rows('update pillarbox.notifications as n set fallback = null from :g where n.id = g.id', {
+      g: givenIds(ids),
+    })
 }
 
 /** Writes to each notification which one took over from it. */

@@ -1,4 +1,4 @@
-import type { NotificationStatus, Takeover } from '../../model/notification.ts'
+import type { EndedChain, NotificationStatus, Takeover } from '../../model/notification.ts'
 import { landingOf, outranks, type ReceiptKind, type Standing, wordOfOne } from '../../model/receipt.ts'
 import type { NewReceipt } from '../../receipts/receipt-store.ts'
 import type { AuditRow } from './audit.ts'
@@ -21,6 +21,8 @@ export interface ReceiptChanges {
   audits: AuditRow[]
   /** The notification that takes over. */
   next: Takeover | null
+  /** Where nobody does, what is written of the channels of its chain. */
+  skipped: EndedChain['skipped']
   /** The receipts that moved the notification. */
   moved: NewReceipt[]
 }
@@ -31,7 +33,7 @@ export interface ReceiptChanges {
  */
 export function receiptChanges(given: ReceivingNotification, receipts: readonly NewReceipt[]): ReceiptChanges {
   const { id: notificationId, tenantId, attempt } = given
-  const changes: ReceiptChanges = { settled: null, audits: [], next: null, moved: [] }
+  const changes: ReceiptChanges = { settled: null, audits: [], next: null, skipped: [], moved: [] }
   let { status, heard, reason, takenOverBy } = given
   for (const receipt of receipts) {
     const word = wordOf(receipt)
@@ -47,6 +49,7 @@ export function receiptChanges(given: ReceivingNotification, receipts: readonly 
     // Another channel had taken over already: that stands.
     if (status === from && reason === before) continue
     changes.next ??= next
+    if (mayTakeOver) changes.skipped = next ? [] : (receipt.skipped ?? changes.skipped)
     changes.moved.push(receipt)
     const { action } = landing
     changes.audits.push({ tenantId, actor: 'system', action, notificationId, attempt, from, to: status, reason })

@@ -1,5 +1,11 @@
 import type { Completion } from '../../dispatch/dispatch-store.ts'
-import { ACTIONS, type Action, type NotificationStatus, type SettledStatus } from '../../model/notification.ts'
+import {
+  ACTIONS,
+  type Action,
+  type EndedChain,
+  type NotificationStatus,
+  type SettledStatus,
+} from '../../model/notification.ts'
 import type { ActRequest } from '../../plan/notification-store.ts'
 import { type AuditRow, moveReason } from './audit.ts'
 import type { Ending } from './plan-changes.ts'
@@ -33,6 +39,7 @@ export const RESULT_VERBS = {
 
 /** What a result does, as long as its token is still that of the dispatch row. */
 export interface CompletionChanges extends Completion {
+  skipped: EndedChain['skipped']
   /** How long the dispatch row waits for its next attempt; null: the row goes. */
   waitMs: number | null
   /** The status of the row that is written to `settled`; null: none is. */
@@ -46,7 +53,7 @@ export interface CompletionChanges extends Completion {
 }
 
 export function completionChanges(completion: Completion): CompletionChanges {
-  const { to, outcome, accountId } = completion
+  const { to, outcome, accountId, next } = completion
   const isOver = to !== 'retrying'
   const moveTo = isOver ? null : completion.moveTo
   const waitMs = isOver ? null : wholeMs(completion.delayMs)
@@ -58,6 +65,7 @@ export function completionChanges(completion: Completion): CompletionChanges {
     waitMs,
     settledAs: to === 'sent' || to === 'retrying' ? null : to,
     auditedAs: outcome === null ? RESULT_VERBS[to] : null,
+    skipped: next === null && (to === 'parked' || to === 'failed') ? (completion.skipped ?? []) : [],
     moveReason: moveTo && moveReason(accountId, moveTo.accountId),
     dueLane: waitMs === 0 ? (moveTo?.accountId ?? accountId) : null,
   }

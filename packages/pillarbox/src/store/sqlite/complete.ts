@@ -128,11 +128,12 @@ function insertAttempt(
 
 const TENANT = 'select tenant_id from pillarbox.notifications where id = $1'
 const CHANGE_ACCOUNT = 'update pillarbox.notifications set account_id = $2, provider = $3 where id = $1'
+const END_CHAIN = 'update pillarbox.notifications set fallback = null where id = $1'
 const LINK_FALLBACK = 'update pillarbox.notifications set fallback_to = $2 where id = $1'
 
 /** What a result changes beside the dispatch row and the attempt; answers the lanes that got work. */
 function applyChanges(connection: Connection, now: number, changes: CompletionChanges): string[] {
-  const { notificationId, attempt, spent, possibleDuplicate, reason, moveTo, next, dueLane } = changes
+  const { notificationId, attempt, spent, possibleDuplicate, reason, moveTo, next, skipped, dueLane } = changes
   const tenantId = String(connection.prepare(TENANT).get(notificationId)?.['tenant_id'])
   const { settledAs: status, auditedAs: action, error: lastError, to } = changes
   const rest = { notificationId, tenantId, attempt, reason }
@@ -143,6 +144,8 @@ function applyChanges(connection: Connection, now: number, changes: CompletionCh
     connection.prepare(CHANGE_ACCOUNT).run(notificationId, moveTo.accountId, moveTo.provider)
     insertAudit(connection, { ...rest, actor: 'system', action: 'move', reason: changes.moveReason })
   }
+  if (skipped.length > 0) connection.prepare(END_CHAIN).run(notificationId)
+  for (const each of skipped) insertNotification(connection, each, now)
   const lanes = dueLane === null ? [] : [dueLane]
   if (next === null) return lanes
   const taker = insertNotification(connection, next, now)

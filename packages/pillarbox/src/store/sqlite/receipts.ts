@@ -11,7 +11,8 @@ export function receiptParts(connections: Connections): ReceiptParts {
     together: (work) => work,
     merge: (receipts) =>
       writer.write((now) => {
-        const { answers, takers } = runScript(connection, mergeReceipts(dialect, receipts))
+        const { answers, takers, skipped } = runScript(connection, mergeReceipts(dialect, receipts))
+        for (const each of skipped) insertNotification(connection, each, now)
         if (takers.length === 0) return answers
         const links = takers.map(({ id, next }) => ({ id, nextId: insertNotification(connection, next, now).id }))
         for (const { next } of takers)
