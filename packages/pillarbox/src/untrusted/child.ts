@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { errorText } from '../model/errors.ts'
-import { PARTS_MS } from './limits.ts'
+import { MESSAGE_MS, PARTS_MS, SLOW_MS } from './limits.ts'
 import { createTasks, type TaskName, type Tasks } from './tasks.ts'
 import { performAll, type WorkResult } from './untrusted.ts'
 
@@ -15,7 +15,8 @@ export type ChildMessage =
   | { kind: 'ready' }
   /** The part that it begins with, in case it does not come back. */
   | { kind: 'part'; part: string }
-  | { kind: 'done'; results: WorkResult[] }
+  /** Of the first items; of all, unless the message took too long. `slow`: which of them took much of their time. */
+  | { kind: 'done'; results: WorkResult[]; slow: number[] }
 
 /**
  * The main file of a child process of the pool. The work is done on its main thread; a second thread (`watchdog.ts`) ends the
@@ -32,10 +33,29 @@ function mark(limitMs: number, part?: string): void {
   Atomics.store(meter, LIMIT, limitMs)
   Atomics.store(meter, PIECE, piece)
   if (part === undefined) return
-  const { user, system } = process.cpuUsage(usedBefore)
-  if (user + system > PARTS_MS * 1_000)
+  if (usedMs() > PARTS_MS)
     throw new Error(`its schemas and templates take more than ${PARTS_MS / 1_000} s of processor time together`)
   send({ kind: 'part', part })
+}
+
+/** Processor time since the message came. */
+function usedMs(): number {
+  const { user, system } = process.cpuUsage(usedBefore)
+  return (user + system) / 1_000
+}
+
+function work({ task, given }: WorkMessage): Extract<ChildMessage, { kind: 'done' }> {
+  const results: WorkResult[] = []
+  const slow: number[] = []
+  let endedMs = usedMs()
+  for (const [i, one] of given.entries()) {
+    results.push(...performAll(tasks, task, [one]))
+    const beganMs = endedMs
+    endedMs = usedMs()
+    if (endedMs - beganMs > SLOW_MS) slow.push(i)
+    if (endedMs > MESSAGE_MS) break
+  }
+  return { kind: 'done', results, slow }
 }
 
 function send(message: ChildMessage): void {
@@ -44,11 +64,11 @@ function send(message: ChildMessage): void {
 
 const tasks = createTasks(mark)
 
-process.on('message', ({ task, given }: WorkMessage) => {
+process.on('message', (message: WorkMessage) => {
   usedBefore = process.cpuUsage()
   mark(0)
   Atomics.notify(meter, PIECE)
-  send({ kind: 'done', results: performAll(tasks, task, given) })
+  send(work(message))
   Atomics.store(meter, PIECE, 0)
 })
 // Whoever started us is gone, or wants us to go.

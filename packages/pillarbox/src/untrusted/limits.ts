@@ -3,6 +3,10 @@
  * not make a harmless template fail.
  */
 export const ITEM_MS = 250
+/** Of one message: a child that has used it up answers what it has done, and the rest waits for its next turn. */
+export const MESSAGE_MS = 1_000
+/** An item that takes so much of what it may is to blame where its message could not be done in one go. */
+export const SLOW_MS = ITEM_MS / 2
 /** A catalogue as large as one may be takes a second to read, apart from its schemas and templates. */
 export const READING_MS = 3_000
 /** Of all schemas and templates of a catalogue together. */

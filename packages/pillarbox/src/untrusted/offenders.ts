@@ -5,17 +5,21 @@ const FORGET_MS = 60_000
 const STRIKES = 3
 const MAX_REMEMBERED = 1_000
 
-/** Templates and schemas that have cost a process its life, so that they do not cost one with every event. */
+/**
+ * Templates and schemas that have cost a process its life, or a message its time, so that they do not cost it with every
+ * event.
+ */
 export interface Offenders {
-  note(source: string): void
-  /** It was stopped several times within the last minute: it is not tried again for now. */
+  note(tenantId: string, source: string): void
+  /** It was noted several times within the last minute: it is not tried again for now. */
   isRefused(source: string): boolean
-  isEmpty(): boolean
+  /** The tenants that something is refused of: nothing of all others need be looked at. */
+  tenants(): ReadonlySet<string>
 }
 
 /** Once is not enough: a single payload may have been to blame, and the template is that of all its tenant's messages. */
 export function createOffenders(clock: Pick<Clock, 'monotonic'>): Offenders {
-  const strikes = new Map<string, { count: number; until: number }>()
+  const strikes = new Map<string, { tenantId: string; count: number; until: number }>()
 
   function forget(): void {
     for (const [key, { until }] of strikes)
@@ -23,18 +27,18 @@ export function createOffenders(clock: Pick<Clock, 'monotonic'>): Offenders {
   }
 
   return {
-    note(source) {
+    note(tenantId, source) {
       const key = digest(source)
       const count = (strikes.get(key)?.count ?? 0) + 1
       strikes.delete(key)
-      strikes.set(key, { count, until: clock.monotonic() + FORGET_MS })
+      strikes.set(key, { tenantId, count, until: clock.monotonic() + FORGET_MS })
       forget()
     },
-    isRefused(source) {
+    isRefused: (source) => (strikes.get(digest(source))?.count ?? 0) >= STRIKES,
+    tenants() {
       forget()
-      return (strikes.get(digest(source))?.count ?? 0) >= STRIKES
+      return new Set([...strikes.values()].flatMap(({ tenantId, count }) => (count >= STRIKES ? [tenantId] : [])))
     },
-    isEmpty: () => strikes.size === 0,
   }
 }
 

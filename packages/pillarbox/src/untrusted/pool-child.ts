@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import type { Clock, Logger } from '../model/ports.ts'
 import type { ChildMessage, WorkMessage } from './child.ts'
 import { HEAP_MB, SILENCE_MS } from './limits.ts'
-import type { WorkResult } from './untrusted.ts'
 
 /** How a message ended: with results, or with the end of the child that had it. */
-export type MessageEnd = { results: WorkResult[] } | { death: Death; part: string | null }
+export type MessageEnd =
+  | Pick<Extract<ChildMessage, { kind: 'done' }>, 'results' | 'slow'>
+  | { death: Death; part: string | null }
 
 /** `crash`: it ended in another way; `unready`: before it had begun. */
 export type Death = 'time' | 'memory' | 'silence' | 'crash' | 'unready'
@@ -50,7 +51,7 @@ export function startChild({ clock, logger }: { clock: Clock; logger: Logger }):
 
   child.on('message', (message: ChildMessage) => {
     if (message.kind === 'part') part = message.part
-    else if (message.kind === 'done') onDone({ results: message.results })
+    else if (message.kind === 'done') onDone(message)
     else {
       isReady = true
       onReady()

@@ -3,9 +3,10 @@ import { after, describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Channel } from '../model/channel.ts'
 import { systemClock } from '../runtime/system.ts'
+import { ITEM_MS } from './limits.ts'
 import { createPool } from './pool.ts'
 import type { Tasks } from './tasks.ts'
-import { createUntrustedInProcess, type WorkResult } from './untrusted.ts'
+import { createUntrustedInProcess, PLANNING, type WorkResult } from './untrusted.ts'
 
 const logged: string[] = []
 const log = (_fields: unknown, message: string): void => void logged.push(message)
@@ -43,17 +44,14 @@ const slowPattern = {
   },
   payload: { a: 'a'.repeat(25) },
 }
-const slowLists = {
-  rules: {
-    payload: {
-      type: 'object',
-      properties: {
-        a: { type: 'array', allOf: Array.from({ length: 300 }, () => ({ uniqueItems: true, maxItems: 1_000 })) },
-      },
-    },
-    secrets: [],
-  },
-  payload: { a: Array.from({ length: 1_000 }, (_, i) => ({ i })) },
+/** A list of 1,000 that is compared with itself so many times. */
+function listsOf(times: number): Tasks['checkPayload']['given'] {
+  const allOf = Array.from({ length: times }, () => ({ uniqueItems: true, maxItems: 1_000 }))
+  return {
+    tenantId: 'lists',
+    rules: { payload: { type: 'object', properties: { a: { type: 'array', allOf } } }, secrets: [] },
+    payload: { a: Array.from({ length: 1_000 }, (_, i) => ({ i })) },
+  }
 }
 const slowCatalogue = {
   name: 'slow',
@@ -69,6 +67,9 @@ const slowCatalogue = {
     },
   },
 }
+
+/** Takes a sixth of what it may. */
+const SOME_LISTS = listsOf(2)
 
 function stoppedOf(results: readonly WorkResult[]): string[] {
   return results.map((result) => ('stopped' in result ? result.stopped : 'it was answered'))
@@ -98,7 +99,7 @@ describe('the pool', () => {
       ],
       [
         'unique items',
-        pool.run('checkPayload', [{ tenantId: 'acme', ...slowLists }], 'acme'),
+        pool.run('checkPayload', [listsOf(300)], 'acme'),
         /^limit exceeded: it takes more than 250 ms of processor time$/,
       ],
       [
@@ -144,10 +145,73 @@ describe('the pool', () => {
     for (let i = 0; i < 3; i++)
       assert.match(stoppedOf(await pool.run('render', [again], 'strikes'))[0] ?? '', /takes more than/)
 
-    assert.match(stoppedOf(await pool.run('render', [again], 'strikes'))[0] ?? '', /stopped several times/)
+    assert.match(stoppedOf(await pool.run('render', [again], 'strikes'))[0] ?? '', /several times within a minute/)
     assert.ok('answer' in ((await pool.run('render', [words('Hello', 'strikes')], 'strikes'))[0] ?? {}))
     const other = words(`${SORTS}again`, 'other')
     assert.match(stoppedOf(await pool.run('render', [other], 'other'))[0] ?? '', /takes more than/)
+  })
+
+  it('takes what it refuses out of a batch, and looks at the words of no other tenant for that', async () => {
+    const again = words(`${SORTS}refused`, 'refused')
+    for (let i = 0; i < 3; i++) await pool.run('render', [again], 'refused')
+    let looks = 0
+    const spied = (tenantId: string): Tasks['render']['given'] => {
+      const given = words('Hello', tenantId)
+      const toJSON = (): string => `look ${++looks}`
+      return { ...given, template: Object.assign(Object.create({ toJSON }), given.template) }
+    }
+
+    const mixed = await pool.run('render', [words('a', 'refused'), again, words('b', 'refused'), again], 'refused')
+    assert.deepEqual(
+      stoppedOf(mixed).map((stopped) => /several times/.test(stopped)),
+      [false, true, false, true],
+    )
+    assert.ok('answer' in (mixed[0] ?? {}) && 'answer' in (mixed[2] ?? {}))
+    const others = await pool.run('render', [spied('other'), spied('other')], 'other')
+    assert.ok(others.every((result) => 'answer' in result))
+    assert.equal(looks, 0)
+  })
+
+  it('lets others have their turn while a batch takes long, and answers for all of it', async (t) => {
+    const alone = createPool({ clock: systemClock, logger, size: 1 })
+    t.after(() => alone.close())
+    const ended: string[] = []
+    const long = alone.run('checkPayload', Array<typeof SOME_LISTS>(100).fill(SOME_LISTS), PLANNING)
+    const longEnded = long.then(() => ended.push('long'))
+    await nextTurn()
+
+    await alone.run('preview', [words('Hello')], 'neighbour')
+    ended.push('neighbour')
+
+    await longEnded
+    assert.deepEqual(ended, ['neighbour', 'long'])
+    assert.deepEqual(stoppedOf(await long), Array(100).fill('it was answered'))
+  })
+
+  it('works for planning in one process at most, so that one is left for all others', async () => {
+    const ended: string[] = []
+    const long = pool.run('checkPayload', Array<typeof SOME_LISTS>(60).fill(SOME_LISTS), PLANNING)
+    const short = pool.run('preview', [words('Hello')], PLANNING)
+
+    await Promise.all([long.then(() => ended.push('long')), short.then(() => ended.push('short'))])
+
+    assert.deepEqual(ended, ['long', 'short'])
+  })
+
+  it('refuses for a while what takes nearly as long as it may, many times over', async () => {
+    const untrusted = createUntrustedInProcess()
+    const took: number[] = []
+    for (let i = 0; i < 10; i++) {
+      const before = process.cpuUsage()
+      await untrusted.run('checkPayload', [SOME_LISTS], 'slow')
+      const { user, system } = process.cpuUsage(before)
+      took.push((user + system) / 1_000)
+    }
+    const slow = listsOf(Math.ceil((2 * 0.6 * ITEM_MS) / Math.min(...took)))
+
+    const results = await pool.run('checkPayload', Array<typeof slow>(40).fill(slow), 'slow')
+
+    assert.match(stoppedOf(results).at(-1) ?? '', /several times within a minute/)
   })
 
   it('answers each of many who ask at once, in the order of what they gave', async () => {

@@ -1,10 +1,10 @@
 import { PillarboxError } from '../model/errors.ts'
 import type { Clock, Logger } from '../model/ports.ts'
-import { HEAP_MB, ITEM_MS, READING_MS } from './limits.ts'
+import { HEAP_MB, ITEM_MS, MESSAGE_MS, READING_MS } from './limits.ts'
 import { createOffenders } from './offenders.ts'
 import { type Death, type PoolChild, startChild } from './pool-child.ts'
 import type { TaskName, Tasks } from './tasks.ts'
-import { PLANNING, type Untrusted, type WorkResult } from './untrusted.ts'
+import type { Untrusted, WorkResult } from './untrusted.ts'
 
 /**
  * A few warm child processes that do what strangers ask for, within limits of processor time and memory: one that exceeds
@@ -23,14 +23,16 @@ export interface PoolDeps {
   size: number
 }
 
-/** In one message; more are several messages, so that the processes can share them. */
+/** In one message; more are several messages, so that others have their turn in between. */
 const MESSAGE_ITEMS = 200
 
 type Given = Tasks[TaskName]['given']
 
 interface Ask {
   task: TaskName
+  /** What is not done yet. */
   given: readonly Given[]
+  done: WorkResult[]
   resolve(results: WorkResult[]): void
   reject(error: unknown): void
 }
@@ -40,72 +42,117 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
   const seats: Seat[] = Array.from({ length: size }, () => ({ child: null, isTaken: false }))
   /** What waits, by whose turn it is: whoever was served goes to the end. */
   const waiting = new Map<string, Ask[]>()
-  /** How many processes work for each. */
-  const served = new Map<string, number>()
+  /** Those that a process works for. */
+  const served = new Set<string>()
   let closing: Promise<void> | null = null
 
   function assign(): void {
     for (const [turn, asks] of waiting) {
       const seat = seats.find(({ isTaken }) => !isTaken)
       if (!seat || closing) return
-      const now = served.get(turn) ?? 0
-      // One process at most works for each tenant, so that none has them all.
-      if (now > 0 && turn !== PLANNING) continue
+      // One process at most works for each, so that neither a tenant nor planning has them all.
+      if (served.has(turn)) continue
       waiting.delete(turn)
       const together = takeTogether(asks)
       if (asks.length > 0) waiting.set(turn, asks)
       seat.isTaken = true
-      served.set(turn, now + 1)
-      void serve(seat, together).finally(() => {
+      served.add(turn)
+      void serve(seat, together).then((undone) => {
         seat.isTaken = false
-        const left = (served.get(turn) ?? 1) - 1
-        if (left > 0) served.set(turn, left)
-        else served.delete(turn)
+        served.delete(turn)
+        if (closing) for (const { reject } of undone) reject(closed())
+        else if (undone.length > 0) waiting.set(turn, [...undone, ...takeWaiting(turn)])
         assign()
       })
     }
+  }
+
+  /** Removes what waits for a turn, which goes to the end of the queue when it is put back. */
+  function takeWaiting(turn: string): Ask[] {
+    const asks = waiting.get(turn) ?? []
+    waiting.delete(turn)
+    return asks
   }
 
   function ask(task: TaskName, given: readonly Given[], turn: string): Promise<WorkResult[]> {
     if (closing) return Promise.reject(closed())
     return new Promise((resolve, reject) => {
       const asks = waiting.get(turn) ?? []
-      asks.push({ task, given, resolve, reject })
+      asks.push({ task, given, done: [], resolve, reject })
       waiting.set(turn, asks)
       // What is asked in one go, such as for each event of a batch, goes in as few messages as it fits into.
       queueMicrotask(assign)
     })
   }
 
-  async function serve(seat: Seat, asks: readonly Ask[]): Promise<void> {
+  /** Answers those whose work is done, and returns the others with what is left of theirs. */
+  async function serve(seat: Seat, asks: readonly Ask[]): Promise<Ask[]> {
     try {
       const [first] = asks
       const given = asks.flatMap((ask) => ask.given)
       const results = first ? await workOff(seat, first.task, given) : []
-      let from = 0
-      for (const { given: own, resolve } of asks) {
-        resolve(results.slice(from, from + own.length))
-        from += own.length
+      for (const ask of asks) {
+        const own = results.splice(0, ask.given.length)
+        ask.done.push(...own)
+        ask.given = ask.given.slice(own.length)
+        if (ask.given.length === 0) ask.resolve(ask.done)
       }
+      return asks.filter((ask) => ask.given.length > 0)
     } catch (error) {
       for (const ask of asks) ask.reject(error)
+      return []
     }
   }
 
-  /** In one message; one by one where that ends the child, so that only the one that is to blame is stopped. */
+  /**
+   * In one message; one by one where that ends the child, so that only the one that is to blame is stopped. Answers at least
+   * the first, and as many as there is time for in one turn.
+   */
   async function workOff(seat: Seat, task: TaskName, given: readonly Given[]): Promise<WorkResult[]> {
-    if (given.length > 1 && offenders.isEmpty()) {
-      const end = await childOf(seat).send({ task, given })
-      if ('results' in end) return end.results
+    const refusals = refusalsOf(given)
+    const allowed = given.filter((_, i) => !refusals[i])
+    if (allowed.length === 0) return refusals.flatMap((refusal) => refusal ?? [])
+    if (allowed.length > 1) {
+      const end = await childOf(seat).send({ task, given: allowed })
+      if ('results' in end) {
+        if (end.results.length < allowed.length) noteSlow(task, allowed, end.slow)
+        const answers = end.results.values()
+        const done: WorkResult[] = []
+        for (const refusal of refusals) {
+          const result = refusal ?? answers.next().value
+          if (!result) break
+          done.push(result)
+        }
+        return done
+      }
     }
     const results: WorkResult[] = []
-    for (const one of given) results.push(await workAlone(seat, task, one))
+    const until = clock.monotonic() + MESSAGE_MS
+    for (const one of given) {
+      if (closing) throw closed()
+      results.push(refusalsOf([one])[0] ?? (await workAlone(seat, task, one)))
+      if (clock.monotonic() > until) break
+    }
     return results
   }
 
+  /** What is refused, without asking a child; only what may be is looked at, which takes time of the main thread. */
+  function refusalsOf(given: readonly Given[]): (WorkResult | null)[] {
+    const suspects = offenders.tenants()
+    return given.map((one) => (suspects.has(one.tenantId) && offenders.isRefused(sourceOf(one)) ? REFUSED : null))
+  }
+
+  /** Each template or schema once, however many items of the message it stands in. */
+  function noteSlow(task: TaskName, given: readonly Given[], slow: readonly number[]): void {
+    if (isCatalogue(task)) return
+    const tenants = new Map(slow.flatMap((i) => (given[i] ? [[sourceOf(given[i]), given[i].tenantId] as const] : [])))
+    for (const [source, tenantId] of tenants) {
+      offenders.note(tenantId, source)
+      logger.warn({ task, tenantId }, 'what a tenant wrote is slow, and keeps others waiting')
+    }
+  }
+
   async function workAlone(seat: Seat, task: TaskName, one: Given): Promise<WorkResult> {
-    if (!offenders.isEmpty() && offenders.isRefused(sourceOf(one)))
-      return { stopped: 'it was stopped several times within a minute, and is not tried again for another' }
     const end = await childOf(seat).send({ task, given: [one] })
     const [result] = 'results' in end ? end.results : []
     if (result) return result
@@ -114,7 +161,7 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
     if (!closing) childOf(seat)
     if (death === 'silence' || death === 'unready')
       throw new PillarboxError('overloaded', 'The process that works on templates and schemas does not answer.')
-    offenders.note(sourceOf(one))
+    offenders.note(one.tenantId, sourceOf(one))
     logger.warn({ task, death, part, tenantId: one.tenantId }, 'what a tenant wrote was stopped')
     return { stopped: wordsFor(death, task, part) }
   }
@@ -140,6 +187,10 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
   }
 }
 
+const REFUSED: WorkResult = {
+  stopped: 'it was stopped or slow several times within a minute, and is not tried again for another',
+}
+
 interface Seat {
   child: PoolChild | null
   isTaken: boolean
@@ -163,9 +214,14 @@ function sourceOf(given: Given): string {
   return JSON.stringify([tenantId, 'html' in given ? given.html : 'text' in given ? given.text : given.value])
 }
 
+/** Which may take longer than any other item. */
+function isCatalogue(task: TaskName): boolean {
+  return task === 'parseCatalogue' || task === 'readCatalogueText'
+}
+
 function wordsFor(death: Death, task: TaskName, part: string | null): string {
   if (death === 'crash') return 'the process that worked on it ended'
-  const isReading = (task === 'parseCatalogue' || task === 'readCatalogueText') && part === null
+  const isReading = isCatalogue(task) && part === null
   const limit =
     death === 'memory' ? `${HEAP_MB} MB of memory` : `${isReading ? READING_MS : ITEM_MS} ms of processor time`
   return `limit exceeded: ${part === null ? 'it' : part} takes more than ${limit}`
