@@ -248,6 +248,46 @@ describe('planning anew what was skipped or born parked', () => {
     ])
   })
 
+  it('gives each member of the list a row for every channel, also where its words cannot be made', async (t) => {
+    const broken = { ...sms, body: '{{ name | no_such_filter }}' }
+    const recipients = [{ list: 'ops-team', expand: true }]
+    const { bench, stopped, mended } = await setup(t, {
+      catalogue: catalogueOf({ recipients, templates: [broken, email] }),
+    })
+
+    const answer = await mended(() => {
+      const members = ['+15550100', null].map((phone, i) => ({ name: null, email: `m${i}@example.test`, phone }))
+      return bench.store.lists.insert({ id: bench.ids(), tenantId: 'acme', name: 'ops-team', members }, 'test')
+    })
+
+    await retried(bench, stopped, answer)
+    assert.deepEqual(
+      (await bench.notifications()).map(({ to, channel, status }) => `${to.email} ${channel} ${status}`).toSorted(),
+      [
+        'm0@example.test email queued',
+        'm0@example.test sms parked',
+        'm1@example.test email queued',
+        'm1@example.test sms skipped',
+      ],
+    )
+  })
+
+  it('finds a member of a list by its place, and says that it still has no address', async (t) => {
+    const recipients = [{ list: 'ops-team', expand: true }]
+    const bench = await openPlanning(t, { catalogue: catalogueOf({ recipients, templates: [sms] }), accounts: ['sms'] })
+    const members = [
+      { name: 'a', email: null, phone: '+15550100' },
+      { name: 'b', email: ' ', phone: null },
+    ]
+    await bench.store.lists.insert({ id: bench.ids(), tenantId: 'acme', name: 'ops-team', members }, 'test')
+    await bench.publish()
+    await bench.plan()
+    const [, second = assert.fail()] = await bench.notifications()
+
+    assert.match(second.lastError ?? '', /^member .* has no address for sms$/)
+    assert.equal(problemOf(await replan(bench.chain, second)), `no_address: ${second.lastError}`)
+  })
+
   it('seals words with secrets for the notification that it is', async (t) => {
     const secret = { ...sms, body: 'code {{token}}' }
     const payload = { phone: '+15550100', token: 's3cret' }

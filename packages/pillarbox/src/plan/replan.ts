@@ -5,7 +5,7 @@ import type { Obstacle } from './compose.ts'
 import { conversationOf, type DueEvent } from './due-event.ts'
 import type { EventBook } from './event-book.ts'
 import type { ActRequest } from './notification-store.ts'
-import { BEGINNING, PART_RECIPIENTS, recipientAt, takePart } from './part.ts'
+import { BEGINNING, PART_RECIPIENTS, takePart } from './part.ts'
 import type { PeopleBook } from './people.ts'
 import { composeRoute, type EventCause, type PlanTools, planNotifications } from './plan-event.ts'
 import type { StandingNotification } from './plan-store.ts'
@@ -77,15 +77,23 @@ async function takerOf(
 
 /** Whom a notification is for: whoever it names, or where it names nobody, who is at its place of the event now. */
 async function recipientOf(
-  { events, people }: ReplanDeps,
+  { store, events, people }: ReplanDeps,
   due: DueEvent,
   notification: NotificationView,
 ): Promise<Recipient> {
   const { to, place } = notification
   if (Object.keys(to).some((field) => field !== 'name')) return events.recipientOf(due, notification)
-  const entry = place === null ? null : due.audience.at(Number(place))
-  const [recipient] = await recognised(people, due, entry ? [{ ...recipientAt(entry), place }] : [])
+  const [recipient] = await recognised(people, due, place === null ? [] : await namedAt(store.lists, due, place))
   return recipient ?? { ...noRecipient, place }
+}
+
+/** Who is at a place of the event: the one that is named there, or of an expanded list, whose place is `0/7`, a member. */
+async function namedAt(lists: Store['lists'], due: DueEvent, place: string): Promise<Recipient[]> {
+  const [at, memberId] = place.split('/').map(Number)
+  if (at === undefined) return []
+  const from = { ...BEGINNING, place: at, after: memberId === undefined ? null : String(memberId - 1) }
+  const { recipients } = await takePart(due, from, 1, lists)
+  return recipients.filter((recipient) => recipient.place === place)
 }
 
 async function recognised(people: PeopleBook, due: DueEvent, recipients: readonly Recipient[]): Promise<Recipient[]> {
@@ -108,11 +116,7 @@ async function replacedBy(
 }
 
 /** Everybody on the list by now; whoever can be told first takes the place of the list. */
-async function replanList(
-  deps: ReplanDeps,
-  cause: EventCause,
-  { id, expiresAt }: NotificationView,
-): Promise<ReplanAnswer> {
+async function replanList(deps: ReplanDeps, cause: EventCause, { id }: NotificationView): Promise<ReplanAnswer> {
   const { due } = cause
   const part = await takePart(due, BEGINNING, PART_RECIPIENTS, deps.store.lists)
   const [missing] = part.stopped
@@ -129,12 +133,13 @@ async function replanList(
     const all = routesTo(due, recipient)
     const first = 'replacement' in answer ? undefined : all.find((route) => 'template' in route)
     if (first) answer = await replacedBy(deps, cause, recipient, first, id)
-    const channels = all.map(({ channel }) => channel).filter((channel) => channel !== first?.channel)
+    const replaced = 'replacement' in answer ? first?.channel : undefined
+    const channels = all.map(({ channel }) => channel).filter((channel) => channel !== replaced)
     others.push(
       ...(await planNotifications(deps, { ...cause, limits: { channels } }, { recipients: [recipient], stopped: [] })),
     )
   }
   if ('replacement' in answer && others.length > 0)
-    await deps.store.notifications.insert(others.map((other) => ({ ...other, expiresAt })))
+    await deps.store.notifications.insert(others.map((other) => ({ ...other, expiresAt: null })))
   return answer
 }
