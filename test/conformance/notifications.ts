@@ -838,6 +838,21 @@ function actRules(rule: Rule): void {
     assert.equal(only(await claim(await worker(), lane)).possibleDuplicate, true)
   })
 
+  rule('a retry by hand is sent, however late', async (bench) => {
+    const { store, lane, enqueue, view, advance } = bench
+    const target = await lane()
+    const [id = ''] = await enqueue(target, 1, { expiresAt: (await store.now()) + 5 })
+    const request = { tenantId: target.tenantId, id, actor: 'key:ada' }
+    await store.notifications.act({ ...request, action: 'park' })
+    await advance(20)
+
+    await store.notifications.act({ ...request, action: 'retry' })
+
+    await store.dispatch.expire(10)
+    const { status, expiresAt } = await view(id)
+    assert.deepEqual([status, expiresAt], ['queued', null])
+  })
+
   rule('a retry of one that never had an account takes the replacement', async (bench) => {
     const { store, lane, notification, claim, worker, view, newId } = bench
     const target = await lane()

@@ -110,7 +110,10 @@ function* statusNow(id: string): Script<NotificationStatus | null> {
   return found && statusOf(found)
 }
 
-/** A fresh allowance of attempts, counted anew; their numbers go on from the last, so that none repeats. */
+/**
+ * A fresh allowance of attempts, counted anew; their numbers go on from the last, so that none repeats. Whoever sends it
+ * by hand wants it sent, however late.
+ */
 function* requeue(
   dialect: Dialect,
   queued: NonNullable<ActChanges['queued']> & { id: string; accountId: string | null; overrides: true | null },
@@ -118,7 +121,8 @@ function* requeue(
   const last = yield* row('select max(number) as number from pillarbox.attempts where notification_id = :id', queued)
   const attempt = Math.max(queued.attempt, Number(last?.['number'] ?? 0))
   yield* rows(
-    `update pillarbox.notifications set attempts_before = :before, overrides_suppression = :overrides where id = :id`,
+    `update pillarbox.notifications set attempts_before = :before, overrides_suppression = :overrides, expires_at = null
+      where id = :id`,
     { ...queued, before: attempt > 0 ? attempt : null },
   )
   yield* rows(
