@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
+import type { Channel } from '../../packages/pillarbox/src/model/channel.ts'
+import type { NewNotification, NotificationView } from '../../packages/pillarbox/src/model/notification.ts'
 import { planEvents, planSchedules } from '../support/planning.ts'
 import {
   type Bench,
@@ -52,6 +53,19 @@ export function skippedRules(rule: Rule): void {
     assert.deepEqual([status, reason, duplicateOf], ['skipped', 'duplicate', first])
     assert.deepEqual([content, accountId, fallback], [null, null, ['sms']])
     assert.equal((await view(first)).status, 'queued')
+  })
+
+  rule('a duplicate says so where the first was called off', async (bench) => {
+    const { store, lane, newId, view } = bench
+    const target = await lane()
+    const [first, second] = [newId(), newId()]
+    const told = { place: '0', idempotencyKey: 'told-once' }
+    await planOne(bench, target, (eventId) => [{ id: first, eventId, ...told }])
+    await store.notifications.act({ tenantId: target.tenantId, id: first, action: 'cancel', actor: 'key:ada' })
+
+    await planOne(bench, target, (eventId) => [{ id: second, eventId, ...told }])
+
+    assert.equal((await view(second)).lastError, `Notification ${first} was to tell the same, and is cancelled`)
   })
 
   rule('of two events of one batch with one key, the second is the duplicate', async (bench) => {
@@ -256,6 +270,60 @@ export function skippedRules(rule: Rule): void {
     }
     assert.deepEqual((await view(waiting ?? '')).fallback, ['push'], 'it is tried again, and so is its chain')
     assert.equal(await store.notifications.find(email.tenantId, untouched), null)
+  })
+
+  rule('recipients × channels = rows + channels held by chains, however its chains go on (P1)', async (bench) => {
+    const { store, lane, worker, claim, notification, newId } = bench
+    const email = await lane()
+    const { tenantId } = email
+    const sms = await lane({ tenantId, channel: 'sms' })
+    const by = await worker()
+    const places = ['0', '1', '2', '3']
+    const chain = { channel: 'email', fallback: ['sms', 'push'] } as const
+    const plan = () =>
+      planOne(bench, email, (eventId) =>
+        places.map((place) => ({
+          ...chain,
+          fallback: [...chain.fallback],
+          eventId,
+          place,
+          idempotencyKey: `told-${place}`,
+        })),
+      )
+    const check = async (events: number): Promise<void> => {
+      const { items } = await store.notifications.list({ tenantId }, { limit: 100 })
+      const held = items.flatMap(({ fallback, fallbackTo }) => (fallbackTo === null ? fallback : []))
+      assert.equal(items.length + held.length, events * places.length * 3)
+    }
+    const rowOf = ({ eventId, place, id }: NotificationView, channel: Channel) => {
+      const skipped = { ...bornSkipped(eventId ?? '', place ?? ''), idempotencyKey: `fallback:${id}:${channel}` }
+      return notification(email, { id: newId(), ...skipped, channel, fallbackOf: id })
+    }
+
+    await plan()
+    await check(1)
+    await plan()
+    await check(2)
+    const [taken, passing, parked, sent] = await claim(by, email, 4)
+    assert.ok(taken && passing && parked && sent)
+    const [second, third, ended, reported] = await Promise.all(
+      [taken, passing, parked, sent].map(({ notificationId }) => bench.view(notificationId)),
+    )
+    assert.ok(second && third && ended && reported)
+    const next = ({ eventId, place, id: fallbackOf }: NotificationView, fallback: Channel[]) =>
+      notification(sms, { eventId, place, fallbackOf, channel: 'sms', fallback })
+    await store.dispatch.complete(by, [
+      completion(taken, 'failed', { next: next(second, ['push']) }),
+      completion(passing, 'failed', {
+        next: { ...next(third, []), passedOver: [rowOf(third, 'push')] },
+      }),
+      completion(parked, 'parked', { skipped: [rowOf(ended, 'sms'), rowOf(ended, 'push')] }),
+      completion(sent, 'sent'),
+    ])
+    await check(2)
+    const skipped = [rowOf(reported, 'sms'), rowOf(reported, 'push')]
+    await store.receipts.merge(receiptOf(email, reported.id, 'bounced', { skipped }))
+    await check(2)
   })
 
   rule('what an event was planned as before is found by its places', async (bench) => {

@@ -184,6 +184,14 @@ export interface EndedChain {
   skipped: readonly NewNotification[]
 }
 
+/** What is said of a notification where another one would repeat it. Of one that was called off nobody has heard. */
+export function wordsOfFirst({ id, status }: { id: string; status: NotificationStatus | null }): string {
+  const isUntold = status === 'cancelled' || status === 'discarded' || status === 'skipped'
+  return isUntold
+    ? `Notification ${id} was to tell the same, and is ${status}`
+    : `Notification ${id} tells the same already`
+}
+
 /** Why a notification that was just made is not to be sent: it is skipped, or parked where somebody has to look. */
 export interface BornStopped {
   status: Extract<SettledStatus, 'parked' | 'skipped'>

@@ -1,4 +1,9 @@
-import type { NewNotification, NotificationStatus, NotificationView } from '../model/notification.ts'
+import {
+  type NewNotification,
+  type NotificationStatus,
+  type NotificationView,
+  wordsOfFirst,
+} from '../model/notification.ts'
 import type { Reason } from '../model/reason.ts'
 import type { Store } from '../store/store.ts'
 import type { Obstacle } from './compose.ts'
@@ -32,7 +37,7 @@ export async function replan(deps: ReplanDeps, notification: NotificationView): 
   if (isScrubbed) return problem('content_scrubbed', 'its content held secrets and was removed when it was final')
   if (eventId === null) return problem('invalid_event', 'it has neither words nor an event to make them from')
   const first = await originalOf(deps, notification)
-  if (first) return problem('duplicate', `notification ${first.id} tells the same, and stands; resend it by hand`)
+  if (first) return problem('duplicate', `${wordsOfFirst(first)}; resend it by hand`)
   const due = await deps.events.open(tenantId, eventId)
   if ('kind' in due) return problem(due.reason, due.error)
   const taker = await takerOf(deps, due, notification)

@@ -1,4 +1,4 @@
-import type { NewNotification } from '../../model/notification.ts'
+import type { NewNotification, SettledStatus } from '../../model/notification.ts'
 import type { NotificationStore } from '../../plan/notification-store.ts'
 import { act, handAudits } from '../shared/act.ts'
 import { writeAudit } from '../shared/audit.ts'
@@ -157,7 +157,7 @@ export function notificationValues(notifications: readonly NewNotification[]): s
 
 /** Where the key of a planned notification belongs to another one, the skipped notification that says so. */
 export async function writeDuplicates(run: Run, planned: readonly NewNotification[]): Promise<NewNotification[]> {
-  const found = await run<{ id: string; first_id: string; event_id: string | null; place: string | null }>({
+  const found = await run<{ id: string; first_id: string } & Record<'event_id' | 'place' | 'status', string | null>>({
     name: 'find_taken_keys',
     text: TAKEN_KEYS,
     values: [
@@ -167,7 +167,10 @@ export async function writeDuplicates(run: Run, planned: readonly NewNotificatio
     ],
   })
   const firsts = new Map(
-    found.map(({ id, first_id: firstId, event_id: eventId, place }) => [id, { id: firstId, eventId, place }]),
+    found.map(({ id, first_id: firstId, event_id: eventId, place, status }) => [
+      id,
+      { id: firstId, eventId, place, status: status as SettledStatus | null },
+    ]),
   )
   const duplicates = planned.flatMap((each) => {
     const first = firsts.get(each.id)
@@ -179,9 +182,10 @@ export async function writeDuplicates(run: Run, planned: readonly NewNotificatio
 }
 
 const TAKEN_KEYS = `
-  select given.id, n.id as first_id, n.event_id, n.place
+  select given.id, n.id as first_id, n.event_id, n.place, s.status
   from unnest($1::uuid[], $2::text[], $3::text[]) as given (id, tenant_id, idempotency_key)
   join pillarbox.notifications n on n.tenant_id = given.tenant_id and n.idempotency_key = given.idempotency_key
+  left join pillarbox.settled s on s.notification_id = n.id
   where n.id <> given.id`
 
 async function findExisting(run: Run, given: readonly NewNotification[]): Promise<Map<string, string>> {

@@ -1,11 +1,13 @@
 import { skippedKey } from '../../model/idempotency.ts'
-import type { NewNotification } from '../../model/notification.ts'
+import { type NewNotification, type SettledStatus, wordsOfFirst } from '../../model/notification.ts'
 
 /** The notification that has the key which another one was to have. */
 export interface KeyOwner {
   id: string
   eventId: string | null
   place: string | null
+  /** Where it rests; null: it is sent, or on its way. */
+  status: SettledStatus | null
 }
 
 /**
@@ -24,6 +26,6 @@ export function duplicateOf(planned: NewNotification, first: KeyOwner): NewNotif
     provider: null,
     content: null,
     duplicateOf: first.id,
-    stopped: { status: 'skipped', reason: 'duplicate', error: `Notification ${first.id} tells the same already` },
+    stopped: { status: 'skipped', reason: 'duplicate', error: wordsOfFirst(first) },
   }
 }

@@ -1,4 +1,4 @@
-import type { NewNotification } from '../../model/notification.ts'
+import type { NewNotification, SettledStatus } from '../../model/notification.ts'
 import type { NotificationStore } from '../../plan/notification-store.ts'
 import { act, handAudits } from '../shared/act.ts'
 import type { KeyOwner } from '../shared/duplicates.ts'
@@ -37,7 +37,8 @@ export function openNotifications({
 const VALUES = Object.values(NEW_NOTIFICATION).map(({ of }) => of)
 const INSERT = `${insertText('notifications', [...Object.keys(NEW_NOTIFICATION), 'created_at'])}
   on conflict (tenant_id, idempotency_key) do nothing`
-const FIRST = 'select id, event_id, place from pillarbox.notifications where tenant_id = $1 and idempotency_key = $2'
+const FIRST = `select n.id, n.event_id, n.place, s.status from pillarbox.notifications n
+  left join pillarbox.settled s on s.notification_id = n.id where n.tenant_id = $1 and n.idempotency_key = $2`
 
 const ENQUEUE = 'insert into pillarbox.dispatch (notification_id, lane_id, visible_at) values ($1, $2, $3)'
 
@@ -58,7 +59,12 @@ export function insertNotification(
   const written = connection.prepare(INSERT).run(...VALUES.map((of) => of(n)), now)
   if (written.changes === 0) {
     const found = connection.prepare(FIRST).get(n.tenantId, n.idempotencyKey) ?? {}
-    const first = { id: String(found['id']), eventId: textOrNull(found['event_id']), place: textOrNull(found['place']) }
+    const first = {
+      id: String(found['id']),
+      eventId: textOrNull(found['event_id']),
+      place: textOrNull(found['place']),
+      status: textOrNull(found['status']) as SettledStatus | null,
+    }
     return { id: first.id, duplicate: first, lane: null }
   }
   if (isSealed(n.content)) connection.prepare(SEAL).run(n.id, n.tenantId, n.eventId)
