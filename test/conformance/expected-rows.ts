@@ -69,9 +69,9 @@ audit: action actor at attempt duration_ms from_status id note notification_id r
   action=park actor=key:ada at=now attempt=1 from_status=retrying notification_id=#77 reason=parked_by_operator tenant_id=tenant-1 to_status=parked
   action=cancel actor=key:ada at=now attempt=0 from_status=queued notification_id=#79 reason=cancelled_by_operator tenant_id=tenant-1 to_status=cancelled
   action=park actor=key:ada at=now attempt=0 from_status=queued notification_id=#81 reason=parked_by_operator tenant_id=tenant-1 to_status=parked
-  action=retry actor=key:ada at=now attempt=1 from_status=parked notification_id=#83 tenant_id=tenant-1 to_status=queued
-  action=retry actor=key:ada at=now attempt=1 from_status=uncertain notification_id=#85 tenant_id=tenant-1 to_status=queued
-  action=retry actor=key:ada at=now attempt=0 from_status=parked notification_id=#87 tenant_id=tenant-1 to_status=queued
+  action=retry actor=key:ada at=now attempt=1 from_status=parked notification_id=#83 reason=invalid_recipient tenant_id=tenant-1 to_status=queued
+  action=retry actor=key:ada at=now attempt=1 from_status=uncertain notification_id=#85 reason=outcome_unknown tenant_id=tenant-1 to_status=queued
+  action=retry actor=key:ada at=now attempt=0 from_status=parked notification_id=#87 reason=no_active_channels tenant_id=tenant-1 to_status=queued
   action=suspend actor=key:ada at=now from_status=active reason="bill unpaid" subject=account:#91 tenant_id=tenant-1 to_status=suspended
   action=park actor=key:ada at=now attempt=0 from_status=queued notification_id=#95 reason=channel_suspended tenant_id=tenant-1 to_status=parked
   action=park actor=key:ada at=now attempt=1 from_status=retrying notification_id=#93 reason=channel_suspended tenant_id=tenant-1 to_status=parked
@@ -83,7 +83,7 @@ audit: action actor at attempt duration_ms from_status id note notification_id r
   action=resend actor=key:ada at=now attempt=0 note=lost notification_id=#115 tenant_id=tenant-1 to_status=queued
   action=fail actor=system at=now reason=no_recipient subject=schedule:#118 tenant_id=tenant-1 to_status=failed
   action=replay actor=key:ada at=now from_status=failed subject=schedule:#118 tenant_id=tenant-1 to_status=pending
-  action=retry actor=system at=now attempt=0 from_status=skipped notification_id=#117 tenant_id=tenant-1 to_status=queued
+  action=retry actor=system at=now attempt=0 from_status=skipped notification_id=#117 reason=no_address tenant_id=tenant-1 to_status=queued
   action=cancel actor=system at=now reason=cancelled_by_host subject=schedule:#127 tenant_id=tenant-1 to_status=cancelled
 cancellations: at entity_id entity_type event_type tenant_id
   at=now entity_id=7 entity_type=stay event_type=stay.reminder tenant_id=tenant-1

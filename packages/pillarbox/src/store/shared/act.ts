@@ -81,7 +81,7 @@ function* lockResting(
   const found =
     waiting ??
     (yield* row(
-      `select null as live, s.status as settled_status, ${columns}, ${DISCARDED_FROM} as discarded_from
+      `select null as live, s.status as settled_status, s.reason, ${columns}, ${DISCARDED_FROM} as discarded_from
         from pillarbox.settled s
         where s.notification_id = :id ${dialect.lock('s')}`,
       { id },
@@ -95,6 +95,7 @@ function* lockResting(
       spent: Number(found['spent']),
       possibleDuplicate: booleanOf(found['possible_duplicate']),
       lastError: textOrNull(found['last_error']),
+      stoppedBecause: textOrNull(found['reason'] ?? null),
       discardedFrom: textOrNull(found['discarded_from'] ?? null) as NotificationStatus | null,
     }
   )

@@ -50,6 +50,7 @@ describe('what an operator’s act does to the rows', () => {
     possibleDuplicate: false,
     lastError: 'no answer',
     discardedFrom: null,
+    stoppedBecause: from === 'skipped' ? 'no_address' : null,
   })
 
   it('moves a notification exactly from where the table of actions says', () => {
@@ -62,6 +63,12 @@ describe('what an operator’s act does to the rows', () => {
           `${action} from ${from}`,
         )
       }
+  })
+
+  it('keeps in the audit why a notification had stopped that is queued again', () => {
+    const { audit, settled } = actChanges({ action: 'retry', actor: 'key:ada' }, resting('skipped')) ?? {}
+
+    assert.deepEqual([audit?.reason, audit?.from, audit?.to, settled], ['no_address', 'skipped', 'queued', null])
   })
 
   it('flags an uncertain notification that may be sent again, and not one that is discarded', () => {

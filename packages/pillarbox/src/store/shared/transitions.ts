@@ -139,6 +139,8 @@ export interface RestingNotification {
   lastError: string | null
   /** Where it stood when it was discarded; null: it is not. */
   discardedFrom: NotificationStatus | null
+  /** Null where it waits. */
+  stoppedBecause: string | null
 }
 
 export interface ActChanges {
@@ -168,14 +170,15 @@ export function actChanges(
   }: Pick<ActRequest, 'action' | 'actor' | 'note' | 'correction' | 'overridesSuppression'>,
   resting: RestingNotification,
 ): ActChanges | null {
-  const { from, discardedFrom, ...rest } = resting
+  const { from, discardedFrom, stoppedBecause, ...rest } = resting
   const { notificationId, tenantId, attempt } = rest
   const { to } = ACTIONS[action]
   // What could be retried can be sent to a corrected address, what was skipped for want of one above all.
   const { from: movable } = ACTIONS[correction ? 'retry' : action]
   if (!(movable as readonly NotificationStatus[]).includes(from)) return null
   const reason = correction ? 'corrected_by_operator' : ACT_REASONS[action]
-  const why = overridesSuppression ? 'suppression_overridden' : reason
+  // The reason of what is queued again is gone from its row: only the audit still says why it had stopped.
+  const why = overridesSuppression ? 'suppression_overridden' : (reason ?? stoppedBecause)
   const audit: AuditRow = {
     tenantId,
     actor,
