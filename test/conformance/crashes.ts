@@ -28,7 +28,7 @@ export function crashRules(rule: Rule): void {
   )
 
   rule(
-    'each pending row that a dead planner had noted has one more crash, and replaying forgets them',
+    'each pending row that a dead planner had noted has one more crash; replaying forgets them, as does a written part',
     async (bench) => {
       const { store, event, newId } = bench
       const { plan } = store
@@ -56,6 +56,11 @@ export function crashRules(rule: Rule): void {
       await plan.note(dead, { kind: 'schedule', rows: [{ tenantId, id: scheduleId }] })
       assert.equal(await plan.countCrashes([dead.id]), 1)
       assert.equal(only(await crashesOf(bench, 'takeSchedules')), 1)
+
+      const progress = { cursor: '2', planned: 2, total: 3 }
+      const due = await plan.takeSchedules(10)
+      await due.write(due.rows.map(() => ({ kind: 'part', notifications: [], progress })))
+      assert.equal(only(await crashesOf(bench, 'takeSchedules')), 0, 'a part that was written ended no process')
     },
   )
 }

@@ -356,9 +356,9 @@ const WRITE_SCHEDULES = `
   with ${WRITE_NOTIFICATIONS}, ${behindNotifications(`
   given as materialized (
     select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int[], $6::json[], $7::boolean[],
-        $8::boolean[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
-      as g (id, tenant_id, status, error, attempts, progress, is_waiting, is_completed, action, subject, from_status,
-        to_status, reason)
+        $8::boolean[], $9::int[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[])
+      as g (id, tenant_id, status, error, attempts, progress, is_waiting, is_completed, crashes, action, subject,
+        from_status, to_status, reason)
   )`)}, audited as (
     insert into pillarbox.audit (tenant_id, actor, action, subject, from_status, to_status, reason)
     select tenant_id, 'system', action, subject, from_status, to_status, reason from given where action is not null
@@ -366,7 +366,8 @@ const WRITE_SCHEDULES = `
     update pillarbox.schedules s
     set status = given.status, next_attempt_at = case when given.is_waiting then now() end,
       last_error = given.error, completed_at = case when given.is_completed then now() end,
-      attempt_count = s.attempt_count + given.attempts, progress = coalesce(given.progress, s.progress)
+      attempt_count = s.attempt_count + given.attempts, progress = coalesce(given.progress, s.progress),
+      crashes = coalesce(given.crashes, s.crashes)
     from given
     where s.id = given.id
   )
@@ -384,6 +385,7 @@ function scheduleValues(changed: readonly ChangedSchedule[]): string[] {
     jsonArray(changes.map(({ progress }) => progress)),
     plainArray(changes.map(({ isWaiting }) => isWaiting)),
     plainArray(changes.map(({ isCompleted }) => isCompleted)),
+    plainArray(changes.map(({ crashes }) => crashes)),
     ...auditValues(changes),
   ]
 }

@@ -55,6 +55,8 @@ export interface ScheduleChange extends ScheduleStand {
   lastError: string | null
   /** Null: as it was. */
   progress: Progress | null
+  /** 0 where a part was written: what ended a process was not that part. Null: as they were. */
+  crashes: 0 | null
   notifications: readonly NewNotification[]
   audit: PlanAudit | null
 }
@@ -130,14 +132,14 @@ function newSchedule(event: StoredEvent, plan: Extract<EventPlan, { scheduleId: 
 
 /** Null: the schedule is left as it is. */
 export function scheduleChange({ schedule }: DueSchedule, plan: SchedulePlan): ScheduleChange | null {
-  const unchanged = { lastError: null, progress: null, notifications: [], audit: null }
+  const unchanged = { lastError: null, progress: null, crashes: null, notifications: [], audit: null }
   const over = { ...unchanged, attempts: 1, audit: auditOf(schedule.id, 'pending', plan) } as const
   switch (plan.kind) {
     case 'later':
       return null
     case 'part': {
       const { notifications, progress } = plan
-      return { ...unchanged, ...standing('pending'), attempts: 0, notifications, progress }
+      return { ...unchanged, ...standing('pending'), attempts: 0, notifications, progress, crashes: 0 }
     }
     case 'notifications': {
       const { notifications, untold } = plan

@@ -147,7 +147,8 @@ function insertSchedule({ connection, now }: PlanWriting, event: StoredEvent, sc
 
 /** A part that was planned meanwhile may have left everything but the progress as it was. */
 const SETTLE_SCHEDULE = `update pillarbox.schedules set status = $4, last_error = $5, next_attempt_at = $6,
-    completed_at = $7, attempt_count = attempt_count + $8, progress = coalesce($9, progress)
+    completed_at = $7, attempt_count = attempt_count + $8, progress = coalesce($9, progress),
+    crashes = coalesce($10, crashes)
   where id = $1 and status = 'pending' and next_attempt_at = $2 and progress is $3`
 
 function applySchedule(writing: PlanWriting, found: Row, due: DueSchedule, plan: SchedulePlan): boolean {
@@ -167,6 +168,7 @@ function applySchedule(writing: PlanWriting, found: Row, due: DueSchedule, plan:
       change.isCompleted ? now : null,
       change.attempts,
       jsonText(change.progress),
+      change.crashes,
     )
   if (settled.changes === 0) return false
   insertPlanned(writing, change.notifications)
