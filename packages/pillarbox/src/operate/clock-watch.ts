@@ -1,5 +1,6 @@
 import { type ChoreDeps, runChore } from '../runtime/chore.ts'
 import type { Store } from '../store/store.ts'
+import { readStoreClock, type StoreClockReading, stepBetween } from './store-clock.ts'
 
 /**
  * Looks out for a store clock that was set back. What was due at once under the old time would be in the future then, and
@@ -16,19 +17,17 @@ const STEP_MS = 1_000
 /** Any number of workers may do so at once. The first look is at what happened before this process was there. */
 export function runClockWatch(deps: ClockWatchDeps, stop: AbortSignal): Promise<void> {
   const { store, clock, logger } = deps
-  /** The store's time less the time that only goes forward: the same while nobody sets the clock. */
-  let offset = Number.POSITIVE_INFINITY
+  let last: StoreClockReading | null = null
   const work = async (): Promise<boolean> => {
-    const askedAt = clock.monotonic()
-    const found = (await store.now()) - askedAt
-    const steppedMs = offset - found
-    if (steppedMs >= STEP_MS) {
+    const reading = await readStoreClock(store, clock)
+    const setBackMs = last === null ? null : -stepBetween(last, reading)
+    if (setBackMs === null || setBackMs >= STEP_MS) {
       const rows = await store.due.bringForward()
-      const fields = Number.isFinite(steppedMs) ? { rows, seconds: Math.round(steppedMs / 1_000) } : { rows }
-      if (rows > 0 || Number.isFinite(steppedMs))
+      const fields = setBackMs === null ? { rows } : { rows, seconds: Math.round(setBackMs / 1_000) }
+      if (rows > 0 || setBackMs !== null)
         logger.warn(fields, 'the clock of the database was set back; what was due at once is due again')
     }
-    offset = found
+    last = reading
     return false
   }
   return runChore(deps, { work, trouble: 'the clock of the database could not be watched' }, stop)

@@ -92,6 +92,26 @@ describe('health', () => {
     assert.deepEqual(later.reasons, [])
   })
 
+  it('takes no slow answer for a clock that was set', async (t) => {
+    let isSlow = false
+    const { clock, beat, health, whole } = await setup(t, (store) => ({
+      now: async () => {
+        const time = await store.now()
+        if (isSlow) await clock.sleep(4_000)
+        return time
+      },
+    }))
+    await beat()
+    await whole()
+
+    await clock.advance(500)
+    isSlow = true
+    const slow = health.whole()
+    await clock.advance(4_000)
+
+    assert.deepEqual((await slow).reasons, [])
+  })
+
   it('says that the clocks of the database and of this machine differ', async (t) => {
     const { beat, whole } = await setup(t, () => ({ now: async () => START + 60_000 }))
     await beat()

@@ -7,6 +7,7 @@ import { createTimedCache } from '../runtime/timed-cache.ts'
 import { redactForLog } from '../security/redact.ts'
 import type { Store } from '../store/store.ts'
 import { type StoreTrouble, troubleIn } from '../store/trouble.ts'
+import { readStoreClock, type StoreClockReading, stepBetween } from './store-clock.ts'
 
 export const HEALTH_CODES = [
   'disk_full',
@@ -86,11 +87,11 @@ export function createHealthWatch({ store, clock, logger, config }: HealthDeps):
 
   async function look(): Promise<Health> {
     try {
-      const [{ storeTime, apartMs }, workers, lanes, oldestDueMs] = await inTime(
+      const [{ reading, apartMs }, workers, lanes, oldestDueMs] = await inTime(
         Promise.all([askTime(), store.workers.list(), store.lanes.list(null), store.notifications.oldestDueMs()]),
       )
       const unwritable = await touched.get('').then(() => null, reasonIn)
-      const facts = { workers, lanes, oldestDueMs, apartMs, steppedMs: seeStep(storeTime) }
+      const facts = { workers, lanes, oldestDueMs, apartMs, steppedMs: seeStep(reading) }
       const reasons = [...(unwritable ? [unwritable] : []), ...reasonsIn(facts, config)]
       return {
         status: unwritable ? 'down' : reasons.length > 0 ? 'degraded' : 'ok',
@@ -106,11 +107,12 @@ export function createHealthWatch({ store, clock, logger, config }: HealthDeps):
     }
   }
 
-  async function askTime(): Promise<{ storeTime: number; apartMs: number }> {
+  async function askTime(): Promise<{ reading: StoreClockReading; apartMs: number }> {
     const before = clock.now()
-    const storeTime = await store.now()
+    const reading = await readStoreClock(store, clock)
     const after = clock.now()
-    return { storeTime, apartMs: Math.min(storeTime - before, 0) || Math.max(storeTime - after, 0) }
+    const { storeTime } = reading
+    return { reading, apartMs: Math.min(storeTime - before, 0) || Math.max(storeTime - after, 0) }
   }
 
   async function lookWhetherReady(): Promise<{ reason: string | null }> {
@@ -238,18 +240,16 @@ function isAlive({ silentForMs }: WorkerView, { workerTtlMs }: HealthDeps['confi
 }
 
 /** Answers by how much the store's clock was set within the last minutes. */
-function createStepWatch(clock: Clock): (storeTime: number) => number | null {
-  let last: { offset: number; at: number } | null = null
+function createStepWatch(clock: Clock): (reading: StoreClockReading) => number | null {
+  let last: { reading: StoreClockReading; at: number } | null = null
   let step: { ms: number; at: number } | null = null
-  return (storeTime) => {
+  return (reading) => {
     const at = clock.monotonic()
-    // The store's time less the time that only goes forward: the same while nobody sets the clock.
-    const offset = storeTime - at
-    const ms = last === null ? 0 : offset - last.offset
+    const ms = last === null ? 0 : stepBetween(last.reading, reading)
     const tolerance = CLOCK_TOLERANCE_MS + DRIFT * (at - (last?.at ?? at))
     if (Math.abs(ms) > tolerance) step = { ms, at }
     if (step !== null && at - step.at > STEP_SHOWN_MS) step = null
-    last = { offset, at }
+    last = { reading, at }
     return step?.ms ?? null
   }
 }
