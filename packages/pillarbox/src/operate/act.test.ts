@@ -158,6 +158,14 @@ describe('a retry to a corrected address', () => {
     await assert.rejects(act(first.id, { action: 'restore' }), { code: 'not_discarded', message: /in its place/ })
   })
 
+  it('is sent after the expiry of the first, too', async (t) => {
+    const { act, parked } = await setup(t, { catalogue: catalogueOf({ expiresAfter: 'PT1H' }) })
+    const first = await parked()
+    assert.ok(first.expiresAt)
+
+    assert.equal((await act(first.id, { to: { email: 'right@example.test' } })).expiresAt, null)
+  })
+
   it('may be corrected again', async (t) => {
     const { bench, act, parked } = await setup(t)
     const first = await parked()

@@ -60,6 +60,7 @@ export function createRewrite(deps: RewriteDeps): Rewrite {
         fallbackOf: notification.fallbackOf,
         correctedFrom: notification.id,
         triggeredBy: actor,
+        expiresAt: null,
       }
       const key = correctedKey(notification.id, id)
       // The place of the event stays that of the first.
