@@ -75,7 +75,7 @@ const engine = createEngine({
   registry,
   receiptSources: new Map(),
   untrusted,
-  isRunning: null,
+  processes: null,
   openSecrets: () => ({}),
   payloadSeal,
   scrub: (text) => text,

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import type { PlannerSelf } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import { type Bench, dueLater, only, type Rule } from './fixtures.ts'
 
+const TTL_MS = 30_000
+
 /** What is known of planners that died, and of the rows that they were planning. */
 export function crashRules(rule: Rule): void {
   const plannerOn = (bench: Bench, pid: number): PlannerSelf => ({ id: bench.newId(), host: 'here', pid })
@@ -19,11 +21,11 @@ export function crashRules(rule: Rule): void {
       const registered = await bench.worker()
       const rows = { kind: 'event', rows: [{ tenantId: 'nobody', id: 'event' }] } as const
 
-      assert.deepEqual(await plan.note(one, rows), [])
-      assert.deepEqual(await plan.note(one, rows), [])
-      assert.deepEqual(await plan.note({ ...other, id: registered }, rows), [{ ...one, isRegistered: false }])
+      assert.deepEqual(await plan.note(one, rows, TTL_MS), [])
+      assert.deepEqual(await plan.note(one, rows, TTL_MS), [])
+      assert.deepEqual(await plan.note({ ...other, id: registered }, rows, TTL_MS), [{ ...one, isBeating: false }])
       await plan.forgetNote(one.id)
-      assert.deepEqual(await plan.note(one, rows), [{ ...other, id: registered, isRegistered: true }])
+      assert.deepEqual(await plan.note(one, rows, TTL_MS), [{ ...other, id: registered, isBeating: true }])
     },
   )
 
@@ -38,14 +40,16 @@ export function crashRules(rule: Rule): void {
       const dead = plannerOn(bench, 1)
       const refs = [first, second].map(({ id }) => ({ tenantId, id }))
 
-      await plan.note(dead, { kind: 'event', rows: refs })
+      await plan.note(dead, { kind: 'event', rows: refs }, TTL_MS)
       assert.equal(await plan.countCrashes([dead.id]), 2)
       assert.equal(await plan.countCrashes([dead.id]), 0, 'a note counts once')
+      await plan.note(dead, { kind: 'event', rows: refs }, TTL_MS)
+      assert.equal(await plan.countCrashes([dead.id]), 0, 'one of several rows ended the process, not each of them')
       assert.deepEqual(await crashesOf(bench, 'takeEvents'), [1, 1])
 
       const batch = await plan.takeEvents(10)
       await batch.write(batch.rows.map(() => ({ kind: 'failed', reason: 'poisoned', error: 'it ended the process' })))
-      await plan.note(dead, { kind: 'event', rows: refs })
+      await plan.note(dead, { kind: 'event', rows: refs }, TTL_MS)
       assert.equal(await plan.countCrashes([dead.id]), 0, 'what is no longer pending is not counted')
       await store.events.replay(tenantId, first.id, 'key:ada')
       assert.deepEqual(await crashesOf(bench, 'takeEvents'), [0])
@@ -53,7 +57,7 @@ export function crashRules(rule: Rule): void {
       const scheduleId = newId()
       const again = await plan.takeEvents(10)
       await again.write(again.rows.map(() => dueLater(scheduleId, 0)))
-      await plan.note(dead, { kind: 'schedule', rows: [{ tenantId, id: scheduleId }] })
+      await plan.note(dead, { kind: 'schedule', rows: [{ tenantId, id: scheduleId }] }, TTL_MS)
       assert.equal(await plan.countCrashes([dead.id]), 1)
       assert.equal(only(await crashesOf(bench, 'takeSchedules')), 1)
 

@@ -56,7 +56,7 @@ export async function simulateFairness(
     registry: () => provider,
     receiptSources: new Map(),
     untrusted: createUntrustedInProcess(),
-    isRunning: null,
+    processes: null,
     openSecrets: () => ({}),
     payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
     scrub: (text) => text,

@@ -160,7 +160,7 @@ class Crew {
       registry: (channel) => (channel ? (bug?.provider?.(provider, ledger) ?? provider) : null),
       receiptSources: new Map([['vendor', vendorReceipts]]),
       untrusted,
-      isRunning: null,
+      processes: null,
       openSecrets: () => ({}),
       payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
       scrub: (text) => text,

@@ -223,7 +223,7 @@ export function workerWith(
     registry,
     receiptSources: new Map(),
     untrusted,
-    isRunning: null,
+    processes: null,
     openSecrets,
     payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
     scrub: (text) => text,

@@ -105,7 +105,7 @@ async function setup(t: TestContext): Promise<Bench> {
         registry: () => provider,
         receiptSources: new Map(),
         untrusted: createUntrustedInProcess(),
-        isRunning: null,
+        processes: null,
         openSecrets: () => ({}),
         payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
         scrub: (text) => text,

@@ -14,7 +14,7 @@ import { runExpirer } from './operate/expire.ts'
 import { runOwedReceipts } from './operate/owed-receipts.ts'
 import { runScrubber } from './operate/scrub.ts'
 import { createContextBook } from './plan/context-book.ts'
-import { createCrashGuard } from './plan/crash-guard.ts'
+import { createCrashGuard, type ProcessTable } from './plan/crash-guard.ts'
 import { createEventBook } from './plan/event-book.ts'
 import { nextInChain } from './plan/next-in-chain.ts'
 import type { PlannerSelf } from './plan/plan-store.ts'
@@ -58,8 +58,8 @@ export interface EngineDeps {
   payloadSeal: PayloadSeal
   /** The host's, in embedded use: asked when an event is due. */
   resolve?: ResolveHook | null
-  /** Whether a process of this host is running; null: rows that end the process are not looked for. */
-  isRunning: ((pid: number) => boolean) | null
+  /** Null: rows that end the process are not looked for. */
+  processes: ProcessTable | null
   scrub(text: string, secrets?: Iterable<string>): string
   clock: Clock
   random: Random
@@ -103,7 +103,8 @@ export function createEngine(deps: EngineDeps): Engine {
   const events = createEventBook({ store, contexts, sealing, resolve, clock })
   const suppressions = createSuppressionBook({ suppressions: store.suppressions, ...ports, maxAgeMs })
   const chains = { store, events, suppressions, untrusted, sealing, clock, ids }
-  const self = (): PlannerSelf => ({ id: heartbeat.id(), host: settings.host, pid: settings.pid })
+  const { processes } = deps
+  const selfIn = (host: string): PlannerSelf => ({ id: heartbeat.id(), host, pid: settings.pid })
   const planner = createPlanner({
     store,
     contexts,
@@ -112,7 +113,15 @@ export function createEngine(deps: EngineDeps): Engine {
     sealing,
     resolve,
     hub,
-    guard: deps.isRunning && createCrashGuard({ plan: store.plan, self, isRunning: deps.isRunning, logger }),
+    guard:
+      processes &&
+      createCrashGuard({
+        plan: store.plan,
+        self: () => selfIn(processes.space),
+        isRunning: processes.isRunning,
+        ttlMs,
+        logger,
+      }),
     ...ports,
     settings: {
       batchRows: settings.planRows,

@@ -33,7 +33,7 @@ import type { ReceiptSource } from './receipts/receipt-source.ts'
 import { createReceiptSources } from './receipts/sources.ts'
 import { createHub } from './runtime/hub.ts'
 import { createIdSource } from './runtime/ids.ts'
-import { isRunning, systemClock, systemRandom } from './runtime/system.ts'
+import { isRunning, pidSpace, systemClock, systemRandom } from './runtime/system.ts'
 import type { WakeTopic } from './runtime/wake-store.ts'
 import { openAccountSecrets } from './security/account-secrets.ts'
 import { createDial } from './security/dial.ts'
@@ -275,7 +275,7 @@ function assembleEngine(parts: Assembly): Engine {
     openSecrets: (account) => openAccountSecrets(seal, account),
     payloadSeal,
     resolve,
-    isRunning,
+    processes: { space: pidSpace(), isRunning },
     scrub: redact,
     clock,
     random,

@@ -5,7 +5,7 @@ import type { PlannerSelf, PlanStore, RowRefs } from './plan-store.ts'
 export const MOST_CRASHES = 2
 
 /**
- * Sees to it that a row which ends the process, however that comes about, does so twice at most. What is about to be planned
+ * Sees to it that a row which ends the process, however that comes about, does so no more once two such ends are known. What is about to be planned
  * is noted first; whoever finds the note of a planner that is dead counts a crash for each row of it. Rows with a crash are
  * planned alone, so that the second one tells which of them it was.
  */
@@ -20,21 +20,30 @@ export interface CrashGuard {
 export interface CrashGuardDeps {
   plan: PlanStore
   self(): PlannerSelf
-  /** Whether a process of this host is running. */
-  isRunning(pid: number): boolean
+  isRunning: ProcessTable['isRunning']
+  /** A planner that was silent for longer is dead. */
+  ttlMs: number
   logger: Logger
 }
 
-export function createCrashGuard({ plan, self, isRunning, logger }: CrashGuardDeps): CrashGuard {
+/** The processes that this one can see. */
+export interface ProcessTable {
+  /** The same for two processes only where both see the same ones by the same numbers. */
+  space: string
+  isRunning(pid: number): boolean
+}
+
+export function createCrashGuard({ plan, self, isRunning, ttlMs, logger }: CrashGuardDeps): CrashGuard {
   let hasNote = false
   return {
     async begin(rows) {
       const own = self()
-      const others = await plan.note(own, rows)
+      const others = await plan.note(own, rows, ttlMs)
       hasNote = true
-      // A process that was started anew in a container has the same number as the one before.
-      const isDead = ({ host, pid, isRegistered }: (typeof others)[number]): boolean =>
-        !isRegistered || (host === own.host && (pid === own.pid || !isRunning(pid)))
+      // One that beat lately may live, unless its process would be seen from here. A process that was started anew in a
+      // container looks like another engine in this one until the silence tells.
+      const isDead = ({ host, pid, isBeating }: (typeof others)[number]): boolean =>
+        !isBeating || (host === own.host && !isRunning(pid))
       return others.filter(isDead).map(({ id }) => id)
     },
     async count(dead) {

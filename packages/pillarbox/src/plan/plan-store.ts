@@ -17,14 +17,15 @@ export interface PlanStore {
   deferSchedule(ref: ScheduleRef, error: string, delayMs: number | null): Promise<void>
   /**
    * Notes that a planner is about to plan these rows, in place of what it noted before. Survives the end of its process.
-   * Answers the other planners whose notes stand; `isRegistered`: they are among the workers.
+   * Answers the other planners whose notes stand; `isBeating`: they are workers that were
+   * heard of within `ttlMs`.
    */
-  note(planner: PlannerSelf, rows: RowRefs): Promise<(PlannerSelf & { isRegistered: boolean })[]>
+  note(planner: PlannerSelf, rows: RowRefs, ttlMs: number): Promise<(PlannerSelf & { isBeating: boolean })[]>
   /** The planner is planning nothing. */
   forgetNote(workerId: string): Promise<void>
   /**
-   * These planners died: each row that they had noted and that is still pending has one more crash, and their notes are
-   * gone. Answers how many rows that were.
+   * These planners died: each row that they had noted and that is still pending has one more crash, but the first at most
+   * where several were noted together, since it was one of them. Their notes are gone. Answers how many rows that were.
    */
   countCrashes(workerIds: readonly string[]): Promise<number>
   /**
@@ -69,6 +70,7 @@ export interface WrittenBatch {
 /** A worker, as the planner that it is. */
 export interface PlannerSelf {
   id: string
+  /** Where its `pid` is a process's number: a host, or a container in it. */
   host: string
   pid: number
 }

@@ -1,4 +1,6 @@
-import { randomFillSync } from 'node:crypto'
+import { randomFillSync, randomUUID } from 'node:crypto'
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
 import type { Clock, Random } from '../model/ports.ts'
 
 /** The machine's own time. The only real clock there is; everything else is handed one. */
@@ -41,5 +43,19 @@ export function isRunning(pid: number): boolean {
     return true
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/**
+ * Where numbers of processes mean the same processes. Containers may share a hostname, and see only their own; where that
+ * cannot be told, nobody shares this process's numbers.
+ */
+export function pidSpace(): string {
+  if (process.platform !== 'linux') return hostname()
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    return `${hostname()} ${boot} ${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return randomUUID()
   }
 }
