@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { FastifyRequest } from 'fastify'
+import { assertLinear } from '../../../../test/support/linear.ts'
 import type { Role } from '../model/api-key.ts'
 import type { Address } from '../model/recipient.ts'
 import { settingsSeenBy, withoutPeople } from './masking.ts'
@@ -36,6 +37,30 @@ describe('an answer without people', () => {
       assert.deepEqual(seen['idempotencyKey'], `42:paid:${shown}`)
       assert.deepEqual(seen['attempts'], [{ error: `550 <${shown}> unknown` }])
     })
+
+  it('takes time that grows with the list of people, and not with its square', () => {
+    const person = (i: number) => ({
+      name: `${'a'.repeat(95)} ${i}`,
+      profileId: 'a'.repeat(150),
+      email: `a${i}@x.example`,
+    })
+    const recipients = Array.from({ length: 3_200 }, (_, i) => person(i))
+
+    assertLinear((size) => withoutPeople({ recipients: recipients.slice(0, size) }), recipients.length, 'masking')
+    const [first] = (withoutPeople({ recipients }) as { recipients: { email: string; name: string }[] }).recipients
+    assert.deepEqual([first?.email, first?.name], ['a***@x.example', 'a***'])
+  })
+
+  it('hides notes of operators, and facts that are called by what may be a name', () => {
+    assert.deepEqual(
+      to({}, { audit: [{ note: 'Called Anna B.' }], payload: { 'Zebulon Q': { nights: 2 }, nights: 3 } }),
+      {
+        to: {},
+        audit: [{ note: '***' }],
+        payload: { '***': { nights: 2 }, nights: 3 },
+      },
+    )
+  })
 
   it('hides what has the form of an address, whoever’s it is', () => {
     const { lastError } = to({}, { lastError: 'Neither bob@example.org nor +919876543210 nor 919876543210 exists.' })

@@ -41,8 +41,8 @@ type Cover = (text: string) => string
 const ADDRESS_FIELDS = ['email', 'phone', 'deviceToken', 'url'] as const satisfies (keyof Address)[]
 /** Lists of bare addresses. */
 const TARGETS = new Set(['bcc', 'resolvedTargets', 'recipient'])
-/** What was written to somebody, or said of them by a vendor, who may be named in any word. */
-const WORDS = new Set(['subject', 'body', 'answer'])
+/** What was written to somebody, or said of them by a vendor or an operator, who may be named in any word. */
+const WORDS = new Set(['subject', 'body', 'answer', 'note'])
 /** What the host knows of somebody, under names of its own. */
 const FACTS = new Set(['payload', 'data', 'providerTemplate'])
 /** An account's, which `settingsSeenBy` has seen to. */
@@ -56,7 +56,11 @@ function masked(value: unknown, key: string, cover: Cover | null): unknown {
     if (cover === null) return value
     return WORDS.has(key) ? HIDDEN : cover(value)
   }
-  if (Array.isArray(value)) return value.map((item) => masked(item, key, cover))
+  if (Array.isArray(value)) {
+    // Each for itself, or the work would grow with the square of the list.
+    const isLong = cover !== null && value.length > LONG_LIST
+    return value.map((item) => masked(item, key, isLong && isRecord(item) ? coverFor(item) : cover))
+  }
   if (!isRecord(value) || key === SETTINGS) return value
   if (cover !== null && FACTS.has(key)) return hidden(value)
   const shown = Object.entries(value).map(([name, inner]) => [name, masked(inner, name, cover)] as const)
@@ -99,7 +103,13 @@ function hidden(value: unknown): unknown {
   if (typeof value === 'number') return Math.abs(value) < 1e6 ? value : HIDDEN
   if (Array.isArray(value)) return value.map(hidden)
   if (!isRecord(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [coverForms(name), hidden(inner)]))
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [nameOfFact(name), hidden(inner)]))
+}
+
+/** What a program would call a fact; anything else may be somebody's name. */
+const FACT_NAME = /^[A-Za-z_][\w.-]{0,62}$/
+function nameOfFact(name: string): string {
+  return FACT_NAME.test(name) || coverForms(name) !== name ? coverForms(name) : HIDDEN
 }
 
 const EMAIL_WHOLE = /^[^\s@]+@[^\s@]+$/
@@ -140,7 +150,9 @@ function coverFor(answer: unknown): Cover {
 }
 
 /** Of an event with very many recipients; those that are not looked for in words are masked all the same. */
-const MOST_COVERED = 2_000
+const MOST_COVERED = 200
+/** In the elements of a longer list only the people that they name themselves are looked for. */
+const LONG_LIST = 20
 /** A shorter one would be found in the middle of sentences. */
 const SHORTEST_NAME = 3
 

@@ -145,7 +145,7 @@ for (const { engine, open } of ENGINES) {
       ['?otherId=42', 'otherId'],
       ['?bookingId=1&tripId=2', 'tripId'],
       ['?bookingId=1&entityType=booking', 'bookingId'],
-      ['?bookingId=', 'entityId'],
+      ['?bookingId=', 'bookingId'],
       ['?bookingId=1&status=sent', 'status'],
     ] as const)
       it(`are refused with ${query || 'no entity'}`, async () => {

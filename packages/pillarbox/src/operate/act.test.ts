@@ -166,6 +166,13 @@ describe('a retry to a corrected address', () => {
     assert.equal((await act(first.id, { to: { email: 'right@example.test' } })).expiresAt, null)
   })
 
+  it('has to be an address of the channel', async (t) => {
+    const { act, parked } = await setup(t)
+    const { id } = await parked()
+
+    assert.match(await refusalOf(act(id, { to: { phone: '+15550100' } })), /^invalid_body: \/to\/email is required/)
+  })
+
   it('may be corrected again', async (t) => {
     const { bench, act, parked } = await setup(t)
     const first = await parked()

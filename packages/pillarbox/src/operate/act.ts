@@ -1,6 +1,6 @@
 import { invalidBody, PillarboxError } from '../model/errors.ts'
 import { ACTIONS, type Action, type NotificationStatus, type NotificationView } from '../model/notification.ts'
-import { type Address, addressOf } from '../model/recipient.ts'
+import { type Address, addressField, addressOf } from '../model/recipient.ts'
 import { asSentTo } from '../model/sent-address.ts'
 import { regionOf } from '../model/tenant.ts'
 import { noAccount } from '../plan/compose.ts'
@@ -113,6 +113,9 @@ async function correct(
     ])
   if (found.to.list !== undefined)
     throw invalidBody([{ path: '/to', message: 'cannot replace a recipient list: correct its members, then retry' }])
+  const own = addressField(found.channel)
+  if (to[own] === undefined)
+    throw invalidBody([{ path: `/to/${own}`, message: `is required: it is where ${found.channel} is sent to` }])
   const region = regionOf((await snapshots.get(tenantId)).tenant)
   const correction = { to: asSentTo(to, region), rerender, actor: request.actor }
   const corrected = unlessProblem(await rewrite.correct(found, correction))
