@@ -13,16 +13,27 @@ export interface ClockWatchDeps extends ChoreDeps {
 
 /** Less than this is made up for by waiting. */
 const STEP_MS = 1_000
+const MOST_ROWS = 500
 
 /** Any number of workers may do so at once. The first look is at what happened before this process was there. */
 export function runClockWatch(deps: ClockWatchDeps, stop: AbortSignal): Promise<void> {
   const { store, clock, logger } = deps
   let last: StoreClockReading | null = null
+  /** In small transactions: all that is due at once may be much. */
+  const bringAllForward = async (): Promise<number> => {
+    let all = 0
+    while (!stop.aborted) {
+      const rows = await store.due.bringForward(MOST_ROWS)
+      all += rows
+      if (rows < MOST_ROWS) break
+    }
+    return all
+  }
   const work = async (): Promise<boolean> => {
     const reading = await readStoreClock(store, clock)
     const setBackMs = last === null ? null : -stepBetween(last, reading)
     if (setBackMs === null || setBackMs >= STEP_MS) {
-      const rows = await store.due.bringForward()
+      const rows = await bringAllForward()
       const fields = setBackMs === null ? { rows } : { rows, seconds: Math.round(setBackMs / 1_000) }
       if (rows > 0 || setBackMs !== null)
         logger.warn(fields, 'the clock of the database was set back; what was due at once is due again')
