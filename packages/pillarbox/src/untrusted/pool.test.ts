@@ -158,7 +158,7 @@ describe('the pool', () => {
     const spied = (tenantId: string): Tasks['render']['given'] => {
       const given = words('Hello', tenantId)
       const toJSON = (): string => `look ${++looks}`
-      return { ...given, template: Object.assign(Object.create({ toJSON }), given.template) }
+      return { ...given, template: Object.assign(Object.create({ toJSON }) as object, given.template) }
     }
 
     const mixed = await pool.run('render', [words('a', 'refused'), again, words('b', 'refused'), again], 'refused')
