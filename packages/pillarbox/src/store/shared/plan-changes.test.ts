@@ -115,7 +115,7 @@ describe('what a plan does to an event', () => {
 })
 
 describe('what a plan does to a schedule', () => {
-  const unchanged = { lastError: null, progress: null, notifications: [], audit: null }
+  const unchanged = { lastError: null, progress: null, crashes: null, notifications: [], audit: null }
 
   it('is nothing where it is left for later', () => {
     assert.equal(scheduleChange(due, { kind: 'later' }), null)
@@ -130,13 +130,14 @@ describe('what a plan does to a schedule', () => {
     })
   })
 
-  it('that is a part: it stays pending and is no try', () => {
+  it('that is a part: it stays pending, is no try and forgets crashes', () => {
     const progress = { cursor: '1', planned: 1, total: 2 }
 
     assert.deepEqual(scheduleChange(due, { kind: 'part', notifications, progress }), {
       ...unchanged,
       ...PENDING,
       attempts: 0,
+      crashes: 0,
       notifications,
       progress,
     })
