@@ -74,8 +74,9 @@ export class Ledger {
         return
       }
       case 'receipts.merge': {
-        const { notificationId, next } = args[0] as NewReceipt
+        const { notificationId, next, skipped } = args[0] as NewReceipt
         if (next && answer === 'moved') this.#takenOver.add(notificationId)
+        if (answer === 'moved') this.#inserted += skipped?.length ?? 0
         return
       }
       case 'notifications.act':
@@ -133,6 +134,8 @@ export class Ledger {
       this.#token.delete(notificationId)
       this.#written.add(mark)
       if (completion.next) this.#inserted += 1 + (completion.next.passedOver?.length ?? 0)
+      // A chain that ends leaves a row for each channel that it could not go on with.
+      if (completion.to === 'parked' || completion.to === 'failed') this.#inserted += completion.skipped?.length ?? 0
     }
   }
 
