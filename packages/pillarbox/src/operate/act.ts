@@ -1,4 +1,4 @@
-import { invalidBody, PillarboxError } from '../model/errors.ts'
+import { invalidBody, notFound, PillarboxError } from '../model/errors.ts'
 import { ACTIONS, type Action, type NotificationStatus, type NotificationView } from '../model/notification.ts'
 import { type Address, addressField, addressOf } from '../model/recipient.ts'
 import { asSentTo } from '../model/sent-address.ts'
@@ -53,7 +53,7 @@ export async function actOnNotification(
   const { store, nudge } = deps
   const { id, action } = given
   const found = await store.notifications.find(tenantId, id)
-  if (!found) throw missing()
+  if (!found) throw notFound()
   const request: ActRequest = { ...given, tenantId: found.tenantId }
   if (action === 'retry') {
     if (!(ACTIONS.retry.from as readonly NotificationStatus[]).includes(found.status))
@@ -78,7 +78,7 @@ export async function actOnNotification(
 
 async function move({ store }: ActDeps, request: ActRequest): Promise<void> {
   const moved = await store.notifications.act(request)
-  if (!moved) throw missing()
+  if (!moved) throw notFound()
   if (moved.twin !== undefined)
     throw new PillarboxError(
       'duplicate_notification',
@@ -123,7 +123,7 @@ async function correct(
   await move(deps, { ...request, action: 'discard', correction: corrected })
   nudge('dispatch')
   const view = await store.notifications.find(tenantId, corrected.id)
-  if (!view) throw missing()
+  if (!view) throw notFound()
   return view
 }
 
@@ -177,7 +177,3 @@ const REFUSALS = {
   park: 'not_waiting',
   restore: 'not_discarded',
 } as const satisfies Record<Action, string>
-
-function missing(): PillarboxError {
-  return new PillarboxError('not_found', 'There is nothing with this id.')
-}

@@ -64,6 +64,11 @@ export interface Obstacle {
   error: string
 }
 
+/** The answer of whoever was asked for words and found an obstacle instead. */
+export function problem(reason: Reason, error: string): { problem: Obstacle } {
+  return { problem: { reason, error } }
+}
+
 /** What a notification goes back to, and what that says about when and how it is sent. What is left out is null. */
 export type Cause = Pick<NewNotification, 'tenantId' | 'triggeredBy'> &
   Partial<

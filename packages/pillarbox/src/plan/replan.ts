@@ -4,9 +4,8 @@ import {
   type NotificationView,
   wordsOfFirst,
 } from '../model/notification.ts'
-import type { Reason } from '../model/reason.ts'
 import type { Store } from '../store/store.ts'
-import type { Obstacle } from './compose.ts'
+import { type Obstacle, problem } from './compose.ts'
 import { conversationOf, type DueEvent } from './due-event.ts'
 import type { EventBook } from './event-book.ts'
 import type { ActRequest } from './notification-store.ts'
@@ -53,10 +52,6 @@ export async function replan(deps: ReplanDeps, notification: NotificationView): 
   if (!route) return problem('no_recipient', 'the event has no such channel')
   if ('obstacle' in route) return { problem: route.obstacle }
   return replacedBy(deps, cause, recipient, { ...route, fallback: notification.fallback }, notification.id)
-}
-
-function problem(reason: Reason, error: string): Extract<ReplanAnswer, { problem: Obstacle }> {
-  return { problem: { reason, error } }
 }
 
 /** The notification that it repeats; null where there is none, or none any more. */

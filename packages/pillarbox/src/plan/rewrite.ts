@@ -4,7 +4,7 @@ import { invalidBody } from '../model/errors.ts'
 import { correctedKey } from '../model/idempotency.ts'
 import type { NewNotification, NotificationView } from '../model/notification.ts'
 import type { Address } from '../model/recipient.ts'
-import { type Composition, compose, noAccount, type Obstacle } from './compose.ts'
+import { type Composition, compose, noAccount, type Obstacle, problem } from './compose.ts'
 import { type ChainDeps, causeOf, contentFor } from './next-in-chain.ts'
 import { noRecipient } from './recipients.ts'
 import type { ReplanAnswer } from './replan.ts'
@@ -112,8 +112,4 @@ async function keptWords(
   if (!account) return { problem: noAccount(channel) }
   const recipient = { ...noRecipient, address: to, contactId, conversationId }
   return { recipient, words: { kind: 'content', content, from: { templateId, templateVersion, locale } }, account }
-}
-
-function problem(reason: Obstacle['reason'], error: string): { problem: Obstacle } {
-  return { problem: { reason, error } }
 }
