@@ -118,7 +118,7 @@ export interface Settings {
   concurrency?: number
   appendfsync?: 'everysec' | 'always'
   /** Pillarbox: what stands around the publish. */
-  publish?: 'transaction' | 'prepared' | 'autocommit'
+  publish?: 'transaction' | 'prepared' | 'autocommit' | 'direct'
   nudge?: boolean
   /** Pillarbox, latency: the recipients are contacts already. */
   isKnown?: boolean

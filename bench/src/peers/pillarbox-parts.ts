@@ -10,7 +10,7 @@ import { createPayloadSeal } from '../../../packages/pillarbox/src/security/payl
 import type { Store } from '../../../packages/pillarbox/src/store/store.ts'
 import type { OpenSecrets } from '../../../packages/pillarbox/src/tenant/account-book.ts'
 import { createPool } from '../../../packages/pillarbox/src/untrusted/pool.ts'
-import { payload, wordsOf } from '../payload.ts'
+import { type Payload, payload, wordsOf } from '../payload.ts'
 import type { Consumer, Handler, Settings } from '../peer.ts'
 import { range } from '../statistics.ts'
 
@@ -135,6 +135,12 @@ function notification(i: number, addressed: Addressed): NewNotification {
     duplicateOf: null,
     stopped: null,
   }
+}
+
+/** One notification without an event, as the intake hands it to the store. */
+export async function insertDirect(store: Store, { i }: Payload): Promise<void> {
+  await store.notifications.insert([{ ...notification(i, toCounting(i)), eventId: null, scheduleId: null }])
+  store.wake.notify('dispatch')
 }
 
 /** Ledger and work rows of `count` notifications, due now. */

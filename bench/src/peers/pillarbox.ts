@@ -5,13 +5,14 @@ import { openPostgres } from '../../../packages/pillarbox/src/store/postgres/ope
 import type { Store } from '../../../packages/pillarbox/src/store/store.ts'
 import { postgresAddress, postgresUrl } from '../environment.ts'
 import { type Payload, payload } from '../payload.ts'
-import type { Peer } from '../peer.ts'
+import type { Peer, Producer } from '../peer.ts'
 import { freshDatabase, openClients, probePostgres, settlePostgres, withPostgres } from '../postgres-admin.ts'
 import {
   ACCOUNT,
   acquaint,
   EVENT_TYPE,
   furnish,
+  insertDirect,
   logger,
   openWorker,
   PROVIDER,
@@ -35,6 +36,7 @@ export const pillarbox: Peer = {
   preload: (name, count) => withStore(name, (store) => preloadNotifications(store, count)),
   acquaint: (name, count) => withStore(name, (store) => acquaint(store, count)),
   producer: async (name, connections, settings) => {
+    if (settings.publish === 'direct') return directProducer(await openStore(name))
     const clients = await openClients(name, connections)
     // What a host has beside its transactions: a pool. Never the connection that runs one.
     const pool = new pg.Pool({ ...postgresAddress(), database: name, max: 1 })
@@ -61,6 +63,14 @@ export const pillarbox: Peer = {
     openWorker(await openStore(name), handler, settings, finished).consumer,
   planning: planningOn((name) => openStore(name)),
   sending: sendingOn((name) => openStore(name)),
+}
+
+function directProducer(store: Store): Producer {
+  return {
+    one: (each) => insertDirect(store, each),
+    bulk: () => Promise.reject(new Error('direct notifications are measured one by one')),
+    close: () => store.close(),
+  }
 }
 
 const openStore = (name: string): Promise<Store> => openPostgres({ url: postgresUrl(name), clock: systemClock, logger })
