@@ -119,7 +119,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   const userTokens = createUserTokens(seal)
   const authentication = installAuthentication(app, { store, userTokens, clock, config })
   onlyStrictJson(app)
-  bindCursors(app)
+  bindCursors(app, seal)
   maskAnswers(app)
   answerUnknownPaths(app)
   await collectOpenApi(app, deps.version)

@@ -1,23 +1,41 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import { PillarboxError } from '../model/errors.ts'
+import type { Seal, SealedPlace } from '../security/seal.ts'
+import { isViewer } from './masking.ts'
 
 /**
  * A cursor is only good for the list it came from: all that leave begin with a mark of their list's path, and one with
- * another mark is refused. Lists themselves see neither.
+ * another mark is refused. Lists themselves see neither. A cursor may hold the id of the last event, and a host may know
+ * people by such ids: for a viewer it is sealed.
  */
-export function bindCursors(app: FastifyInstance): void {
+export function bindCursors(app: FastifyInstance, seal: Seal): void {
   app.addHook('preValidation', async (request) => {
     const query = request.query as { cursor?: unknown }
     if (!takesCursor(request.routeOptions.schema) || typeof query.cursor !== 'string') return
     const mark = markOf(request)
     if (!query.cursor.startsWith(mark)) throw foreignCursor()
-    query.cursor = query.cursor.slice(mark.length)
+    const cursor = query.cursor.slice(mark.length)
+    query.cursor = isViewer(request) ? opened(seal, cursor, request) : cursor
   })
   app.addHook('preSerialization', async (request, _reply, payload) => {
     if (!takesCursor(request.routeOptions.schema) || !isPage(payload)) return payload
-    return { ...payload, nextCursor: `${markOf(request)}${payload.nextCursor}` }
+    const cursor = isViewer(request) ? seal.seal(payload.nextCursor, placeOf(request)) : payload.nextCursor
+    return { ...payload, nextCursor: `${markOf(request)}${cursor}` }
   })
+}
+
+function opened(seal: Seal, cursor: string, request: FastifyRequest): string {
+  try {
+    return seal.open(cursor, placeOf(request))
+  } catch {
+    throw foreignCursor()
+  }
+}
+
+/** The mark ties a cursor to its list already. */
+function placeOf({ caller }: FastifyRequest): SealedPlace {
+  return { tenantId: caller?.key.tenantId ?? '', table: 'cursors', rowId: '' }
 }
 
 export function foreignCursor(): PillarboxError {

@@ -68,6 +68,44 @@ describe('an answer without people', () => {
     assert.equal(lastError, 'Neither b***@example.org nor +91***10 nor 919***10 exists.')
   })
 
+  const personal: [string, string, string][] = [
+    ['an email', 'ada@example.com', 'a***@example.com'],
+    ['an email as a path writes it', 'ada%40example.com', 'a***@example.com'],
+    ['an email in another script', 'jörg@exämple.de', 'j***@exämple.de'],
+    ['a telephone number', '+12025550100', '+12***00'],
+    ['a telephone number as people write it', '+1 (202) 555-0100', '+1 ***00'],
+  ]
+  for (const [what, id, shown] of personal)
+    it(`hides ${what} that is the id of something`, () => {
+      const story = (by: string) => ({
+        id: by,
+        eventId: by,
+        correlationId: by,
+        entity: { type: 'guest', id: by },
+        to: { userId: by },
+        idempotencyKey: `${by}:paid`,
+      })
+
+      assert.deepEqual(withoutPeople(story(id)), story(shown))
+    })
+
+  const users: [string, string, string][] = [
+    ['an email without a domain', 'ada@localhost', 'a***@localhost'],
+    ['a telephone number without its plus', '4915112345678', '491***78'],
+  ]
+  for (const [what, id, shown] of users)
+    it(`hides ${what} that is a person’s id, wherever it is repeated`, () => {
+      const story = (by: string) => ({
+        to: { userId: by },
+        recipients: [{ profileId: by }],
+        explanation: [{ recipient: by }],
+        idempotencyKey: `42:paid:${by}`,
+        lastError: `There is no user ${by}.`,
+      })
+
+      assert.deepEqual(withoutPeople(story(id)), story(shown))
+    })
+
   it('hides the telephone number that Meta’s message ids hold', () => {
     const providerMessageId = 'wamid.HBgLMTY1MDM4Nzk0MzkVAgARGBI3N0EyQTE5'
     const seen = to({ phone: '+16503879439' }, { providerMessageId, error: `no ${providerMessageId}.` })
@@ -83,8 +121,9 @@ describe('an answer without people', () => {
       idempotencyKey: '42@20260115T120000Z:reminder:1767225600000',
       code: '131026',
       to: { userId: 'ada' },
+      recipients: [{ profileId: '1000234' }, { profileId: '019bc186-0000-7000-8000-000000000000' }],
       audit: [{ from: 'queued', to: 'sent' }],
-      entity: { type: 'booking', id: '4711' },
+      entity: { type: 'booking', id: '4915112345678' },
       lastError: 'The vendor answered 131026 after 3000 ms.',
     }
 

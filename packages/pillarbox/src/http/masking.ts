@@ -41,6 +41,8 @@ type Cover = (text: string) => string
 const ADDRESS_FIELDS = ['email', 'phone', 'deviceToken', 'url'] as const satisfies (keyof Address)[]
 /** Lists of bare addresses. */
 const TARGETS = new Set(['bcc', 'resolvedTargets', 'recipient'])
+/** The ids by which a host knows people; some know them by their addresses. */
+const PERSON_IDS = ['userId', 'profileId'] as const
 /** What was written to somebody, or said of them by a vendor or an operator, who may be named in any word. */
 const WORDS = new Set(['subject', 'body', 'answer', 'note'])
 /** What the host knows of somebody, under names of its own. */
@@ -64,7 +66,23 @@ function masked(value: unknown, key: string, cover: Cover | null): unknown {
   if (!isRecord(value) || key === SETTINGS) return value
   if (cover !== null && FACTS.has(key)) return hidden(value)
   const shown = Object.entries(value).map(([name, inner]) => [name, masked(inner, name, cover)] as const)
-  return { ...Object.fromEntries(shown), ...maskAddress(personIn(value, key)), ...maskedAddress(value) }
+  const people = { ...maskAddress(personIn(value, key)), ...maskedAddress(value) }
+  return { ...Object.fromEntries(shown), ...people, ...(cover !== null && Object.fromEntries(personalIds(value))) }
+}
+
+/** The ids of people in an object that are addresses themselves, masked. */
+function personalIds(value: Record<string, unknown>): [(typeof PERSON_IDS)[number], string][] {
+  return PERSON_IDS.flatMap((field) => {
+    const id = value[field]
+    const shown = typeof id === 'string' ? maskedId(id) : null
+    return shown === null ? [] : [[field, shown] as const]
+  })
+}
+
+/** Null where the id does not look like an address. Where it names a person, digits without a plus are a telephone number. */
+function maskedId(id: string): string | null {
+  if (EMAIL_WHOLE.test(id)) return maskAddress({ email: id }).email ?? HIDDEN
+  return DIGITS_OF_PHONE.test(id) ? (maskAddress({ phone: id }).phone ?? HIDDEN) : null
 }
 
 /** What of an object is a person: what somebody is sent to, is called, or is recognised by. */
@@ -113,6 +131,7 @@ function nameOfFact(name: string): string {
 }
 
 const EMAIL_WHOLE = /^[^\s@]+@[^\s@]+$/
+const DIGITS_OF_PHONE = /^\d{9,15}$/
 const PHONE_WHOLE = /^\+?[\d ()-]{7,20}$/
 const DATE = /^\d{4}-\d\d-\d\d(?:[T ][\d:.]{5,12}(?:Z|[+-]\d\d:?\d\d)?)?$/
 const SMALL_NUMBER = /^-?\d{1,6}(?:[.,]\d{1,6})?$/
@@ -126,13 +145,16 @@ function coverFor(answer: unknown): Cover {
   const names = new Set<string>()
   for (const person of peopleIn(answer, '')) {
     if (covers.size >= MOST_COVERED) break
+    if ('shown' in person) {
+      for (const form of formsOf(person.id)) covers.set(form, person.shown)
+      continue
+    }
     const shown = maskAddress(person)
     for (const field of ADDRESS_FIELDS) {
       const address = person[field]
       if (!address) continue
       // Vendors leave the plus of a telephone number out.
-      for (const form of [address, escapedKeyPart(address), encodeURIComponent(address.toWellFormed())])
-        covers.set(form.toLowerCase(), shown[field] ?? HIDDEN)
+      for (const form of formsOf(address)) covers.set(form, shown[field] ?? HIDDEN)
       if (field === 'phone') covers.set(address.replace(/^\+/, ''), shown.phone ?? HIDDEN)
     }
     if (person.name && person.name.length >= SHORTEST_NAME) {
@@ -149,6 +171,12 @@ function coverFor(answer: unknown): Cover {
   return (text) => coverForms(text.replace(people, (found) => covers.get(found.toLowerCase()) ?? HIDDEN))
 }
 
+/** As it stands, as keys of ours write it, and as paths do. */
+function formsOf(address: string): string[] {
+  const forms = [address, escapedKeyPart(address), encodeURIComponent(address.toWellFormed())]
+  return forms.map((form) => form.toLowerCase())
+}
+
 /** Of an event with very many recipients; those that are not looked for in words are masked all the same. */
 const MOST_COVERED = 200
 /** In the elements of a longer list only the people that they name themselves are looked for. */
@@ -160,19 +188,23 @@ function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 }
 
-function* peopleIn(value: unknown, key: string): Generator<Address> {
+function* peopleIn(value: unknown, key: string): Generator<Address | { id: string; shown: string }> {
   if (Array.isArray(value)) for (const item of value) yield* peopleIn(item, key)
   else if (typeof value === 'string' && TARGETS.has(key))
     yield value.includes('@') ? { email: value } : { phone: value }
   else if (isRecord(value) && !FACTS.has(key)) {
     yield personIn(value, key)
+    for (const [field, shown] of personalIds(value)) yield { id: String(value[field]), shown }
     yield loneAddress(value)
     for (const [name, inner] of Object.entries(value)) yield* peopleIn(inner, name)
   }
 }
 
-const EMAIL = /[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+/g
-const PHONE = /(?<!\w)\+[1-9]\d{6,14}(?!\d)/g
+/** Of any script. A path writes the @ as `%40`. */
+const EMAIL =
+  /[\p{L}\p{N}\p{M}_.!#$%&'*+/=?^`{|}~-]{1,64}(?:@|%40)[\p{L}\p{N}\p{M}-]{1,63}(?:\.[\p{L}\p{N}\p{M}-]{1,63})+/giu
+/** With the signs that people put between the digits. */
+const PHONE = /(?<!\w)\+[1-9](?:[ ().-]{0,2}\d){6,14}(?!\d)/g
 /** Meta's message ids are base64, and begin with the recipient's telephone number; their end tells them apart. */
 const META_ID = /\bwamid\.[A-Za-z0-9+/=_-]*?([A-Za-z0-9+/=_-]{0,10})(?![A-Za-z0-9+/=_-])/g
 /** In a sentence; elsewhere it is more likely an id, a time or a link of ours. */
@@ -181,7 +213,7 @@ const LINK = /https?:\/\/[^\s"'<>]+/gi
 
 function coverForms(text: string): string {
   const covered = text
-    .replace(EMAIL, (email) => maskAddress({ email }).email ?? HIDDEN)
+    .replace(EMAIL, (email) => maskAddress({ email: email.replace(/%40/, '@') }).email ?? HIDDEN)
     .replace(PHONE, (phone) => maskAddress({ phone }).phone ?? HIDDEN)
     .replace(META_ID, `wamid.${HIDDEN}$1`)
   if (!covered.includes(' ')) return covered

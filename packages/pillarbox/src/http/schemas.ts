@@ -44,7 +44,7 @@ export const ForOps = {
 export const Paging = {
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
   cursor: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 500, description: 'From the previous answer’s nextCursor.' }),
+    Type.String({ minLength: 1, maxLength: 2_000, description: 'From the previous answer’s nextCursor.' }),
   ),
 }
 
