@@ -414,6 +414,23 @@ function catalogueRules(rule: Rule): void {
     assert.deepEqual(await store.catalogue.entities(id), { booking: 'bookings' })
   })
 
+  rule('what events can be about is known of a tenant, and of all together', async (bench) => {
+    const { store, tenant } = bench
+    const [one, other] = [await tenant(), await tenant()]
+    const entities = { journey: 'journeys' }
+    await replace(bench, one, {
+      ...catalogue([type('a', { entity: 'seat' }), type('b', { entity: 'seat' })]),
+      entities,
+    })
+    await replace(bench, other, { ...catalogue([type('c', { entity: 'journey' })]), entities })
+
+    assert.deepEqual((await store.catalogue.entityTypes(one)).toSorted(), ['journey', 'seat'])
+    assert.deepEqual(await store.catalogue.entityTypes(other), ['journey'])
+    assert.deepEqual(await store.catalogue.entityTypes(await tenant()), [])
+    const all = await store.catalogue.entityTypes(null)
+    assert.deepEqual(all.filter((name) => ['journey', 'seat'].includes(name)).toSorted(), ['journey', 'seat'])
+  })
+
   rule('a new catalogue replaces event types and entities, and has the next version', async (bench) => {
     const { store, tenant } = bench
     const id = await tenant()

@@ -2,7 +2,6 @@ import { ENTITY_TYPE } from '@pillarbox/client/contract'
 import { isChannel } from '../model/channel.ts'
 import { closest } from '../model/closest.ts'
 import { type Entity, topicOf } from '../model/event.ts'
-import { entityTypesOf } from '../operate/entity-types.ts'
 import { type EventStory, storyOf } from '../operate/event-story.ts'
 import type { Store } from '../store/store.ts'
 import { type CommandCall, refuseUnknownTenant, withStore } from './call.ts'
@@ -86,7 +85,7 @@ function iso(ms: number): string {
 
 /** That there is no event, and what to look at next. */
 async function nothingFound(store: Store, tenantId: string, { type, id }: Entity): Promise<string> {
-  const known = await entityTypesOf(store, tenantId)
+  const known = await store.catalogue.entityTypes(tenantId)
   const advice: string[] = []
   if (!known.includes(type)) {
     const meant = closest(type, known)

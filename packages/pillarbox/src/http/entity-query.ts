@@ -1,7 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { closest } from '../model/closest.ts'
 import { PillarboxError } from '../model/errors.ts'
-import { entityTypesOf } from '../operate/entity-types.ts'
 import type { Store } from '../store/store.ts'
 
 /** One entity, or as much of it as a query names. */
@@ -50,8 +49,8 @@ export function entityQuery<T extends Record<string, TSchema>>(parameters: T, no
     schema,
     entityOf,
     /**
-     * The same, where a `<entityType>Id` is refused that the tenant's catalogue does not know: a slip of the finger would
-     * silently find nothing. An ops key that names no tenant, and a tenant without a catalogue, have none to compare with.
+     * The same, where a `<entityType>Id` is refused that the tenant's catalogue does not know, or nobody's where no tenant
+     * is named: a slip of the finger would silently find nothing. Without any catalogue there is none to compare with.
      */
     async knownEntityOf(
       query: object,
@@ -59,8 +58,8 @@ export function entityQuery<T extends Record<string, TSchema>>(parameters: T, no
       store: Pick<Store, 'catalogue'>,
     ): Promise<EntityFilter> {
       const name = shorthand(query)
-      if (name === null || tenantId === null) return entityOf(query)
-      const types = await entityTypesOf(store, tenantId)
+      if (name === null) return entityOf(query)
+      const types = await store.catalogue.entityTypes(tenantId)
       if (types.length === 0 || types.includes(name.slice(0, -2))) return entityOf(query)
       const meant = closest(name, [...Object.keys(named), ...types.map((type) => `${type}Id`)])
       const advice =

@@ -557,6 +557,8 @@ describe('reading notifications', () => {
       422,
       `acountId ${unknown}: did you mean accountId?`,
     ])
+    assert.deepEqual(await refusal(f.opsKey, 'bokingId=1'), [422, `bokingId ${unknown}: did you mean bookingId?`])
+    assert.equal((await f.call(f.opsKey, 'GET', `${URL}?bookingId=1`)).statusCode, 200)
     assert.deepEqual(await refusal(tenant.keys.viewer, 'warehouseId=1'), [
       422,
       `warehouseId ${unknown}: name an entity of another type with entityType and entityId.`,

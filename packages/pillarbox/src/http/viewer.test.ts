@@ -96,7 +96,9 @@ describe('a viewer', () => {
       seen.push(...page.items.map(({ id }) => id))
       cursor = page.nextCursor
       for (let skip = 0; skip < (cursor?.length ?? 0); skip += 1) {
-        const decoded = Buffer.from(cursor?.slice(skip) ?? '', 'base64url').toString('latin1').toLowerCase()
+        const decoded = Buffer.from(cursor?.slice(skip) ?? '', 'base64url')
+          .toString('latin1')
+          .toLowerCase()
         for (const needle of NEEDLES) assert.ok(!decoded.includes(needle), `${needle} in the cursor ${cursor}`)
       }
     }

@@ -23,6 +23,11 @@ export interface CatalogueStore {
   /** Of the current version. */
   domainEvents(tenantId: string): Promise<DomainEvents>
   entities(tenantId: string): Promise<Record<string, string>>
+  /**
+   * What a tenant's events can be about, in no order: a type may be among the catalogue's entities, or only be named by an
+   * event type. Null: the events of any tenant.
+   */
+  entityTypes(tenantId: string | null): Promise<string[]>
 }
 
 export interface StoredCatalogue {

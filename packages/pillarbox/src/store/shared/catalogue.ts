@@ -37,6 +37,7 @@ export function sharedCatalogue({ dialect, read, write }: ScriptRunner): Catalog
     cancelledBy: (tenantId, eventType) => read(() => listCancelledBy(tenantId, eventType)),
     domainEvents: (tenantId) => read(() => findDomainEvents(tenantId)),
     entities: (tenantId) => read(() => findEntities(tenantId)),
+    entityTypes: (tenantId) => read(() => listEntityTypes(tenantId)),
   }
 }
 
@@ -289,4 +290,19 @@ function* findDomainEvents(tenantId: string): Script<DomainEvents> {
 function* findEntities(tenantId: string): Script<Record<string, string>> {
   const found = yield* row('select entities from pillarbox.tenants where id = :tenantId', { tenantId })
   return found ? jsonOf<Record<string, string>>(found['entities']) : {}
+}
+
+/** Of all tenants: most have the same few, so that the databases and not we leave out what is repeated. */
+function* listEntityTypes(tenantId: string | null): Script<string[]> {
+  const ofOne = (column: string): string => (tenantId === null ? '' : `where ${column} = :tenantId`)
+  const plurals = yield* rows(
+    `select distinct cast(entities as text) as entities from pillarbox.tenants ${ofOne('id')}`,
+    { tenantId },
+  )
+  const named = yield* rows(
+    `select distinct definition ->> 'entity' as entity from pillarbox.event_types ${ofOne('tenant_id')}`,
+    { tenantId },
+  )
+  const listed = plurals.flatMap((found) => Object.keys(jsonOf<Record<string, string>>(found['entities'])))
+  return [...new Set([...listed, ...named.map((found) => String(found['entity']))])]
 }
