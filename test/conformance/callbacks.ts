@@ -188,6 +188,31 @@ export function callbackRules(rule: Rule): void {
     }
   })
 
+  rule('tells what the newest callbacks about accounts ask somebody to do', async (bench) => {
+    const { store } = bench
+    const keep = (accountIds: string[], note?: string) =>
+      store.receipts.keep(callback(bench, { accountIds, ...(note !== undefined && { note }) }))
+    await keep(['noted-1', 'noted-2'], 'an older one')
+    await keep(['noted-1'], 'a newer one')
+    await keep(['noted-1', 'plain-1'])
+
+    const notes = await store.receipts.notes(['plain-1', 'noted-1', 'noted-2', 'noted-'])
+
+    assert.deepEqual(
+      [...notes].toSorted(([a], [b]) => a.localeCompare(b)),
+      [
+        ['noted-1', 'a newer one'],
+        ['noted-2', 'an older one'],
+      ],
+    )
+    assert.deepEqual([...(await store.receipts.notes([]))], [])
+    const listed = (await store.receipts.callbacks({}, { limit: 3 })).items
+    assert.deepEqual(
+      listed.map(({ note }) => note),
+      [null, 'a newer one', 'an older one'],
+    )
+  })
+
   rule('counts what was not believed, by source, tenant and cause', async (bench) => {
     const { store } = bench
     const before = await store.now()

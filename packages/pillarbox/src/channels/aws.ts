@@ -272,6 +272,12 @@ function keyOf({ region, endpoint: own, credentials }: AwsConfig): string {
 
 const REGION = '[a-z]{2,5}(?:-[a-z]{2,16}){1,3}-[0-9]{1,2}'
 
+const TOPIC_ARN = new RegExp(`^arn:aws[a-z-]{0,20}:sns:${REGION}:[0-9]{12}:[A-Za-z0-9_-]{1,256}(?:\\.fifo)?$`)
+
+export function isTopicArn(text: string): boolean {
+  return TOPIC_ARN.test(text)
+}
+
 /** A name that AWS knows a resource by, or the resource's ARN. */
 export const awsName = matching(/^[A-Za-z0-9_:/+-]{1,256}$/, 'a name of letters, digits, _ and -, or an ARN')
 
@@ -284,11 +290,8 @@ const awsSettings: Readonly<Record<string, Field>> = {
   },
   topicArn: {
     words:
-      'The SNS topic that receipts come from: no other is believed, nor confirmed. Without it the address of receipts carries a token.',
-    problem: matching(
-      new RegExp(`^arn:aws[a-z-]{0,20}:sns:${REGION}:[0-9]{12}:[A-Za-z0-9_-]{1,256}(?:\\.fifo)?$`),
-      'the ARN of an SNS topic, such as arn:aws:sns:eu-central-1:123456789012:receipts',
-    ),
+      'The SNS topic that receipts come from: no other is believed, nor confirmed. Without it the address of receipts carries a token, and the subscription has to be confirmed by hand.',
+    problem: matching(TOPIC_ARN, 'the ARN of an SNS topic, such as arn:aws:sns:eu-central-1:123456789012:receipts'),
   },
   endpoint,
 }

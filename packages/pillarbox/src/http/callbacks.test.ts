@@ -45,6 +45,7 @@ describe('/ops/callbacks', () => {
       attemptCount: 1,
       receivedAt: new Date(f.now()).toISOString(),
       result,
+      note: null,
       size: 7,
     })
   })

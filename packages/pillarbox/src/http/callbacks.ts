@@ -6,7 +6,7 @@ import { replayCallback } from '../operate/replay-callback.ts'
 import { OPS_ONLY, scopeOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { operationsOf } from './operation.ts'
-import { iso, PageSchema, Paging, pageJson, pageOf, Time, withTimes } from './schemas.ts'
+import { iso, PageSchema, Paging, pageJson, pageOf, TextOrNull, Time, withTimes } from './schemas.ts'
 
 /** As much of a body as is shown. */
 const SHOWN_BYTES = 65_536
@@ -34,6 +34,7 @@ const CallbackJson = Type.Object({
       { description: 'Null until it was read for the first time.' },
     ),
   ),
+  note: TextOrNull,
   size: Type.Integer({ description: 'Of the body, in bytes.' }),
   body: Type.Optional(Type.String({ description: 'With ?withBody=true: its first 64 KiB.' })),
 })
@@ -112,6 +113,12 @@ export function callbackRoutes(app: App, context: Context): void {
 }
 
 function callbackJson(callback: ListedCallback, withBody: boolean): Static<typeof CallbackJson> {
-  const { id, body, ...rest } = withTimes(callback, 'receivedAt')
-  return { ...rest, id: String(id), accountIds: [...rest.accountIds], ...(withBody && { body: body.toString('utf8') }) }
+  const { id, body, note = null, ...rest } = withTimes(callback, 'receivedAt')
+  return {
+    ...rest,
+    note,
+    id: String(id),
+    accountIds: [...rest.accountIds],
+    ...(withBody && { body: body.toString('utf8') }),
+  }
 }

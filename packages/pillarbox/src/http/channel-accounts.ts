@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { onUnmappedOf } from '../channels/account-check.ts'
+import { topicOf } from '../channels/aws.ts'
 import type { LaneView } from '../dispatch/lane-store.ts'
 import { ChannelName, JsonObject, Line, Nullable } from '../intake/body-fields.ts'
 import { ACCOUNT_STATUSES, SLOWEST_PER_SECOND, type StoredAccount } from '../model/account.ts'
@@ -160,6 +161,12 @@ const ConnectionJson = Type.Object({
 
 const operation = operationsOf('Accounts')
 
+/** What is known of accounts beside what was saved: how sending goes, and what their vendors ask somebody to do. */
+interface Standing {
+  lanes: ReadonlyMap<string, LaneView>
+  notes: ReadonlyMap<string, string>
+}
+
 /** `/api/channel-accounts`: a tenant's credentials, pace and retry policy per provider. */
 export function channelAccountRoutes(app: App, context: Context): void {
   const { store, registry, seal, snapshots, clock, config, receivers, receiptSources } = context
@@ -200,15 +207,16 @@ export function channelAccountRoutes(app: App, context: Context): void {
           (status === undefined || account.status === status),
       )
       const caller = callerOf(request)
-      const lanes = await lanesOf(request.tenantId)
-      return pageJson(pageOf(wanted, request.query), (account) => shown(account, caller, lanes))
+      const page = pageOf(wanted, request.query)
+      const standing = await standingOf(request.tenantId, page.items)
+      return pageJson(page, (account) => shown(account, caller, standing))
     },
   )
 
   app.get(
     '/api/channel-accounts/:id',
     operation(TO_READ, 'One account', { response: { 200: AccountJson } }),
-    async (request) => shown(await accountOf(request), callerOf(request), await lanesOf(request.tenantId)),
+    async (request) => asItStands(await accountOf(request), callerOf(request)),
   )
 
   app.patch(
@@ -255,7 +263,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
       operation(TO_ADMINISTER, summary, { response: { 200: AccountJson } }),
       async (request) => {
         const account = await setAccountStatus(deps, request, idParameter(request), status)
-        return shown(account, callerOf(request), await lanesOf(request.tenantId))
+        return asItStands(account, callerOf(request))
       },
     )
 
@@ -289,26 +297,33 @@ export function channelAccountRoutes(app: App, context: Context): void {
     return found(await store.accounts.find(request.tenantId, idParameter(request)))
   }
 
-  async function lanesOf(tenantId: string): Promise<ReadonlyMap<string, LaneView>> {
-    return new Map((await store.lanes.list(tenantId)).map((lane) => [lane.accountId, lane]))
+  async function standingOf(tenantId: string, accounts: readonly StoredAccount[]): Promise<Standing> {
+    const lanes = await store.lanes.list(tenantId)
+    const unnamed = accounts.filter((account) => sourceOf(account.provider)?.isShared && topicOf(account) === null)
+    return {
+      lanes: new Map(lanes.map((lane) => [lane.accountId, lane])),
+      notes: await store.receipts.notes(unnamed.map(({ id }) => id)),
+    }
+  }
+
+  async function asItStands(account: StoredAccount, caller: ApiCaller): Promise<Static<typeof AccountJson>> {
+    return shown(account, caller, await standingOf(account.tenantId, [account]))
   }
 
   /** The answer to a save, with what whoever saves should know at once. */
   async function saved(account: StoredAccount, caller: ApiCaller): Promise<Static<typeof AccountJson>> {
-    const json = shown(account, caller, await lanesOf(account.tenantId))
+    const json = await asItStands(account, caller)
     return { ...json, warnings: [...json.warnings, ...(await checks.warningsOfSave(account))] }
   }
 
-  function shown(
-    account: StoredAccount,
-    caller: ApiCaller,
-    lanes: ReadonlyMap<string, LaneView>,
-  ): Static<typeof AccountJson> {
+  function shown(account: StoredAccount, caller: ApiCaller, { lanes, notes }: Standing): Static<typeof AccountJson> {
     const { breaker = 'closed', heldForMs = 0, holdReason = null } = lanes.get(account.id) ?? {}
     const isHeld = heldForMs > 0
     const { failures, resetAfterMs } = account.breaker
     const { warning } = storedRetry(account.retry)
     const clamped = warning === undefined ? [] : [{ code: 'retry_clamped', message: warning }]
+    const note = notes.get(account.id)
+    const asked = note === undefined ? [] : [{ code: 'unconfirmed_topic', key: 'topicArn', message: note }]
     return {
       ...withTimes(account, 'createdAt', 'updatedAt'),
       settings: settingsSeenBy(caller, account.settings),
@@ -325,7 +340,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
       },
       webhookUrl: webhookUrl(account, caller),
       nextStep: nextStep(account),
-      warnings: [...clamped, ...checks.warnings(account)],
+      warnings: [...clamped, ...asked, ...checks.warnings(account)],
     }
   }
 

@@ -99,11 +99,43 @@ describe('the address that a vendor is given', () => {
     assert.deepEqual(server.confirmations, [])
     for (const type of ['Notification', 'SubscriptionConfirmation'] as const)
       assert.equal(await post(webhookUrl.slice(BASE.length), type), 200, type)
-    assert.equal(server.confirmations.length, 1)
+    assert.deepEqual(server.confirmations, [])
     assert.deepEqual(
       (await f.store.receipts.callbacks({}, { limit: 9 })).items.map(({ accountIds }) => accountIds),
-      [[id]],
+      [[id], [id]],
     )
+  })
+
+  it('confirms no topic that the account does not name, and says what to name', async (t) => {
+    const now = Date.UTC(2026, 0, 15, 12)
+    const { message, server, receiptSources } = await withSns(t, { now, topicArn: TOPIC })
+    const { f, keys, make } = await setup(t, BASE, { receiptSources })
+    const { id, webhookUrl } = await make(SES)
+    const asks = async (at: number) => {
+      const { headers, body } = message({ type: 'SubscriptionConfirmation', at })
+      const url = webhookUrl.slice(BASE.length)
+      return (await f.inject({ method: 'POST', url, headers, payload: body })).statusCode
+    }
+    const warnings = async () =>
+      (await f.call(keys.operator, 'GET', '/api/channel-accounts'))
+        .json()
+        .items.flatMap(({ warnings: found }) => found.filter(({ code }) => code === 'unconfirmed_topic'))
+
+    assert.deepEqual(await warnings(), [])
+    assert.equal(await asks(now), 200)
+    assert.deepEqual(server.confirmations, [])
+    const [warning] = await warnings()
+    assert.match(String(warning?.message), new RegExp(`${TOPIC}.* set topicArn `))
+    const [callback] = (await f.call(f.opsKey, 'GET', '/ops/callbacks')).json().items
+    assert.deepEqual(callback?.note, warning?.message)
+    assert.ok(f.log.some((line) => line.includes(TOPIC)))
+
+    const settings = { ...SES.settings, topicArn: TOPIC }
+    const saved = await f.call(keys.admin, 'PATCH', `/api/channel-accounts/${id}`, { settings })
+    assert.equal(saved.statusCode, 200, saved.body)
+    assert.deepEqual(await warnings(), [])
+    assert.equal(await asks(now + 1), 200)
+    assert.equal(server.confirmations.length, 1)
   })
 
   it('is none, and whoever looks is warned, while an account of an older version has neither topic nor token', async (t) => {

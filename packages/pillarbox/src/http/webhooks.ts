@@ -126,7 +126,9 @@ function createCallbackIntake({ store, clock, logger, nudge, config, receivers, 
       accountIds,
       headers: Object.fromEntries((source.keptHeaders ?? []).flatMap((name) => entry(name, headers[name]))),
       body: rawBody,
+      note: verified.note ?? null,
     })
+    if (isNew && verified.note !== undefined) logger.warn({ source: source.name, accountIds }, verified.note)
     if (!isNew) note(source, request, 'repeated')
     nudge('receipts')
     return reply.type('text/plain; charset=utf-8').send('')

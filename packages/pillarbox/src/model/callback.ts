@@ -4,6 +4,8 @@ export interface NewCallback {
   accountIds: readonly string[]
   headers: Readonly<Record<string, string>>
   body: Buffer
+  /** What it asks somebody to do, in words; absent: nothing. */
+  note?: string | null
 }
 
 export const CALLBACK_STATUSES = ['pending', 'applied', 'unmatched'] as const

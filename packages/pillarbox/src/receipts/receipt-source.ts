@@ -52,9 +52,10 @@ export type Verified =
   /**
    * It comes from the vendor. `accounts` are those it may speak for, never none: a receipt about a message of any other
    * account must change nothing. `account` is the only one of them; null where there are several, and the message's own
-   * account decides, which for SES and SNS may be another tenant's.
+   * account decides, which for SES and SNS may be another tenant's. `note`: it asks for something that somebody has to
+   * do, in words.
    */
-  | { kind: 'good'; account: Account | null; accounts: readonly Account[] }
+  | { kind: 'good'; account: Account | null; accounts: readonly Account[]; note?: string }
   /** Nothing to keep, only this to be answered: a handshake, or a request to come again later. `note` is for the log. */
   | { kind: 'answer'; status: number; body: string; contentType: string; headers: Record<string, string>; note: string }
   /** Not from the vendor, or not to be believed. To be refused and counted; changes nothing. */

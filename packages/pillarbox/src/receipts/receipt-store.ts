@@ -18,6 +18,8 @@ export interface ReceiptStore {
   replay(id: number, actor: string): Promise<boolean>
   /** Newest first, each with the first `bodyBytes` of its body. Default: all of it. */
   callbacks(filter: CallbackFilter, page: Page, bodyBytes?: number): Promise<PageOf<ListedCallback>>
+  /** Of these accounts, those that a callback asks somebody to do something about: what the newest one asks. */
+  notes(accountIds: readonly string[]): Promise<Map<string, string>>
   /** Adds to the counts of callbacks that were not believed. */
   countRefused(counts: readonly RefusedCount[]): Promise<void>
   /** By source, tenant and cause. */

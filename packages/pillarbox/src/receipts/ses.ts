@@ -47,8 +47,8 @@ export function sesReceipts(deps: SnsDeps): ReceiptSource {
 }
 
 function read(kept: KeptCallback, reading: Reading): void {
-  const { text, messageId, publishedAt } = snsMessageIn(kept)
-  if (text !== null && GREETING.test(text)) return
+  const { isReport, text, messageId, publishedAt } = snsMessageIn(kept)
+  if (!isReport || (text !== null && GREETING.test(text))) return
   const event = jsonIn(text ?? '')
   const type = textAt(event, 'eventType') ?? textAt(event, 'notificationType')
   const known = type !== null && Object.hasOwn(DETAILS, type) ? DETAILS[type] : undefined

@@ -36,6 +36,7 @@ type SnsMessage = ReturnType<typeof snsMessageIn>
 
 function read(kept: KeptCallback, reading: Reading): void {
   const message = snsMessageIn(kept)
+  if (!message.isReport) return
   const json = jsonIn(message.text ?? '')
   if (at(json, 'eventType') !== undefined) addEvent(reading, kept, message, json)
   else if (at(json, 'delivery') !== undefined) addRecord(reading, kept, message, json)

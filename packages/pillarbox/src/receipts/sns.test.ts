@@ -11,6 +11,7 @@ import { systemClock } from '../runtime/system.ts'
 import { createOutbound } from '../security/outbound.ts'
 import type { Callback } from './receipt-source.ts'
 import { sesReceipts } from './ses.ts'
+import { snsSmsReceipts } from './sns-sms.ts'
 
 const TOPIC = 'arn:aws:sns:us-east-1:123456789012:ses'
 const OTHER_TOPIC = 'arn:aws:sns:us-east-1:999999999999:other'
@@ -204,14 +205,40 @@ describe('the topic of an SNS message', () => {
   })
 
   it('may be any where the address carries the token of an account that names none', async (t) => {
-    const { verify, message, server } = await setup(t)
+    const { verify, message } = await setup(t)
     const everybody = [named, unnamed, withToken, twin]
-    const send = (given: Partial<SnsMessage>) => verify(calledWith(message(given), 'a-token-nobody-guesses'), everybody)
 
-    assert.deepEqual(await send({ topicArn: FOREIGN }), { kind: 'good', account: withToken, accounts: [withToken] })
-    const confirmed = await send({ topicArn: FOREIGN, type: 'SubscriptionConfirmation' })
+    assert.deepEqual(await verify(calledWith(message({ topicArn: FOREIGN }), 'a-token-nobody-guesses'), everybody), {
+      kind: 'good',
+      account: withToken,
+      accounts: [withToken],
+    })
+  })
+
+  it('is subscribed to only where an account names it; otherwise it is noted what to name', async (t) => {
+    const { verify, message, server } = await setup(t)
+    const asks = (topicArn: string) =>
+      calledWith(message({ topicArn, type: 'SubscriptionConfirmation' }), 'a-token-nobody-guesses')
+
+    const unconfirmed = await verify(asks(FOREIGN), [named, withToken])
+    assert.equal(unconfirmed.kind, 'good')
+    assert.ok(unconfirmed.kind === 'good' && unconfirmed.note?.includes(FOREIGN))
+    assert.deepEqual(unconfirmed.accounts, [withToken])
+    assert.deepEqual(server.confirmations, [])
+
+    const confirmed = await verify(asks(TOPIC), [named, withToken])
     assert.equal(confirmed.kind === 'answer' && confirmed.status, 200)
     assert.equal(server.confirmations.length, 1)
+  })
+
+  it('says nothing of a message while it only asks to be subscribed to', async (t) => {
+    const { message } = await setup(t)
+    const { rawBody } = message({ type: 'SubscriptionConfirmation' })
+
+    for (const source of [sesReceipts, snsSmsReceipts]) {
+      const { parse } = source({ outbound: { request: () => assert.fail() }, clock: systemClock, certHosts: [] })
+      assert.deepEqual(parse({ rawBody, headers: {}, receivedAt: 0 }), { events: [], unreadable: 0 })
+    }
   })
 
   it('is not made good by a token that is wrong, or that belongs to an account that names another topic', async (t) => {

@@ -1,5 +1,5 @@
 import { type KeyObject, verify as verifySignature } from 'node:crypto'
-import { topicOf } from '../channels/aws.ts'
+import { isTopicArn, topicOf } from '../channels/aws.ts'
 import { at, textAt } from '../channels/vendor-answers.ts'
 import type { Account } from '../model/account.ts'
 import { accountsWithToken } from './proof.ts'
@@ -36,7 +36,8 @@ interface SnsEnvelope {
 /**
  * Whether a callback comes from Amazon SNS and is about an account: signed by a certificate from SNS itself, within the last
  * hour, and of the topic that the account names as `topicArn`, or, where it names none, sent to the address with the
- * account's token. A subscription is confirmed once all that holds.
+ * account's token. A subscription is confirmed where an account names its topic, and nowhere else: whoever learns a token
+ * could have a topic of his own speak for the account. One that only the token speaks for is kept, with what to set.
  */
 export function createSnsVerifier(
   deps: SnsDeps,
@@ -59,7 +60,8 @@ export function createSnsVerifier(
     if (!isGenuine(envelope, key)) return forged('signature_wrong')
     if (envelope.type === 'Notification') return goodFor(meant, 'unknown_topic')
     if (envelope.type === 'UnsubscribeConfirmation') return answer('SNS ended the subscription of a topic')
-    return await confirm(envelope)
+    if (meant.some((account) => topicOf(account) === envelope.topicArn)) return await confirm(envelope)
+    return { ...goodFor(meant, 'unknown_topic'), note: unconfirmed(envelope.topicArn) }
   }
 
   async function confirm({ subscribeUrl }: SnsEnvelope): Promise<Verified> {
@@ -72,14 +74,22 @@ export function createSnsVerifier(
   }
 }
 
+function unconfirmed(topicArn: string): string {
+  const topic = isTopicArn(topicArn) ? topicArn : 'a topic'
+  return `SNS asks whether ${topic} may send here, and no account names it: nothing was confirmed. If it is yours, set topicArn of the account to it and have SNS ask again.`
+}
+
 /** The message inside a genuine callback: text, which for all our purposes is JSON. */
 export function snsMessageIn({ rawBody }: KeptCallback): {
+  /** It says something of a message; otherwise SNS speaks of the subscription. */
+  isReport: boolean
   text: string | null
   messageId: string | null
   publishedAt: number | null
 } {
   const json = jsonIn(rawBody)
   return {
+    isReport: stringAt(json, 'Type') === 'Notification',
     text: stringAt(json, 'Message'),
     messageId: stringAt(json, 'MessageId'),
     publishedAt: instantIn(stringAt(json, 'Timestamp'), 'Z'),

@@ -10,7 +10,7 @@ import { type Dialect, givenRows, type Row, row, rows, type Script, type ScriptR
 
 type CallbackStore = Pick<
   ReceiptStore,
-  'keep' | 'take' | 'settle' | 'replay' | 'callbacks' | 'countRefused' | 'refused'
+  'keep' | 'take' | 'settle' | 'replay' | 'callbacks' | 'notes' | 'countRefused' | 'refused'
 >
 
 export interface CallbackParts {
@@ -36,6 +36,7 @@ export function sharedCallbacks(
     settle: async (id, result) => only(await settle([{ id, result }])),
     replay: (id, actor) => write(() => replay(dialect, id, actor)),
     callbacks: (filter, page, bodyBytes) => read(() => listCallbacks(filter, page, bodyBytes)),
+    notes: async (accountIds) => (accountIds.length > 0 ? read(() => listNotes(accountIds)) : new Map()),
     countRefused: async (counts) => {
       if (counts.length > 0) await applying.write(() => countRefused(dialect, counts))
     },
@@ -56,6 +57,7 @@ const CALLBACKS = nounOf<Omit<StoredCallback, 'body' | 'result'> & CallbackCount
   matched: 'number',
   moved: 'number',
   unreadable: 'number',
+  note: 'text',
 })
 
 type CallbackCounts = NonNullable<StoredCallback['result']>
@@ -81,6 +83,7 @@ const NEW_CALLBACK = {
   headers: 'json',
   body: 'text',
   digest: 'text',
+  note: 'text',
 } as const
 
 /** In the order of their digests, so that two processes wait for each other instead of deadlocking. */
@@ -92,10 +95,12 @@ function* keepAll(dialect: Dialect, callbacks: readonly NewCallback[]): Script<b
     headers: callback.headers,
     body: callback.body.toString('base64'),
     digest: digestOf(callback),
+    note: callback.note ?? null,
   }))
   const written = yield* rows(
-    `insert into pillarbox.callbacks (source, tenant_id, account_ids, headers, body, digest, next_attempt_at, received_at)
-      select g.source, g.tenant_id, g.account_ids, g.headers, g.body, g.digest, ${dialect.now}, ${dialect.now}
+    `insert into pillarbox.callbacks (source, tenant_id, account_ids, headers, body, digest, note, next_attempt_at,
+        received_at)
+      select g.source, g.tenant_id, g.account_ids, g.headers, g.body, g.digest, g.note, ${dialect.now}, ${dialect.now}
       from :g where true order by g.digest, g.source on conflict (source, digest) do nothing returning source, digest`,
     { g: givenRows(NEW_CALLBACK, given) },
   )
@@ -208,6 +213,17 @@ function* listCallbacks(filter: CallbackFilter, page: Page, bodyBytes?: number):
     return { ...callback, body: callback.body.subarray(0, bodyBytes), size: Number(each['size']) }
   })
   return pageOf(listed, page.limit, ({ id }) => [String(id)])
+}
+
+/** Few callbacks have a note, and an index has those alone. Ids are looked for as they stand in JSON. */
+function* listNotes(accountIds: readonly string[]): Script<Map<string, string>> {
+  const given = accountIds.map((id) => ({ account_id: id, named: `%${JSON.stringify(id)}%` }))
+  const found = yield* rows(
+    `select g.account_id, c.note from pillarbox.callbacks c join :g on cast(c.account_ids as text) like g.named
+      where c.note is not null order by c.id`,
+    { g: givenRows({ account_id: 'text', named: 'text' }, given) },
+  )
+  return new Map(found.map(({ account_id: id, note }) => [String(id), String(note)]))
 }
 
 /** In the order of their keys, so that two processes wait for each other instead of deadlocking. */

@@ -9,6 +9,7 @@ import { crashes } from './migrations/0007-crashes.ts'
 import { providerFacts } from './migrations/0008-provider-facts.ts'
 import { acts } from './migrations/0009-acts.ts'
 import { eventFacts } from './migrations/0010-event-facts.ts'
+import { notesAndTraces } from './migrations/0011-notes-and-traces.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 
@@ -27,6 +28,7 @@ export const MIGRATIONS = [
   { name: 'provider-facts', sql: providerFacts },
   { name: 'acts', sql: acts },
   { name: 'event-facts', sql: eventFacts },
+  { name: 'notes-and-traces', sql: notesAndTraces },
 ] as const
 
 /** Bringing the schema up to date, forward only. */

@@ -7,6 +7,7 @@ import { crashes } from './0007-crashes.ts'
 import { providerFacts } from './0008-provider-facts.ts'
 import { acts } from './0009-acts.ts'
 import { eventFacts } from './0010-event-facts.ts'
+import { notesAndTraces } from './0011-notes-and-traces.ts'
 
 export interface Migration {
   version: number
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 8, name: 'provider-facts', sql: providerFacts },
   { version: 9, name: 'acts', sql: acts },
   { version: 10, name: 'event-facts', sql: eventFacts },
+  { version: 11, name: 'notes-and-traces', sql: notesAndTraces },
 ]
