@@ -39,6 +39,27 @@ function comesTo(outcome: Exclude<Outcome, { kind: 'accepted' }>): string {
   }
 }
 
+/**
+ * What Meta and the AWS services mean by a status where they say nothing more: a 5xx is worth another try, whoever of theirs
+ * it is from. AWS's own clients repeat 500, 502, 503 and 504
+ * (https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html).
+ */
+export const STATUS_FACTS: Readonly<Record<string, string>> = {
+  400: 'transient, unmapped',
+  401: 'unauthorized',
+  403: 'unauthorized',
+  418: 'transient, unmapped',
+  429: 'throttled',
+  500: 'transient',
+  501: 'transient',
+  502: 'transient',
+  503: 'transient',
+  504: 'transient',
+  507: 'transient',
+  520: 'transient',
+  599: 'transient',
+}
+
 /** What every AWS service may say. */
 export const AWS_FACTS = {
   AccessDenied: 'unauthorized',

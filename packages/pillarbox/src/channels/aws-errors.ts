@@ -60,6 +60,6 @@ export function awsRule({ lines, texts }: AwsErrors, { status, code, reason, wor
     const line = lineFor(lines, key)
     if (line) return line
   }
-  // With a code of its own, a service that failed has said so.
-  return status >= 500 && code !== String(status) ? { does: 'retry' } : ruleOfStatus(status)
+  // AWS's own clients repeat what ends in a 5xx, whether or not it has a code.
+  return ruleOfStatus(status, 'retry')
 }

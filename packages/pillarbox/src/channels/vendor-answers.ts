@@ -50,13 +50,14 @@ export function outcomeOf(rule: Rule, code: string, error: string, retryAfterMs?
 
 /**
  * What a status means by itself, where the vendor has not said anything of its own. 500 and 503 are refusals; any other 5xx
- * may come from a gateway behind which the message was taken, so nobody knows.
+ * may come from a gateway behind which the message was taken, so nobody knows, unless `serverError` says what the vendor
+ * means by it.
  */
-export function ruleOfStatus(status: number): Rule {
+export function ruleOfStatus(status: number, serverError: 'unknown' | 'retry' = 'unknown'): Rule {
   if (status === 401 || status === 403) return { does: 'halt' }
   if (status === 429) return { does: 'throttle' }
   if (status === 408 || status === 500 || status === 503) return { does: 'retry' }
-  return { does: status >= 500 ? 'unknown' : 'unmapped' }
+  return { does: status >= 500 ? serverError : 'unmapped' }
 }
 
 /** A call that got no answer: nothing was sent and it may be tried again, or nobody knows. */

@@ -107,7 +107,8 @@ export function acsProvider({
     words: `Email by Azure Communication Services. A list may have ${MOST_RECIPIENTS} members; send to a longer one with \`expand\`.`,
     sdk: SDK,
     capability: () => 'lookup',
-    // Azure documents none. A call that was cut off may still be on its way to where operations are looked up.
+    // Our choice: “Get Send Result” of the REST reference names no time after which an operation is known. A call that was
+    // cut off may still be on its way to where operations are looked up.
     lookupLagMs: 60_000,
     fields: {
       settings: {

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { type SesOptions, sesError, startSesServer } from '@pillarbox/vendors'
 import { account, closedOutbound, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
 import { until } from '../../../../../test/support/until.ts'
-import { AWS_FACTS, told } from '../../../../../test/support/vendor-facts.ts'
+import { AWS_FACTS, STATUS_FACTS, told } from '../../../../../test/support/vendor-facts.ts'
 import { sesProvider } from './ses.ts'
 import { SES_ERRORS } from './ses-errors.ts'
 
@@ -202,12 +202,19 @@ describe('ses', () => {
       [
         ['transient', 'NewException'],
         ['unauthorized', 'NewException'],
-        // A gateway's word: SES may have taken it behind it.
-        ['unknown', '502'],
+        ['transient', '502'],
         ['throttled', '429'],
       ],
     )
   })
+
+  for (const [status, fact] of Object.entries(STATUS_FACTS))
+    it(`takes a bare ${status} for ${fact}`, async (t) => {
+      const { server, provider, request } = await setup(t)
+      server.answerWith({ status: Number(status), body: '<html>oh</html>' })
+
+      assert.deepEqual(told(await provider.send(request)).slice(0, 2), [fact, status])
+    })
 
   it('waits as long as AWS says', async (t) => {
     const { server, provider, request } = await setup(t)

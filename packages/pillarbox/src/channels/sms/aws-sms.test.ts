@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { type AwsSmsOptions, awsSmsError, startAwsSmsServer } from '@pillarbox/vendors'
 import { account, closedOutbound, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
-import { AWS_FACTS, told } from '../../../../../test/support/vendor-facts.ts'
+import { AWS_FACTS, STATUS_FACTS, told } from '../../../../../test/support/vendor-facts.ts'
 import { awsSmsProvider } from './aws-sms.ts'
 import { AWS_SMS_ERRORS } from './aws-sms-errors.ts'
 
@@ -175,6 +175,14 @@ describe('aws-sms', () => {
     )
     assert.equal(outcomes[3] && 'retryAfterMs' in outcomes[3] && outcomes[3].retryAfterMs, 1_500)
   })
+
+  for (const [status, fact] of Object.entries(STATUS_FACTS))
+    it(`takes a bare ${status} for ${fact}`, async (t) => {
+      const { server, provider, request } = await setup(t)
+      server.answerWith({ status: Number(status), body: '<html>oh</html>' })
+
+      assert.deepEqual(told(await provider.send(request)).slice(0, 2), [fact, status])
+    })
 
   it('does not take an answer without an id, or none, for success', async (t) => {
     const { server, provider, request } = await setup(t)

@@ -57,8 +57,8 @@ export function webhookProvider({ outbound, clock }: { outbound: Outbound; clock
     words:
       'A POST to somebody else’s endpoint, signed as Standard Webhooks has it. `webhook-id` is the same over all attempts, so that a receiver can tell a repeat.',
     capability: () => 'key',
-    // Standard Webhooks names no time; the guide asks receivers to remember ids for a day.
-    keyWindowMs: 24 * 3_600_000,
+    // The time that Standard Webhooks 1.0.0 gives as its example (“Verifying signatures”); a receiver may know no other.
+    keyWindowMs: 5 * 60_000,
     fields: {
       settings: { url: { words: 'Where to send what names no URL of its own.', problem: httpUrl, dials: true } },
       secrets: {

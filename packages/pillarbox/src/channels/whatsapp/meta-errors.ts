@@ -1,5 +1,5 @@
 import { defer, type ErrorTable, fail, halt, retry, throttle, unreachable } from '../error-lines.ts'
-import type { Rule } from '../vendor-answers.ts'
+import { type Rule, ruleOfStatus } from '../vendor-answers.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -80,11 +80,13 @@ export const META_ERRORS: ErrorTable = {
   137000: fail('The recipient’s identity has changed.'),
 }
 
-/**
- * The rule for a code: one of Graph's many permission codes, a line of the table, or one that nobody has mapped. With a
- * code of its own Meta has said that it failed, so that a 5xx leaves nothing in doubt.
- */
+/** The rule for a code: one of Graph's many permission codes, a line of the table, or one that nobody has mapped. */
 export function metaRule(code: number, status = 400): Rule {
   if (code >= 200 && code <= 299) return { does: 'halt' }
   return META_ERRORS[code] ?? (status === 429 ? { does: 'throttle' } : { does: status >= 500 ? 'retry' : 'unmapped' })
+}
+
+/** An answer without a code. A 5xx is a failure of Meta's, whoever of theirs says so, and worth another try. */
+export function metaStatusRule(status: number): Rule {
+  return ruleOfStatus(status, 'retry')
 }

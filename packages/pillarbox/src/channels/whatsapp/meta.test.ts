@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { metaError, startMetaServer } from '@pillarbox/vendors'
 import { account, sendRequest, testOutbound } from '../../../../../test/support/providers.ts'
-import { META_FACTS, told } from '../../../../../test/support/vendor-facts.ts'
+import { META_FACTS, STATUS_FACTS, told } from '../../../../../test/support/vendor-facts.ts'
 import { metaProvider } from './meta.ts'
 import { META_ERRORS } from './meta-errors.ts'
 
@@ -160,10 +160,18 @@ describe('meta', () => {
         ['transient', undefined],
         ['throttled', 7_000],
         ['transient', undefined],
-        ['unknown', undefined],
+        ['transient', undefined],
       ],
     )
   })
+
+  for (const [status, fact] of Object.entries(STATUS_FACTS))
+    it(`takes a bare ${status} for ${fact}`, async (t) => {
+      const { server, provider, request } = await setup(t)
+      server.answerWith({ status: Number(status), body: '<html>oh</html>' })
+
+      assert.deepEqual(told(await provider.send(request)).slice(0, 2), [fact, status])
+    })
 
   it('leaves in doubt what broke off, and not what never left', async (t) => {
     const { server, provider, request } = await setup(t)

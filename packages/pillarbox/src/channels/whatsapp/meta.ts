@@ -14,12 +14,11 @@ import {
   outcomeOf,
   present,
   retryAfterOf,
-  ruleOfStatus,
   textAt,
   tooLong,
   unclear,
 } from '../vendor-answers.ts'
-import { metaRule } from './meta-errors.ts'
+import { metaRule, metaStatusRule } from './meta-errors.ts'
 
 const VENDOR = 'https://graph.facebook.com'
 const VERSION = 'v26.0'
@@ -188,6 +187,6 @@ function judge(answer: OutboundAnswer, now: number): Outcome {
   }
   const error = `Meta answered ${answer.status} without a message id or an error code`
   if (answer.status >= 400)
-    return outcomeOf(ruleOfStatus(answer.status), String(answer.status), error, retryAfterOf(answer, now))
+    return outcomeOf(metaStatusRule(answer.status), String(answer.status), error, retryAfterOf(answer, now))
   return unclear(error)
 }
