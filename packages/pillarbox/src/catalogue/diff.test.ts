@@ -93,6 +93,43 @@ describe('what an import will change', () => {
     ])
   })
 
+  it('names the domain events that come, go and change, the first time too', () => {
+    const types = { a: { recipients: [] }, b: { recipients: [] } }
+    const now = catalogue(types, { domainEvents: { Both: ['a', 'b'], Quiet: [], Gone: ['a'] } })
+    const next = catalogue(types, { domainEvents: { Both: ['b'], Quiet: [], Constructed: ['a', 'b'] } })
+
+    const first = diffCatalogue(null, now, []).filter(({ kind }) => kind === 'domain_event_added')
+    assert.deepEqual(first, [
+      {
+        kind: 'domain_event_added',
+        text: 'adds the domain event Both, which becomes a, b',
+        domainEvent: 'Both',
+        fields: [{ field: 'becomes', to: ['a', 'b'] }],
+      },
+      {
+        kind: 'domain_event_added',
+        text: 'adds the domain event Quiet, which becomes nothing',
+        domainEvent: 'Quiet',
+        fields: [{ field: 'becomes', to: [] }],
+      },
+      {
+        kind: 'domain_event_added',
+        text: 'adds the domain event Gone, which becomes a',
+        domainEvent: 'Gone',
+        fields: [{ field: 'becomes', to: ['a'] }],
+      },
+    ])
+    assert.deepEqual(
+      diffCatalogue(now, next, []).map(({ kind, text }) => [kind, text]),
+      [
+        ['domain_event_changed', 'changes the domain event Both, which becomes b instead of a, b'],
+        ['domain_event_added', 'adds the domain event Constructed, which becomes a, b'],
+        ['domain_event_removed', 'removes the domain event Gone: events of that name will be refused'],
+      ],
+    )
+    assert.deepEqual(diffCatalogue(now, now, []), [])
+  })
+
   it('updates templates that nobody edited, and keeps those that somebody did', () => {
     const now = catalogue({ 'order.paid': PAID })
     const next = catalogue({ 'order.paid': { ...PAID, templates: [{ ...sms, body: 'Thank you.' }] } })

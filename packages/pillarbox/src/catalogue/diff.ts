@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Catalogue, EventType, TemplateSeed } from '../model/catalogue.ts'
+import type { Catalogue, DomainEvents, EventType, TemplateSeed } from '../model/catalogue.ts'
 import { definitionOf } from './format.ts'
 import { placeOf } from './templates.ts'
 
@@ -11,6 +11,9 @@ export const CHANGE_KINDS = [
   'event_type_added',
   'event_type_changed',
   'event_type_removed',
+  'domain_event_added',
+  'domain_event_changed',
+  'domain_event_removed',
   'template_added',
   'template_updated',
   /** Edited here since the catalogue gave it: it stays as it is. */
@@ -26,6 +29,7 @@ export interface CatalogueChange {
   text: string
   entity?: string
   eventType?: string
+  domainEvent?: string
   channel?: string
   locale?: string
   scope?: { type: string; id: string }
@@ -44,7 +48,7 @@ export interface FieldChange {
 export type CatalogueNow = Omit<Catalogue, 'templates'>
 export type TemplateNow = TemplateSeed & { isEdited: boolean }
 
-/** What importing `next` would change: settings, entities, event types, then templates, each in the file's order. */
+/** What importing `next` would change: settings, entities, event types, domain events, then templates, each in the file's order. */
 export function diffCatalogue(
   current: CatalogueNow | null,
   next: Catalogue,
@@ -54,6 +58,7 @@ export function diffCatalogue(
     ...settingChanges(current, next),
     ...entityChanges(current?.entities ?? {}, next.entities),
     ...eventTypeChanges(current?.eventTypes ?? [], next.eventTypes),
+    ...domainEventChanges(current?.domainEvents ?? {}, next.domainEvents),
     ...templateChanges(next, templatesNow),
   ]
 }
@@ -69,14 +74,8 @@ function settingChanges(current: CatalogueNow | null, next: Catalogue): Catalogu
   return fields.map((field) => ({ kind: 'setting_changed', text: `changes ${words(field)}`, fields: [field] }))
 }
 
-function settingsOf({
-  name,
-  defaultLocale,
-  tenantDefaults,
-  domainEvents,
-  sources,
-}: CatalogueNow): Record<string, unknown> {
-  return { name, defaultLocale, ...tenantDefaults, domainEvents, sources }
+function settingsOf({ name, defaultLocale, tenantDefaults, sources }: CatalogueNow): Record<string, unknown> {
+  return { name, defaultLocale, ...tenantDefaults, sources }
 }
 
 function entityChanges(current: Record<string, string>, next: Record<string, string>): CatalogueChange[] {
@@ -118,6 +117,31 @@ function eventTypeChanges(current: readonly EventType[], next: readonly EventTyp
           },
         ],
   )
+  return [...changed, ...removed]
+}
+
+function domainEventChanges(current: DomainEvents, next: DomainEvents): CatalogueChange[] {
+  const listed = (types: readonly string[]): string => types.join(', ') || 'nothing'
+  const changed = Object.entries(next).flatMap(([domainEvent, to]): CatalogueChange[] => {
+    const from = Object.hasOwn(current, domainEvent) ? current[domainEvent] : undefined
+    if (isDeepStrictEqual(from, to)) return []
+    const what = `the domain event ${domainEvent}, which becomes ${listed(to)}`
+    return from === undefined
+      ? [{ kind: 'domain_event_added', text: `adds ${what}`, domainEvent, fields: [{ field: 'becomes', to }] }]
+      : [
+          {
+            kind: 'domain_event_changed',
+            text: `changes ${what} instead of ${listed(from)}`,
+            domainEvent,
+            fields: [{ field: 'becomes', from, to }],
+          },
+        ]
+  })
+  const removed = Object.keys(current).flatMap((domainEvent): CatalogueChange[] => {
+    if (Object.hasOwn(next, domainEvent)) return []
+    const text = `removes the domain event ${domainEvent}: events of that name will be refused`
+    return [{ kind: 'domain_event_removed', text, domainEvent }]
+  })
   return [...changed, ...removed]
 }
 

@@ -178,6 +178,16 @@ imported: version 1
     assert.equal(await version(), 1)
   })
 
+  it('names the domain events that it brings', async (t) => {
+    const { command, output, file } = await setup(t)
+    file('shop.yaml', `${SHOP}domainEvents: { OrderPaid: [order.paid], LedgerClosed: [] }\n`)
+
+    assert.equal(await command('import', 'shop.yaml', '--tenant', 'acme', '--yes'), 0)
+    assert.match(output.stdout, /^shop\.yaml: 1 event type, 2 domain events, 1 template, /)
+    assert.match(output.stdout, /^ {2}\+ adds the domain event OrderPaid, which becomes order\.paid$/m)
+    assert.match(output.stdout, /^ {2}\+ adds the domain event LedgerClosed, which becomes nothing$/m)
+  })
+
   it('keeps what was edited, and says so', async (t) => {
     const { command, output, file, withStore } = await setup(t)
     await command('import', 'shop.yaml', '--tenant', 'acme', '--yes')
@@ -273,7 +283,10 @@ describe('catalogue types, export, list and show', () => {
 
     assert.equal(await command('list'), 0)
     for (const name of readyCatalogues.names())
-      assert.match(output.stdout, new RegExp(`^${name} +\\d+ event types?, \\d+ templates?, \\w+`, 'm'))
+      assert.match(
+        output.stdout,
+        new RegExp(`^${name} +\\d+ event types?,(?: \\d+ domain events?,)? \\d+ templates?, \\w+`, 'm'),
+      )
     assert.equal(await command('show', 'atlas'), 0)
     assert.equal(output.stdout, readyCatalogues.document('atlas'))
     assert.equal(await command('show', 'atals'), 1)

@@ -70,8 +70,10 @@ async function readGiven({
   return { catalogue: read.catalogue, document }
 }
 
-function summary({ eventTypes, templates }: Catalogue): string {
-  return `${count(eventTypes.length, 'event type')}, ${count(templates.length, 'template')}`
+function summary({ eventTypes, domainEvents, templates }: Catalogue): string {
+  const names = Object.keys(domainEvents).length
+  const domain = names === 0 ? '' : `, ${count(names, 'domain event')}`
+  return `${count(eventTypes.length, 'event type')}${domain}, ${count(templates.length, 'template')}`
 }
 
 function count(number: number, what: string): string {

@@ -38,6 +38,7 @@ const ChangeJson = Type.Object({
   text: Type.String({ description: 'In words.' }),
   entity: Type.Optional(Type.String()),
   eventType: Type.Optional(Type.String()),
+  domainEvent: Type.Optional(Type.String()),
   channel: Type.Optional(Type.String()),
   locale: Type.Optional(Type.String()),
   scope: Type.Optional(ScopeJson),
