@@ -180,6 +180,7 @@ const ARGUMENTS: Record<string, string> = {
   occurred_at: 'occurredAt',
   correlation_id: 'correlationId',
   topic: 'topic',
+  traceparent: 'traceparent',
   locale: 'locale',
   recipients: 'recipients',
   channels: 'channels',

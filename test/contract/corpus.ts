@@ -48,6 +48,8 @@ const LINE = (most: number): string => `must be one line of 1 to ${most} charact
 const ENTITY = 'must be 1 to 63 letters, digits, "_" and "-", a letter first'
 const LOCALE = 'must be a locale such as de-DE'
 const TOPIC = 'must be 1 to 200 letters, digits, ".", "_" and "-", a letter or digit first'
+const TRACEPARENT =
+  'must be a traceparent by W3C Trace Context, such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const TIME = 'must be a time of the years 1970 to 9998 with its zone, such as 2026-03-15T09:00:00Z'
 const RECIPIENT_FIELDS = 'profileId, userId, name, phone, email, locale'
 
@@ -135,6 +137,22 @@ const names: EventCase[] = [
     refused(`the topic ${JSON.stringify(topic)}`, { topic }, '/topic', TOPIC),
   ),
   refused('a topic that is a number', { topic: 1 }, '/topic', TOPIC, { kind: 'not sql' }),
+  ...['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', `fe-${'1'.repeat(32)}-${'f'.repeat(16)}-00`].map(
+    (traceparent) => taken(`the trace ${traceparent}`, { traceparent }),
+  ),
+  ...[
+    '',
+    '00',
+    '00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01',
+    '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\n',
+    '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more',
+    'ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    `00-${'0'.repeat(32)}-b7ad6b7169203331-01`,
+    `00-0af7651916cd43dd8448eb211c80319c-${'0'.repeat(16)}-01`,
+  ].map((traceparent) =>
+    refused(`the trace ${JSON.stringify(traceparent)}`, { traceparent }, '/traceparent', TRACEPARENT),
+  ),
+  refused('a trace that is a number', { traceparent: 1 }, '/traceparent', TRACEPARENT, { kind: 'not sql' }),
   ...['zh-Hant-TW', 'de', 'gsw-CH', `en${'-variant1'.repeat(3)}-abcde`].map((locale) =>
     taken(`the locale ${locale}`, { locale }),
   ),
@@ -295,6 +313,7 @@ const recipients: EventCase[] = [
     occurredAt: null,
     correlationId: null,
     topic: null,
+    traceparent: null,
     locale: null,
     recipients: null,
     channels: null,

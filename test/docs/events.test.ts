@@ -16,6 +16,7 @@ import {
   RECIPIENT_LENGTHS,
   TENANT_ID,
   TOPIC,
+  TRACEPARENT,
 } from '@pillarbox/client/contract'
 
 const page = readFileSync(new URL('../../docs/reference/events.md', import.meta.url), 'utf8')
@@ -31,6 +32,7 @@ const RULES: Record<string, string> = {
   dueAt: INSTANT_WORDS,
   correlationId: lineWords(MAX_ID_LENGTH),
   topic: TOPIC.words,
+  traceparent: TRACEPARENT.words,
   locale: LOCALE.words,
   recipients: `a list of 1 to ${MAX_RECIPIENTS} recipients`,
   ...Object.fromEntries(

@@ -68,6 +68,7 @@ it('the guide’s rights for the client package let a host publish for its tenan
     dueAt: new Date(),
     correlationId: 'c',
     topic: 'bookings',
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     locale: 'en',
     channels: ['sms'],
     recipients: [{ phone: '+12025550100' }],

@@ -58,6 +58,7 @@ describe('validEvent', () => {
       dueAt: null,
       correlationId: null,
       topic: null,
+      traceparent: null,
       locale: null,
       recipients: null,
       channels: null,

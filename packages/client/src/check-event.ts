@@ -17,6 +17,7 @@ import {
   TENANT_ID,
   type TextForm,
   TOPIC,
+  TRACEPARENT,
 } from './event-rules.ts'
 import {
   describe,
@@ -65,6 +66,7 @@ export interface CheckedEvent {
   dueAt: number | null
   correlationId: string | null
   topic: string | null
+  traceparent: string | null
   locale: string | null
   recipients: CheckedRecipient[] | null
   channels: Channel[] | null
@@ -138,6 +140,7 @@ const EVENT_FIELDS: ReadonlySet<string> = new Set([
   'dueAt',
   'correlationId',
   'topic',
+  'traceparent',
   'locale',
   'recipients',
   'channels',
@@ -167,7 +170,7 @@ function readEvent(
     return null
   }
   refuseOtherFields(event, tenantId === undefined ? EVENT_FIELDS_WITH_TENANT : EVENT_FIELDS, path, report)
-  const { id, payload, occurredAt, dueAt, correlationId, topic, locale } = event
+  const { id, payload, occurredAt, dueAt, correlationId, topic, traceparent, locale } = event
   const { recipients, channels, conversation, schemaVersion } = event
   return {
     tenantId: tenantId ?? readForm(event['tenantId'], TENANT_ID, path, 'tenantId', report),
@@ -181,6 +184,7 @@ function readEvent(
       ? readLine(correlationId, MAX_ID_LENGTH, path, 'correlationId', report)
       : null,
     topic: isGiven(topic) ? readForm(topic, TOPIC, path, 'topic', report) : null,
+    traceparent: isGiven(traceparent) ? readForm(traceparent, TRACEPARENT, path, 'traceparent', report) : null,
     locale: isGiven(locale) ? readForm(locale, LOCALE, path, 'locale', report) : null,
     recipients: isGiven(recipients) ? readRecipients(recipients, `${path}/recipients`, report) : null,
     channels: isGiven(channels) ? readChannels(channels, `${path}/channels`, report) : null,

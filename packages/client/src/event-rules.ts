@@ -35,6 +35,12 @@ export function defaultTopic(type: string): string {
   return `${type.split('.', 1)[0]}.events`
 }
 
+/** The trace that an event belongs to, by W3C Trace Context: version, trace id, parent id and flags, in lower-case hex. */
+export const TRACEPARENT: TextForm = {
+  pattern: /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/,
+  words: 'a traceparent by W3C Trace Context, such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+}
+
 export const ENTITY_TYPE: TextForm = {
   pattern: /^[A-Za-z][A-Za-z0-9_-]{0,62}$/,
   words: '1 to 63 letters, digits, "_" and "-", a letter first',

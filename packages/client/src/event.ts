@@ -41,6 +41,11 @@ interface EventFields {
   correlationId?: string | null | undefined
   /** Under which subject subscribers find it. Default: the type up to its first dot, and `.events`: `booking.events`. */
   topic?: string | null | undefined
+  /**
+   * The trace it belongs to, by W3C Trace Context, as your tracing library writes it; it goes along with the calls of
+   * providers that speak HTTP. Over HTTP, absent: the header of the request.
+   */
+  traceparent?: string | null | undefined
   /** The version of the payload's form, for those who read it later. Default: 1. */
   schemaVersion?: number | null | undefined
   /** Overrides the recipient's, the tenant's and the catalogue's, e.g. `de-DE`. */

@@ -13,7 +13,7 @@ export interface Statement {
 interface Column {
   name: string
   type: 'text' | 'json' | 'timestamptz' | 'integer'
-  group: 'shared' | 'own' | 'correlation' | 'times' | 'overrides' | 'topic'
+  group: 'shared' | 'own' | 'correlation' | 'times' | 'overrides' | 'topic' | 'trace'
   of: (event: CheckedEvent) => Parameter
 }
 
@@ -33,6 +33,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'conversation', type: 'json', group: 'overrides', of: (event) => jsonText(event.conversation) },
   { name: 'schema_version', type: 'integer', group: 'overrides', of: (event) => event.schemaVersion },
   { name: 'topic', type: 'text', group: 'topic', of: (event) => event.topic },
+  { name: 'traceparent', type: 'text', group: 'trace', of: (event) => event.traceparent },
 ]
 
 function jsonText(value: object | null): string | null {
@@ -56,10 +57,12 @@ interface Shape {
 const CORRELATION_BIT = 1
 const TIMES_BIT = 2
 const OVERRIDES_BIT = 4
-/** Apart from the other overrides: a database that is not migrated yet has no such column, and needs none until it is used. */
+// Each apart from the others: a database that is not migrated yet has no such column, or a host no right to it, and neither
+// needs one until it is used.
 const TOPIC_BIT = 8
+const TRACE_BIT = 16
 
-const SHAPES: readonly Shape[] = Array.from({ length: 16 }, (_, bits) => {
+const SHAPES: readonly Shape[] = Array.from({ length: 32 }, (_, bits) => {
   const isIn = {
     shared: false,
     own: true,
@@ -67,6 +70,7 @@ const SHAPES: readonly Shape[] = Array.from({ length: 16 }, (_, bits) => {
     times: (bits & TIMES_BIT) > 0,
     overrides: (bits & OVERRIDES_BIT) > 0,
     topic: (bits & TOPIC_BIT) > 0,
+    trace: (bits & TRACE_BIT) > 0,
   }
   const shared = COLUMNS.filter(({ group }) => group === 'shared')
   const rest = COLUMNS.filter(({ group }) => isIn[group])
@@ -103,8 +107,11 @@ function namesOf(columns: readonly Column[]): string {
   return columns.map(({ name }) => name).join(', ')
 }
 
-/** SQLite has a statement for events without a topic, and one for all. */
-const SQLITE = [COLUMNS.filter(({ group }) => group !== 'topic'), COLUMNS].map((columns) => {
+/** SQLite has a statement for events with and without each of the columns that came later, and all the others. */
+const SQLITE = Array.from({ length: 4 }, (_, bits) => {
+  const columns = COLUMNS.filter(
+    ({ group }) => (group !== 'topic' || (bits & 1) > 0) && (group !== 'trace' || (bits & 2) > 0),
+  )
   const into = `insert into pillarbox_events (${namesOf(columns)}, created_at, next_attempt_at)`
   const elements = columns.map((_, index) => `json_extract(value, '$[${index}]')`)
   return {
@@ -172,12 +179,15 @@ function shapeOf(rows: readonly CheckedEvent[]): Shape {
       bits |= OVERRIDES_BIT
     }
     if (row.topic !== null) bits |= TOPIC_BIT
+    if (row.traceparent !== null) bits |= TRACE_BIT
   }
   return SHAPES[bits] as Shape
 }
 
 function sqliteOf(rows: readonly CheckedEvent[]): (typeof SQLITE)[number] {
-  return SQLITE[rows.some(({ topic }) => topic !== null) ? 1 : 0] as (typeof SQLITE)[number]
+  const hasTopic = rows.some(({ topic }) => topic !== null)
+  const hasTrace = rows.some(({ traceparent }) => traceparent !== null)
+  return SQLITE[(hasTopic ? 1 : 0) + (hasTrace ? 2 : 0)] as (typeof SQLITE)[number]
 }
 
 /** As text throughout, which is what the statements cast from. */

@@ -35,7 +35,7 @@ async function setup(t: TestContext) {
   await pool.query('truncate pillarbox.events, bookings')
   const events = async (): Promise<Record<string, unknown>[]> => {
     const { rows } = await pool.query<Record<string, unknown>>(
-      `select tenant_id, id, type, entity_type, entity_id, payload::text, due_at, occurred_at, correlation_id, topic, locale,
+      `select tenant_id, id, type, entity_type, entity_id, payload::text, due_at, occurred_at, correlation_id, topic, traceparent, locale,
         recipients, channels, conversation, schema_version, status, attempt_count, last_error,
         published_at, created_at = next_attempt_at as is_due_at_once
         from pillarbox.events order by id`,
@@ -45,6 +45,7 @@ async function setup(t: TestContext) {
   return { events, pool }
 }
 
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const EVENT: NewEvent = {
   tenantId: 'atlas',
   id: 'e1',
@@ -64,6 +65,7 @@ describe('the SQL function pillarbox.publish', () => {
       occurredAt: '2026-03-14T09:00:00Z',
       correlationId: 'c1',
       topic: 'bookings.of-day',
+      traceparent: TRACE,
       locale: 'de-DE',
       recipients: [{ phone: '+4915112345678' }],
       channels: ['sms'],
@@ -76,8 +78,8 @@ describe('the SQL function pillarbox.publish', () => {
       `select pillarbox.publish('atlas', 'booking.confirmed', 'booking', '1', $1, id => 'e2',
         due_at => '2026-03-15T09:00:00Z', occurred_at => '2026-03-14T09:00:00Z', correlation_id => 'c1',
         locale => 'de-DE', recipients => '[{"phone":"+4915112345678"}]', channels => '["sms"]',
-        conversation => '{"type":"booking","id":"1"}', topic => 'bookings.of-day') as id`,
-      [JSON.stringify(EVENT.payload)],
+        conversation => '{"type":"booking","id":"1"}', topic => 'bookings.of-day', traceparent => $2) as id`,
+      [JSON.stringify(EVENT.payload), TRACE],
     )
 
     const [first, second, ...others] = await events()
@@ -260,6 +262,8 @@ describe('publish and publishMany on PostgreSQL', () => {
       { schemaVersion: 3 },
       { topic: 'bookings' },
       { topic: 'bookings', locale: 'de-DE' },
+      { traceparent: TRACE },
+      { traceparent: TRACE, topic: 'bookings', correlationId: 'c' },
       { correlationId: 'NULL', dueAt: '2026-03-15T09:00:00Z', locale: 'en', schemaVersion: 2 },
     ]
     const made = (kind: string, changes: Partial<NewEvent> = {}): NewEvent[] =>

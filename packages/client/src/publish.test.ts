@@ -39,5 +39,7 @@ describe('publishSync', () => {
 
     assert.deepEqual({ ...db.prepare('select count(*) as events from pillarbox_events').get() }, { events: 2 })
     assert.throws(() => publishSync(fromNodeSqlite(db), { ...event, topic: 'a' }), /no column named topic/)
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    assert.throws(() => publishSync(fromNodeSqlite(db), { ...event, traceparent }), /no column named traceparent/)
   })
 })

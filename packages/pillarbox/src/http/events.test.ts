@@ -50,6 +50,22 @@ describe('publishing events', () => {
     assert.deepEqual(f.nudges, ['events'])
   })
 
+  it('belongs to the trace that it names itself, else to that of its request', async (t) => {
+    const { f, tenant } = await setup(t)
+    const trace = (parent: string): string => `00-0af7651916cd43dd8448eb211c80319c-${parent.repeat(16)}-01`
+    const headers = { authorization: `Bearer ${tenant.keys.publisher}`, traceparent: trace('1') }
+    const payload = [
+      { ...EVENT, id: 'own', traceparent: trace('2') },
+      { ...EVENT, id: 'none', traceparent: null },
+    ]
+
+    const answer = await f.inject({ method: 'POST', url: '/api/events', headers, payload })
+
+    assert.equal(answer.statusCode, 200, answer.body)
+    assert.equal((await f.store.events.find('acme', 'own'))?.traceparent, trace('2'))
+    assert.equal((await f.store.events.find('acme', 'none'))?.traceparent, trace('1'))
+  })
+
   it('takes a domain event for all the types that it becomes, and for none', async (t) => {
     const { f, tenant, publish } = await setup(t)
     const [confirmed] = Object.values(CATALOGUE.eventTypes)

@@ -6,6 +6,7 @@ import {
   MAX_SCHEMA_VERSION,
   RECIPIENT_LENGTHS,
   TOPIC,
+  TRACEPARENT,
 } from '@pillarbox/client/contract'
 import { Type } from 'typebox'
 import type { EventType } from '../model/catalogue.ts'
@@ -47,6 +48,9 @@ export const EventBody = Type.Object(
     schemaVersion: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: MAX_SCHEMA_VERSION }))),
     topic: Type.Optional(
       Nullable(FormOf(TOPIC, 'Under which subject subscribers find it; absent: booking.events for booking.confirmed.')),
+    ),
+    traceparent: Type.Optional(
+      Nullable(FormOf(TRACEPARENT, 'The trace it belongs to; absent: the one that the request’s header names.')),
     ),
     locale: Type.Optional(Nullable(LocaleTag)),
     recipients: Type.Optional(
@@ -151,7 +155,7 @@ export function createEventIntake(deps: {
     const checked = checkEvent(withOurChannels(body), { newId: ids, tenantId })
     if ('problems' in checked) return { problem: invalidEvent(checked.problems) }
     const { payloadText: _, ...given } = checked.event
-    const event = { ...given, publishedBy: actor, traceparent }
+    const event = { ...given, publishedBy: actor, traceparent: given.traceparent ?? traceparent }
     const types = await typesOf(tenantId, event.type)
     if (types === null) return { problem: unknownType(event.type) }
     const other = types.find(({ entity }) => entity !== event.entity.type)

@@ -22,10 +22,14 @@ create index events_entity on pillarbox.events (tenant_id, entity_type, entity_i
   where status <> 'pending';
 create index events_failed on pillarbox.events (tenant_id, created_at, id) where status = 'failed';
 
--- A function with one more argument is another function, and a call could mean either: the former one makes room, and
+${inPlaceOfPublish(publishWithTopic())}`
+
+/** The function with one argument more, in place of the former one. */
+export function inPlaceOfPublish(publish: string): string {
+  return `-- A function with one more argument is another function, and a call could mean either: the former one makes room, and
 -- whoever was granted it may call the new one.
 alter function pillarbox.publish rename to former_publish;
-${withTopic(eventRules.slice(eventRules.indexOf('create or replace function pillarbox.publish(')))}
+${publish}
 do $rights$
 declare
   granted record;
@@ -44,10 +48,11 @@ end
 $rights$;
 drop function pillarbox.former_publish;
 `
+}
 
 /** The function as it was, with the topic: its last argument, its rule (packages/client/src/event-rules.ts) and its column. */
-function withTopic(publish: string): string {
-  const changes: [string, string][] = [
+export function publishWithTopic(): string {
+  return changed(eventRules.slice(eventRules.indexOf('create or replace function pillarbox.publish(')), [
     ['conversation json default null', 'conversation json default null,\n  topic text default null'],
     [
       'elsif (locale ~ locale_form) is false then',
@@ -60,7 +65,10 @@ function withTopic(publish: string): string {
     ],
     ['recipients, channels, conversation)', 'recipients, channels, conversation, topic)'],
     ['own_channels, own_conversation)', 'own_channels, own_conversation, publish.topic)'],
-  ]
+  ])
+}
+
+export function changed(publish: string, changes: readonly (readonly [before: string, after: string])[]): string {
   return changes.reduce((text, [before, after]) => {
     if (text.split(before).length !== 2) throw new Error(`pillarbox.publish has not exactly one "${before}"`)
     return text.replace(before, () => after)
