@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { callbackRules } from './callbacks.ts'
 import { cancelRules } from './cancel.ts'
+import { clearTokenRules } from './clear-tokens.ts'
 import { configurationRules } from './configuration.ts'
 import { crashRules } from './crashes.ts'
 import { dispatchRules } from './dispatch.ts'
@@ -82,6 +83,7 @@ export function storeConformance(
     lists: listRules,
     schedules: scheduleRules,
     sealed: sealedRules,
+    'clear tokens': clearTokenRules,
     rows: rowRules,
   }
   describe(`${engine} store`, () => {

@@ -23,6 +23,7 @@ import { createKeyWatch, type KeyWatch } from './operate/key-watch.ts'
 import { ensureOpsKey, putOpsKey } from './operate/ops-keys.ts'
 import { warnOfOtherProcesses } from './operate/other-processes.ts'
 import { createResend } from './operate/resend.ts'
+import { runClearTokenSealer } from './operate/seal-clear-tokens.ts'
 import { createContextBook } from './plan/context-book.ts'
 import { createEventBook } from './plan/event-book.ts'
 import { createPeopleBook } from './plan/people.ts'
@@ -156,6 +157,7 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
   const leaving = new AbortController()
   let keyWatch: KeyWatch | null = null
   let watching: Promise<void> | null = null
+  let sealingTokens: Promise<void> | null = null
   let engine: Engine | null = null
   let app: FastifyInstance | null = null
   let starting: Promise<unknown> = Promise.resolve()
@@ -185,6 +187,7 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
     await keyWatch.announce()
     await settleMasterKey(parts, ring)
     tokens.use(await loadTokenKey(store, ring, randomBytes))
+    vendor.sealTokens(tokens.seal)
     watching = keyWatch.run(leaving.signal)
     if (api) {
       if (config.opsKey !== null) await putOpsKey(parts, config.opsKey)
@@ -202,6 +205,8 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
     if (assembled && !stopping.signal.aborted) {
       engine = assembled
       await engine.start()
+      const chore = { store, tokens, payloadSeal, clock, random, logger, everyMs: 2_000 }
+      sealingTokens = runClearTokenSealer(chore, stopping.signal)
     }
     return started
   }
@@ -212,7 +217,7 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
     const early = engine?.stop()
     await starting.catch(() => {})
     // The API first: what it still answers for is committed, and nothing new comes in. Then the loops.
-    await Promise.all([app?.close(), early ?? engine?.stop()])
+    await Promise.all([app?.close(), early ?? engine?.stop(), sealingTokens])
     // Until now something may have been sealed.
     leaving.abort()
     await watching

@@ -232,8 +232,8 @@ function elementsAt(from: unknown, list: string): unknown[] {
 }
 
 /** Recipients' keys stand in idempotency keys, which are stored, shown and given to vendors: a device token must not. */
-function deviceKey(token: string | undefined): string | undefined {
-  return token && `device-${createHash('sha256').update(token).digest('base64url')}`
+export function deviceKey(token: string): string {
+  return `device-${createHash('sha256').update(token).digest('base64url')}`
 }
 
 const ADDRESS_FIELDS = ['name', 'email', 'phone', 'deviceToken', 'userId', 'url'] as const
@@ -261,7 +261,7 @@ function recipientFrom(
     userId ??
     mailbox ??
     address.phone ??
-    deviceKey(deviceToken) ??
+    (deviceToken && deviceKey(deviceToken)) ??
     url ??
     (contactId && `contact:${contactId}`)
   if (!key) return null

@@ -2,9 +2,33 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { sampleCompletion, sampleNotification } from '../../../../test/support/samples.ts'
 import type { Completion } from '../dispatch/dispatch-store.ts'
+import type { Address } from '../model/recipient.ts'
 import type { Store } from '../store/store.ts'
-import { withSealedTokens } from './seal-tokens.ts'
+import { type TokenDoors, withSealedTokens } from './seal-tokens.ts'
 import { createTokenSeal } from './token-seal.ts'
+
+it('does not compile where a method that takes or answers something to send to is forgotten', () => {
+  interface Post {
+    letters: {
+      post(letters: readonly { to: Address }[]): Promise<void>
+      find(id: string): Promise<{ deep: { to: Address } | null }>
+      count(tenantId: string, filter: Record<string, string>): Promise<number>
+    }
+    stamps: { count(): Promise<number> }
+    close(): Promise<void>
+  }
+  const letters = { post: async () => {}, find: async () => ({ deep: null }) }
+
+  const all: TokenDoors<Post> = { letters }
+  // @ts-expect-error: a part is forgotten
+  const none: TokenDoors<Post> = {}
+  // @ts-expect-error: of a part, a method that takes
+  const withoutPost: TokenDoors<Post> = { letters: { find: letters.find } }
+  // @ts-expect-error: of a part, a method that answers
+  const withoutFind: TokenDoors<Post> = { letters: { post: letters.post } }
+
+  assert.equal([all, none, withoutPost, withoutFind].length, 4)
+})
 
 it('seals the tokens of whoever takes over, and of the channels that a chain passed over or ended with', async () => {
   const written: Completion[] = []

@@ -28,6 +28,49 @@ function tokenDoor(tokens: TokenSeal) {
   }
 }
 
+/** What holds nothing in which a token could stand. */
+type Plain = string | number | bigint | boolean | symbol | null | undefined | Buffer | Date
+type Less = [never, 0, 1, 2, 3, 4, 5, 6]
+
+/** Whether somewhere in it, also in what it takes or answers, there is something to send to. */
+type HoldsToken<T, Depth extends number = 7> = [Depth] extends [never]
+  ? false
+  : T extends Plain
+    ? false
+    : T extends (...given: infer Given) => infer Answer
+      ? HoldsToken<Given[number] | Awaited<Answer>, Less[Depth]>
+      : T extends readonly (infer Item)[]
+        ? HoldsToken<Item, Less[Depth]>
+        : string extends keyof T
+          ? HoldsToken<T[keyof T], Less[Depth]>
+          : 'deviceToken' extends keyof T
+            ? true
+            : 'address' extends keyof T
+              ? true
+              : { [Name in keyof T]-?: HoldsToken<T[Name], Less[Depth]> }[keyof T]
+
+type TokenMethods<Part> = {
+  [Method in keyof Part]: true extends HoldsToken<Part[Method]> ? Method : never
+}[keyof Part]
+
+/**
+ * The methods through which a device token comes or goes, by their parts of the store. Each has a line in `withSealedTokens`:
+ * where a new one is forgotten, this file does not compile.
+ */
+export type TokenDoors<Whole> = {
+  [Part in keyof Whole as Whole[Part] extends string | ((...given: never[]) => unknown)
+    ? never
+    : [TokenMethods<Whole[Part]>] extends [never]
+      ? never
+      : Part]: Pick<Whole[Part], TokenMethods<Whole[Part]>>
+}
+
+/**
+ * An event's own recipients have no device token, and those in its payload are sealed by the intake; a catalogue has paths
+ * to them. `clearTokens` is about those that were not sealed.
+ */
+type Elsewhere = 'events' | 'catalogue' | 'clearTokens'
+
 /** The store, in which device tokens are sealed, as those see it who send to them. */
 export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
   const { open, seal, openText } = tokenDoor(tokens)
@@ -49,15 +92,12 @@ export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
     channel === 'push' ? tokens.seal(tenantId, address) : address
   const openBan = (ban: Suppression): Suppression =>
     ban.channel === 'push' ? { ...ban, address: openText(ban.tenantId, ban.address) } : ban
-  return {
-    ...store,
+  const doors: TokenDoors<Omit<Store, Elsewhere>> = {
     plan: {
-      ...plan,
       takeEvents: async (limit) => sealBatch(await plan.takeEvents(limit)),
       takeSchedules: async (limit) => sealBatch(await plan.takeSchedules(limit)),
     },
     notifications: {
-      ...notifications,
       insert: (given) => notifications.insert(given.map(seal)),
       insertByHand: (given, act) => notifications.insertByHand(given.map(seal), act),
       async find(tenantId, id) {
@@ -83,7 +123,6 @@ export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
       },
     },
     dispatch: {
-      ...dispatch,
       async claim(workerId, lanes) {
         const answer = await dispatch.claim(workerId, lanes)
         return answer.fenced ? answer : { ...answer, claims: answer.claims.map(open) }
@@ -92,11 +131,9 @@ export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
       orphans: async (workerId, held) => (await dispatch.orphans(workerId, held)).map(open),
     },
     workers: {
-      ...workers,
       takeOver: async (workerId, ttlMs, limit) => (await workers.takeOver(workerId, ttlMs, limit)).map(open),
     },
     receipts: {
-      ...receipts,
       async locate(report) {
         const found = await receipts.locate(report)
         return found && open(found)
@@ -104,7 +141,6 @@ export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
       merge: (receipt) => receipts.merge(sealNext(receipt)),
     },
     suppressions: {
-      ...suppressions,
       insert: (given) => suppressions.insert({ ...given, address: addressAt(given) }),
       async among(tenantId, channel, addresses) {
         const asked = addresses.map((address) => addressAt({ tenantId, channel, address }))
@@ -122,6 +158,10 @@ export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
       },
     },
   }
+  const parts = Object.entries(doors).map(([name, methods]) => {
+    return [name, { ...store[name as keyof typeof doors], ...methods }] as const
+  })
+  return { ...store, ...Object.fromEntries(parts) }
 }
 
 /** The pretend vendor's file is kept as the store is. */
@@ -131,14 +171,13 @@ export function sandboxWithSealedTokens(vendor: SandboxVendor, tokens: TokenSeal
     filter.to === undefined || filter.tenantId === null || (filter.channel ?? 'push') !== 'push'
       ? filter
       : { ...filter, sealedToken: tokens.seal(filter.tenantId, filter.to) }
-  return {
-    ...vendor,
+  const doors: Pick<SandboxVendor, TokenMethods<SandboxVendor>> = {
     accept: (submission, terms) => vendor.accept(seal(submission), terms),
     list: (filter) => vendor.list(filterOf(filter)).map((message): SandboxMessage => open(message)),
-    count: (filter) => vendor.count(filterOf(filter)),
     get(tenantId, id) {
       const found = vendor.get(tenantId, id)
       return found && open(found)
     },
   }
+  return { ...vendor, ...doors, count: (filter) => vendor.count(filterOf(filter)) }
 }

@@ -25,7 +25,8 @@ export function isSealedToken(value: unknown): value is SealedToken {
   return '$token' in value && typeof value.$token === 'string' && Object.keys(value).length === 1
 }
 
-const PREFIX = 't1.'
+/** How every sealed token begins. */
+export const SEALED_TOKEN_PREFIX = 't1.'
 const HASH_BYTES = 16
 const KEY_BYTES = 32
 const CIPHER = 'aes-256-ctr'
@@ -58,12 +59,12 @@ export function createTokenSeal(key: Buffer | null = null): TokenSeal & { use(ke
       const { hashing, sealing } = keysOf(tenantId)
       const hash = hashOf(hashing, token)
       const sealed = createCipheriv(CIPHER, sealing, hash).update(token, 'utf8')
-      return `${PREFIX}${Buffer.concat([hash, sealed]).toString('base64url')}`
+      return `${SEALED_TOKEN_PREFIX}${Buffer.concat([hash, sealed]).toString('base64url')}`
     },
     open(tenantId, text) {
-      if (!text.startsWith(PREFIX)) return text
+      if (!text.startsWith(SEALED_TOKEN_PREFIX)) return text
       const { hashing, sealing } = keysOf(tenantId)
-      const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url')
+      const bytes = Buffer.from(text.slice(SEALED_TOKEN_PREFIX.length), 'base64url')
       if (bytes.length < HASH_BYTES) return null
       const hash = bytes.subarray(0, HASH_BYTES)
       const token = createDecipheriv(CIPHER, sealing, hash).update(bytes.subarray(HASH_BYTES)).toString('utf8')

@@ -316,7 +316,7 @@ it('refuses a file written by a newer version', (t) => {
   db.exec('pragma user_version = 99')
   db.close()
 
-  assert.throws(open, /newer version \(99; this one knows 2\)/)
+  assert.throws(open, /newer version \(99; this one knows 3\)/)
 })
 
 it('works in memory', async () => {

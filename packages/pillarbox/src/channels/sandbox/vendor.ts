@@ -73,6 +73,8 @@ export interface SandboxVendor {
    * known, so that a retry of a cleared message is still a repeat.
    */
   clear(tenantId: string): number
+  /** Seals the device tokens of a file that was written before they were sealed, once. Answers how many it found. */
+  sealTokens(seal: (tenantId: string, token: string) => string): number
   close(): void
 }
 
@@ -88,7 +90,9 @@ export class VendorUnavailable extends Error {
 }
 
 /** The version of the file's tables, in its `user_version`. */
-export const SANDBOX_SCHEMA_VERSION = 2
+export const SANDBOX_SCHEMA_VERSION = 3
+/** A file that may hold device tokens in clear; it is the latest version once they are sealed. */
+const UNSEALED_VERSION = 2
 const WINDOW_MS = 1_000
 
 // `accepted` holds only the last second of accounts with a limit, so that counting stays cheap and clearing the inbox
@@ -122,7 +126,7 @@ const SCHEMA = `
 
 /** From each earlier version to the next. */
 const UPGRADES: Record<number, string> = {
-  1: 'alter table message add column provider_template text; pragma user_version = 2',
+  1: `alter table message add column provider_template text; pragma user_version = ${UNSEALED_VERSION}`,
 }
 
 export interface VendorDeps {
@@ -245,11 +249,50 @@ export function createSandboxVendor({ path, clock, busyTimeoutMs = 2_000 }: Vend
       return found ? messageOf(found) : null
     },
     clear: (tenantId) => Number(sql.clear.run(tenantId).changes),
+    sealTokens(seal) {
+      let sealed = 0
+      let after = 0
+      while (versionOf(db) === UNSEALED_VERSION) {
+        sql.begin.run()
+        try {
+          const ids = sealMessages(db, after, seal)
+          sealed += ids.length
+          after = ids.at(-1) ?? after
+          if (ids.length === 0) db.exec(`pragma user_version = ${SANDBOX_SCHEMA_VERSION}`)
+          sql.commit.run()
+        } catch (error) {
+          if (db.isTransaction) sql.rollback.run()
+          throw error
+        }
+      }
+      return sealed
+    },
     close() {
       if (waiting.length) flush()
       db.close()
     },
   }
+}
+
+function versionOf(db: DatabaseSync): number {
+  return Number(db.prepare('pragma user_version').get()?.['user_version'])
+}
+
+/** Seals the tokens of the next messages that hold one in clear; answers which they were. */
+function sealMessages(db: DatabaseSync, after: number, seal: (tenantId: string, token: string) => string): number[] {
+  const found = db
+    .prepare(
+      `select id, tenant_id, channel, recipient from message
+       where id > ? and recipient ->> 'deviceToken' not like 't1.%' order by id limit 500`,
+    )
+    .all(after)
+  const update = db.prepare('update message set recipient = ?, address = coalesce(?, address) where id = ?')
+  for (const row of found) {
+    const to = JSON.parse(String(row['recipient'])) as Target
+    const sealed = { ...to, deviceToken: seal(String(row['tenant_id']), to.deviceToken ?? '') }
+    update.run(JSON.stringify(sealed), addressOf(row['channel'] as Channel, sealed), Number(row['id']))
+  }
+  return found.map(({ id }) => Number(id))
 }
 
 interface PendingSubmission {
@@ -266,13 +309,14 @@ function open(path: string, busyTimeoutMs: number): DatabaseSync {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
   const db = new DatabaseSync(path, { timeout: busyTimeoutMs })
   try {
-    patiently(() => db.exec('pragma journal_mode = wal; pragma synchronous = normal'))
+    // What is cleared or sealed is not left in the free space of its page.
+    patiently(() => db.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma secure_delete = on'))
     patiently(() => db.exec('begin immediate'))
-    const version = Number(db.prepare('pragma user_version').get()?.['user_version'])
+    const version = versionOf(db)
     if (version > SANDBOX_SCHEMA_VERSION)
       throw new Error(`${path} was written by a newer version (${version}; this one knows ${SANDBOX_SCHEMA_VERSION})`)
     if (version === 0) db.exec(SCHEMA)
-    else for (let from = version; from < SANDBOX_SCHEMA_VERSION; from += 1) db.exec(UPGRADES[from] ?? '')
+    else for (let from = version; from < UNSEALED_VERSION; from += 1) db.exec(UPGRADES[from] ?? '')
     db.exec('commit')
     return db
   } catch (error) {

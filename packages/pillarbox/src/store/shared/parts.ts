@@ -1,6 +1,7 @@
 import type { Store } from '../store.ts'
 import { sharedAccounts } from './accounts.ts'
 import { sharedCatalogue } from './catalogue.ts'
+import { sharedClearTokens } from './clear-tokens.ts'
 import { sharedDue } from './due.ts'
 import { sharedInstance } from './instance.ts'
 import { sharedKeys } from './keys.ts'
@@ -45,5 +46,6 @@ export function sharedParts({ admin, planning, dispatching, control, beats }: Ru
     due: sharedDue(admin),
     instance: sharedInstance(admin),
     sealed: sharedSealed(admin),
+    clearTokens: sharedClearTokens(admin),
   } satisfies Partial<Store>
 }

@@ -13,7 +13,7 @@ import { type ColumnType, type Dialect, givenRows, instantOf, rows, type Script,
 export function sharedSealed({ dialect, read, write, change }: ScriptRunner): SealedStore {
   return {
     look: (table, after, limit, except) => read(() => look(table, after, limit, except)),
-    replace: async (table, changes) => (changes.length === 0 ? 0 : write(() => replace(dialect, table, changes))),
+    replace: async (table, changes) => (changes.length === 0 ? 0 : write(() => replaceSealed(dialect, table, changes))),
     announce: (holder) => write(() => announce(dialect, holder)),
     leave: async (id) => {
       await change('delete from pillarbox.key_holders where id = :id', { id })
@@ -32,7 +32,7 @@ interface Stretch {
   types: { id: ColumnType; text: ColumnType }
 }
 
-const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000'
+export const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000'
 
 /** `$1` is where to begin, `$2` how many, `$3` how a text begins that is passed over; for events, `$1` and `$2` are the key. */
 const STRETCHES: Record<SealedTable, Stretch> = {
@@ -92,7 +92,7 @@ function* look(table: SealedTable, after: string | null, limit: number, except: 
 }
 
 /** What somebody else has locked is about to change: it is passed over, which also means that nobody waits in a circle. */
-function* replace(dialect: Dialect, table: SealedTable, changes: readonly SealedChange[]): Script<number> {
+export function* replaceSealed(dialect: Dialect, table: SealedTable, changes: readonly SealedChange[]): Script<number> {
   const { column, types } = STRETCHES[table]
   const key = { tenant_id: 'text', id: types.id } as const
   const given = changes.map(({ tenantId, ...change }) => ({ tenant_id: tenantId, ...change }))

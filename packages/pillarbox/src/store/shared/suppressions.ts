@@ -38,7 +38,7 @@ export function sharedSuppressions(
 }
 
 /** What addresses are compared by: a device token or a URL may be longer than an index takes. */
-function digestOf(channel: Channel, address: string): string {
+export function digestOf(channel: Channel, address: string): string {
   return createHash('sha256')
     .update(storableText(addressIdentity(channel, address)))
     .digest('base64url')
