@@ -4,7 +4,7 @@ import { createLogger } from '../../packages/pillarbox/src/runtime/logger.ts'
 import { systemClock } from '../../packages/pillarbox/src/runtime/system.ts'
 
 /** An application that runs the product within itself, and whose process ends whenever it is asked about the order `poison`. */
-const answer = await loadConfig({ flags: {}, env: process.env, cwd: process.cwd() })
+const answer = await loadConfig({ flags: {}, env: process.env, cwd: process.cwd(), clock: systemClock })
 if ('problems' in answer) throw new Error(JSON.stringify(answer.problems))
 const logger = createLogger({
   level: 'info',

@@ -295,7 +295,7 @@ function keyEnvironment(masterKey: Buffer, ...former: Buffer[]): Record<string, 
 
 async function openRigStore({ dataDir, databaseUrl }: World): Promise<Store> {
   const env = { DATABASE_URL: databaseUrl, PILLARBOX_DATA_DIR: dataDir }
-  const answer = await loadConfig({ flags: {}, env, cwd: dataDir })
+  const answer = await loadConfig({ flags: {}, env, cwd: dataDir, clock: systemClock })
   if ('problems' in answer) assert.fail(JSON.stringify(answer.problems))
   return await openStore(answer.config, silent)
 }

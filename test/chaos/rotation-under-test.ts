@@ -15,7 +15,7 @@ import { filesUnderTest, type Reach, storeUnderTest } from './rotation-steps.ts'
  * CHAOS_KILL_AT (`turn.after:1` is the first time).
  */
 const [killAt, nth] = (process.env['CHAOS_KILL_AT'] ?? '').split(':')
-const answer = await loadConfig({ flags: {}, env: process.env, cwd: process.cwd() })
+const answer = await loadConfig({ flags: {}, env: process.env, cwd: process.cwd(), clock: systemClock })
 if ('problems' in answer) throw new Error(JSON.stringify(answer.problems))
 const { config } = answer
 

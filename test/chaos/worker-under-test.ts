@@ -32,7 +32,7 @@ import {
  * reaches the point named by CHAOS_KILL_AT (`claim.after:1` is the first time) and says so on its last line.
  */
 const [killAt, nth] = (process.env['CHAOS_KILL_AT'] ?? '').split(':') as [KillPoint, string]
-const answer = await loadConfig({ flags: {}, env: process.env, cwd: process.cwd() })
+const answer = await loadConfig({ flags: {}, env: process.env, cwd: process.cwd(), clock: systemClock })
 if ('problems' in answer) throw new Error(JSON.stringify(answer.problems))
 const { config } = answer
 

@@ -28,10 +28,14 @@ export function referencePage(): string {
       '',
       `| environment | flag | default | expected | used by |`,
       `|---|---|---|---|---|`,
-      `| \`${entry.env}\` | ${flag} | ${isRemark ? text.replaceAll(/<(\w+)>/g, '`$1`') : `\`${text}\``} | ${entry.check.expected} | ${USED_BY[entry.part]} |`,
+      `| ${environmentOf(entry)} | ${flag} | ${isRemark ? text.replaceAll(/<(\w+)>/g, '`$1`') : `\`${text}\``} | ${entry.check.expected} | ${USED_BY[entry.part]} |`,
     ].join('\n')
   })
   return `${[HEAD, ...sections].join('\n\n')}\n`
+}
+
+function environmentOf({ env, from }: ReturnType<typeof optionEntries>[number][1]): string {
+  return [env, ...(from ? [from.file, from.command] : [])].map((name) => `\`${name}\``).join(', ')
 }
 
 const USED_BY = { any: 'every command', api: '`start`, `api`', worker: '`start`, `worker`' } as const
@@ -43,6 +47,11 @@ Each setting can be given as a flag, as an environment variable, or by its key i
 the default. Unknown keys in the file are refused, and all that is wrong is said at once. An empty variable counts as
 not set. Durations are ISO 8601: \`PT30S\`, \`PT10M\`, \`P1D\`. Switches are \`1\`, \`0\`, \`true\` or \`false\`; as a flag they
 stand alone, with \`--no-\` in front to switch off. \`config.example.yaml\` has every key with its default.
+
+A secret can also stay where it is kept. \`…_FILE\` names a file that holds it and nothing else, as Docker and Kubernetes mount
+them; \`…_COMMAND\` is a command that prints it, by which any vault serves: words between spaces, or a JSON list of words
+where one has spaces in it. No shell reads it, it has 10 seconds, and what it says is never shown nor logged. Both are read
+when a process starts. Give a secret in one of these ways only.
 
 \`NODE_EXTRA_CA_CERTS\` names a file of further certificate authorities, as with every Node program.
 

@@ -52,7 +52,8 @@ Examples:
   $ pillarbox help start             the settings of a command
 
 Settings come from flags, then the environment, then a config file. Secrets have no flags: PILLARBOX_MASTER_KEY,
-PILLARBOX_FORMER_MASTER_KEYS and PILLARBOX_OPS_KEY are read from the environment or the file only.`,
+PILLARBOX_FORMER_MASTER_KEYS and PILLARBOX_OPS_KEY are read from the environment or the file only. Each of them, and
+DATABASE_URL, may also come from a file or a command: PILLARBOX_MASTER_KEY_FILE, PILLARBOX_MASTER_KEY_COMMAND, ….`,
     )
   const groups = new Map<string, Command>()
   for (const entry of COMMANDS) {
@@ -95,7 +96,7 @@ async function settle(
   { env, cwd, stdout, stderr, clock }: CliDeps,
 ): Promise<SettledSettings> {
   const { loadConfig } = await import('../config/load.ts')
-  const answer = await loadConfig({ flags: givenSettings(command), env, cwd })
+  const answer = await loadConfig({ flags: givenSettings(command), env, cwd, clock })
   if ('problems' in answer)
     throw new WrongSettings(answer.problems.map((problem) => `  ${describeProblem(problem)}\n`).join(''))
   const [{ createLogger }, { redactForLog }] = await Promise.all([

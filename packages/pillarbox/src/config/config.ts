@@ -26,13 +26,18 @@ export interface ConfigInput {
   file: { path: string; content: Readonly<Record<string, unknown>> } | null
   /** What relative paths start from. */
   cwd: string
+  /** What was read from the files and commands that the environment names for secrets. */
+  secrets?: GivenSecrets
 }
+
+/** By the variable that would hold the secret itself. */
+export type GivenSecrets = Readonly<Record<string, { as: string; raw: string }>>
 
 export type ConfigAnswer = { config: Config; warnings: string[] } | { problems: ConfigProblem[] }
 
 /** Settles every setting, or names every problem at once. Reads nothing but its input. */
 export function resolveConfig(input: ConfigInput): ConfigAnswer {
-  const problems: ConfigProblem[] = unknownKeys(input)
+  const problems: ConfigProblem[] = [...unknownKeys(input), ...unreadSecrets(input)]
   const values: Record<string, unknown> = {}
   const givenAs: Record<string, string> = {}
 
@@ -95,7 +100,7 @@ function doubts(config: Config, givenAs: Record<string, string>, env: ConfigInpu
     warnings.push(
       `${givenAs['formerMasterKeys']} has the master key itself in it: for a rotation, ${givenAs['masterKey']} must be the new key`,
     )
-  const known = optionEntries().map(([, entry]) => entry.env)
+  const known = optionEntries().flatMap(([, { env: name, from }]) => [name, ...(from ? [from.file, from.command] : [])])
   // Others may have variables of their own here, so only what looks like a slip is spoken of.
   const withoutPrefix = (name: string): string => name.replace(/^PILLARBOX_/, '')
   for (const name of Object.keys(env)) {
@@ -117,12 +122,23 @@ function unknownKeys({ file }: ConfigInput): ConfigProblem[] {
     })
 }
 
-function find(entry: Option<unknown>, { flags, env, file }: ConfigInput) {
+/** Where a file or a command is named for a secret, and nobody has read it: its setting would silently be the default. */
+function unreadSecrets({ env, secrets = {} }: ConfigInput): ConfigProblem[] {
+  return optionEntries().flatMap(([, entry]) => {
+    const named = [entry.from?.file, entry.from?.command].filter((name) => name !== undefined && Boolean(env[name]))
+    const expected = `${entry.env}: files and commands are read by the pillarbox command alone`
+    return secrets[entry.env] ? [] : named.map((name) => ({ option: String(name), expected, got: 'where to get it' }))
+  })
+}
+
+function find(entry: Option<unknown>, { flags, env, file, secrets = {} }: ConfigInput) {
   const flag = entry.flag === null ? null : flagName(entry.flag)
   if (flag !== null && flags[flag] !== undefined) return { as: flag, raw: flags[flag] }
   // Compose files and shells pass variables that are "not set" as empty ones.
   const fromEnv = env[entry.env]
   if (fromEnv !== undefined && fromEnv !== '') return { as: entry.env, raw: fromEnv }
+  const given = secrets[entry.env]
+  if (given) return given
   const fromFile = file?.content[entry.key]
   return fromFile === undefined || fromFile === null ? null : { as: `${entry.key} in ${file?.path}`, raw: fromFile }
 }

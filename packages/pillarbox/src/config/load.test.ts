@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
+import { systemClock } from '../runtime/system.ts'
 import type { ConfigAnswer } from './config.ts'
 import { loadConfig } from './load.ts'
 
@@ -10,7 +11,11 @@ function setup(t: TestContext, content: string, name = 'pillarbox.yaml') {
   const cwd = mkdtempSync(join(tmpdir(), 'config-'))
   t.after(() => rmSync(cwd, { recursive: true }))
   writeFileSync(join(cwd, name), content)
-  return { cwd, path: join(cwd, name), load: () => loadConfig({ flags: { '--config': name }, env: {}, cwd }) }
+  return {
+    cwd,
+    path: join(cwd, name),
+    load: () => loadConfig({ flags: { '--config': name }, env: {}, cwd, clock: systemClock }),
+  }
 }
 
 function problem(answer: ConfigAnswer): string {
@@ -39,7 +44,7 @@ it('takes the file from the environment, and rather the one the flag names', asy
   const { cwd, path } = setup(t, 'port: 1')
   writeFileSync(join(cwd, 'other.yaml'), 'port: 2')
   const port = async (flags: Record<string, string>): Promise<number> => {
-    const answer = await loadConfig({ flags, env: { PILLARBOX_CONFIG: path }, cwd })
+    const answer = await loadConfig({ flags, env: { PILLARBOX_CONFIG: path }, cwd, clock: systemClock })
     return 'config' in answer ? answer.config.port : -1
   }
 
@@ -54,7 +59,7 @@ it('starts with the defaults where the file is empty', async (t) => {
 it('refuses a file that is missing, naming who asked for it', async (t) => {
   const { cwd } = setup(t, '')
 
-  const answer = await loadConfig({ flags: {}, env: { PILLARBOX_CONFIG: 'absent.yaml' }, cwd })
+  const answer = await loadConfig({ flags: {}, env: { PILLARBOX_CONFIG: 'absent.yaml' }, cwd, clock: systemClock })
 
   assert.equal(problem(answer), `PILLARBOX_CONFIG: ENOENT on ${join(cwd, 'absent.yaml')}`)
 })

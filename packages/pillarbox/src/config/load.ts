@@ -1,10 +1,21 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import type { Clock } from '../model/ports.ts'
 import { type ConfigAnswer, type ConfigInput, type ConfigProblem, resolveConfig } from './config.ts'
 import { CONFIG_FILE_ENV } from './options.ts'
+import { readSecretSources } from './secret-sources.ts'
 
-/** Reads the config file that the flags or the environment name, if any, and settles every setting. */
-export async function loadConfig(input: Omit<ConfigInput, 'file'>): Promise<ConfigAnswer> {
+/**
+ * Reads the config file that the flags or the environment name, if any, the files and commands that secrets come from, and
+ * settles every setting.
+ */
+export async function loadConfig({
+  clock,
+  ...given
+}: Omit<ConfigInput, 'file' | 'secrets'> & { clock: Clock }): Promise<ConfigAnswer> {
+  const { secrets, problems } = await readSecretSources(given, clock)
+  if (problems.length > 0) return { problems }
+  const input = { ...given, secrets }
   const { '--config': flag } = input.flags
   const named = typeof flag === 'string' ? flag : input.env[CONFIG_FILE_ENV] || null
   if (named === null) return resolveConfig({ ...input, file: null })

@@ -23,8 +23,10 @@ interface OptionEntry<T> {
   doc: string
   /** Which processes it concerns. */
   part: 'any' | 'api' | 'worker'
-  /** Never echoed. */
+  /** Never echoed, and never a flag. */
   isSecret?: true
+  /** May hold a password, and may be a flag all the same. */
+  holdsSecret?: true
   default: T
   /** How the default reads where it is worked out at start. */
   defaultText?: string
@@ -40,6 +42,8 @@ export interface Option<T> extends OptionEntry<T> {
   env: string
   /** Null for secrets: a command line can be read by everybody on the machine. */
   flag: string | null
+  /** For secrets: the variables that name a file which holds it, or a command which prints it. */
+  from: { file: string; command: string } | null
 }
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -87,9 +91,10 @@ const TABLE = {
     check: originList(),
   }),
   databaseUrl: option<string | null>({
-    doc: 'Where everything is kept: postgres://user:password@host/database, or sqlite:PATH for one process on one machine. Give a URL with a password by the environment or the file, where other users cannot read it.',
+    doc: 'Where everything is kept: postgres://user:password@host/database, or sqlite:PATH for one process on one machine. Give a URL with a password by the environment or a file, where other users cannot read it.',
     env: 'DATABASE_URL',
     part: 'any',
+    holdsSecret: true,
     default: null,
     defaultText: 'sqlite:<dataDir>/pillarbox.db',
     check: databaseUrl(),
@@ -244,7 +249,9 @@ function withNames<T>(name: string, entry: OptionEntry<T>): Option<T> {
   const key = placeholder === 'duration' || placeholder === 'durations' ? name.replace(/Ms$/, '') : name
   const words = key.replaceAll(/[A-Z]/g, (letter) => `_${letter}`)
   const flag = `--${words.toLowerCase().replaceAll('_', '-')}${placeholder === null ? '' : ` <${placeholder}>`}`
-  return { env: `PILLARBOX_${words.toUpperCase()}`, ...entry, key, flag: entry.isSecret ? null : flag }
+  const { env = `PILLARBOX_${words.toUpperCase()}`, isSecret, holdsSecret } = entry
+  const from = isSecret || holdsSecret ? { file: `${env}_FILE`, command: `${env}_COMMAND` } : null
+  return { ...entry, env, key, flag: isSecret ? null : flag, from }
 }
 
 /** The table as a list that can be walked without knowing each option's type. */
