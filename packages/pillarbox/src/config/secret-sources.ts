@@ -69,7 +69,7 @@ function wordsOf(command: string): string[] | null {
   try {
     const words: unknown = JSON.parse(command)
     const isList = Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === 'string')
-    return isList && words[0] !== '' ? (words as string[]) : null
+    return isList && words[0] !== '' ? words : null
   } catch {
     return null
   }

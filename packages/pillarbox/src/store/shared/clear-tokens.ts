@@ -6,6 +6,7 @@ import type {
   ClearTokenStretch,
   ClearTokenTable,
 } from '../../operate/clear-token-store.ts'
+import { textOrNull } from './fields.ts'
 import { type Dialect, givenRows, row, rows, type Script, type ScriptRunner } from './script.ts'
 import { BEFORE_ALL_IDS, replaceSealed } from './sealed.ts'
 import { digestOf } from './suppressions.ts'
@@ -51,19 +52,11 @@ function* look(
   })
   const last = found.length === limit ? found.at(-1) : undefined
   return {
-    rows: found.flatMap(({ tenant_id: tenantId, id, text, name, channel }): ClearTokenRow[] =>
-      text === null
-        ? []
-        : [
-            {
-              tenantId: String(tenantId),
-              id: String(id),
-              text: String(text),
-              name: String(name),
-              channel: String(channel),
-            },
-          ],
-    ),
+    rows: found.flatMap((each): ClearTokenRow[] => {
+      const text = textOrNull(each['text'])
+      const [tenantId, id, name, channel] = ['tenant_id', 'id', 'name', 'channel'].map((column) => String(each[column]))
+      return text === null ? [] : [{ tenantId, id, text, name, channel } as ClearTokenRow]
+    }),
     next: last ? JSON.stringify(table === 'events' ? [last['tenant_id'], last['id']] : [last['id']]) : null,
   }
 }
