@@ -162,7 +162,7 @@ const ConnectionJson = Type.Object({
 const operation = operationsOf('Accounts')
 
 /** What is known of accounts beside what was saved: how sending goes, and what their vendors ask somebody to do. */
-interface Standing {
+interface AccountStanding {
   lanes: ReadonlyMap<string, LaneView>
   notes: ReadonlyMap<string, string>
 }
@@ -297,7 +297,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
     return found(await store.accounts.find(request.tenantId, idParameter(request)))
   }
 
-  async function standingOf(tenantId: string, accounts: readonly StoredAccount[]): Promise<Standing> {
+  async function standingOf(tenantId: string, accounts: readonly StoredAccount[]): Promise<AccountStanding> {
     const lanes = await store.lanes.list(tenantId)
     const unnamed = accounts.filter((account) => sourceOf(account.provider)?.isShared && topicOf(account) === null)
     return {
@@ -316,7 +316,11 @@ export function channelAccountRoutes(app: App, context: Context): void {
     return { ...json, warnings: [...json.warnings, ...(await checks.warningsOfSave(account))] }
   }
 
-  function shown(account: StoredAccount, caller: ApiCaller, { lanes, notes }: Standing): Static<typeof AccountJson> {
+  function shown(
+    account: StoredAccount,
+    caller: ApiCaller,
+    { lanes, notes }: AccountStanding,
+  ): Static<typeof AccountJson> {
     const { breaker = 'closed', heldForMs = 0, holdReason = null } = lanes.get(account.id) ?? {}
     const isHeld = heldForMs > 0
     const { failures, resetAfterMs } = account.breaker

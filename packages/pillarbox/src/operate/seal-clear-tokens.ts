@@ -27,7 +27,7 @@ export interface ClearTokenDeps extends ChoreDeps {
 const PROGRESS = 'clear_tokens'
 const OVER = 'over'
 
-interface Progress {
+interface SealingPass {
   table: ClearTokenTable
   after: string | null
   sealed: number
@@ -35,7 +35,7 @@ interface Progress {
   left: number
 }
 
-const BEGINNING: Progress = { table: CLEAR_TOKEN_TABLES[0], after: null, sealed: 0, left: 0 }
+const BEGINNING: SealingPass = { table: CLEAR_TOKEN_TABLES[0], after: null, sealed: 0, left: 0 }
 /** A payload may be a mebibyte: that many of events are in memory at a time. */
 const ROWS: Record<ClearTokenTable, number> = { suppressions: 500, notifications: 500, events: 50 }
 
@@ -63,7 +63,7 @@ async function sealStretch(
   const { store, logger } = deps
   const stored = await store.instance.settle(PROGRESS, JSON.stringify(BEGINNING))
   if (stored === OVER) return { more: false, over: true }
-  const progress = JSON.parse(stored) as Progress
+  const progress = JSON.parse(stored) as SealingPass
   const { table, after } = progress
   const paths: TokenPaths = table === 'events' ? await pathsOnce() : new Map()
   const hints: ClearTokenHints = { sealed: SEALED_TOKEN_PREFIX, types: [...paths.keys()].map(typeOf) }
@@ -81,7 +81,7 @@ async function sealStretch(
 }
 
 /** Null: it is over. A pass that had to leave rows alone is followed by another, after a pause. */
-function nextOf({ table, after, sealed, left }: Progress): Progress | null {
+function nextOf({ table, after, sealed, left }: SealingPass): SealingPass | null {
   if (after !== null) return { table, after, sealed, left }
   const following = CLEAR_TOKEN_TABLES[CLEAR_TOKEN_TABLES.indexOf(table) + 1]
   if (following !== undefined) return { table: following, after: null, sealed, left }
