@@ -102,6 +102,20 @@ export function scrubRules(rule: Rule): void {
     assert.equal((await view(id)).isScrubbed, true)
   })
 
+  rule('one whose words have no secret any more is not scrubbed', async (bench) => {
+    const { store, worker, claim, view } = bench
+    const { id, lane } = await reach(bench, 'parked', undefined, { content: SEALED })
+    const replacement = replacementOn(lane)
+    await store.notifications.act({ tenantId: lane.tenantId, id, action: 'retry', actor: 'key:ada', replacement })
+    const by = await worker()
+    await store.dispatch.complete(by, [completion(only(await claim(by, lane)), 'sent')])
+
+    assert.equal(await store.notifications.scrub(10), 0)
+
+    const { content: kept, isScrubbed } = await view(id)
+    assert.deepEqual([kept, isScrubbed], [content('x'), false])
+  })
+
   rule('scrubs no more rows than it is asked to, and in the end all of them', async (bench) => {
     const { store } = bench
     await reach(bench, 'parked', undefined, { content: SEALED })

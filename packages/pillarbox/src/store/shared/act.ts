@@ -172,7 +172,10 @@ function* replace(
       idempotency_key = :idempotencyKey where id = :id`,
     { ...planned, ...lists, id, channel, to, address },
   )
-  if (isSealed(planned.content))
+  if (!isSealed(planned.content))
+    // Nothing in it is secret any more: it is not to be removed either.
+    yield* rows('delete from pillarbox.sealed_contents where notification_id = :id', { id })
+  else
     yield* rows(
       `insert into pillarbox.sealed_contents (notification_id, tenant_id, event_id)
         select n.id, :tenantId, n.event_id from pillarbox.notifications n where n.id = :id
