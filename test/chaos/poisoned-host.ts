@@ -11,6 +11,7 @@ const logger = createLogger({
   clock: systemClock,
   scrub: (text) => text,
   write: (line) => void process.stdout.write(line),
+  defer: setImmediate,
   style: 'json',
 })
 const pillarbox = await createPillarbox(answer.config, {

@@ -50,7 +50,14 @@ const note: Note = (msg, notificationIds) => write(`${JSON.stringify({ msg, noti
 const clock = systemClock
 const random = systemRandom()
 const ids = createIdSource(clock, random)
-const logger = createLogger({ level: config.logLevel, clock, scrub: (text) => text, write, style: 'json' })
+const logger = createLogger({
+  level: config.logLevel,
+  clock,
+  scrub: (text) => text,
+  write,
+  defer: setImmediate,
+  style: 'json',
+})
 const vendor = vendorUnderTest(createSandboxVendor({ path: join(config.dataDir, 'sandbox.db'), clock }), reach)
 const sandbox = providerUnderTest(sandboxProvider(vendor, { clock, random }), reach)
 const registry = createRegistry([sandbox.provider])

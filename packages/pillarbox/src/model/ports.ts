@@ -22,4 +22,13 @@ export interface Logger {
   info(fields: Record<string, unknown>, message: string): void
   warn(fields: Record<string, unknown>, message: string): void
   error(fields: Record<string, unknown>, message: string): void
+  /**
+   * `info` for a line that comes with every message. Its fields are ids, numbers and words of ours, in which nothing is
+   * searched for secrets but the `correlationId`, which is the caller's. Absent: `info` writes it.
+   */
+  often?(fields: FrequentFields, message: string): void
+}
+
+export interface FrequentFields extends Record<string, string | number | null> {
+  correlationId: string | null
 }

@@ -4,16 +4,18 @@ import { createLogger, type LoggerDeps } from './logger.ts'
 
 function setup(changes: Partial<LoggerDeps> = {}) {
   const lines: string[] = []
+  const later: (() => void)[] = []
   const logger = createLogger({
     level: 'info',
     clock: { now: () => Date.UTC(2026, 2, 15, 14, 2, 11, 123) },
     scrub: (text) => text.replaceAll('hunter2', '***'),
     write: (text) => void lines.push(text),
+    defer: (run) => void later.push(run),
     style: 'json',
     ...changes,
   })
   const written = (): Record<string, unknown>[] => lines.map((line) => JSON.parse(line) as Record<string, unknown>)
-  return { logger, lines, written }
+  return { logger, lines, written, later }
 }
 
 it('writes one JSON line per call, with level, time and message', () => {
@@ -154,6 +156,58 @@ it('does not let fields stand in for the line’s own', () => {
     time_: 'never',
     msg: 'true',
   })
+})
+
+it('gathers lines that come often, and writes them like any other', () => {
+  const { logger, lines, later } = setup()
+  const fields = { tenantId: 'acme', correlationId: 'hunter2 "quoted"', attempt: 1, reason: null }
+
+  logger.child({ workerId: 'w' }).often?.(fields, 'sent')
+  logger.often?.({ correlationId: null }, 'sent "too"')
+  assert.deepEqual([lines.length, later.length], [0, 1])
+  later[0]?.()
+
+  assert.equal(lines.length, 1)
+  const time = '2026-03-15T14:02:11.123Z'
+  const [first = '', second = '', end] = lines.join('').split('\n')
+  assert.deepEqual(JSON.parse(first), {
+    level: 'info',
+    time,
+    workerId: 'w',
+    ...fields,
+    correlationId: '*** "quoted"',
+    msg: 'sent',
+  })
+  assert.deepEqual(JSON.parse(second), { level: 'info', time, correlationId: null, msg: 'sent "too"' })
+  assert.equal(end, '')
+})
+
+it('keeps the order of its lines, and gathers no more than it should', () => {
+  const { logger, lines, written } = setup()
+
+  logger.often?.({ correlationId: 'first' }, 'sent')
+  logger.warn({}, 'second')
+  assert.equal(lines.length, 2)
+  logger.often?.({ correlationId: null }, 'x'.repeat(70_000))
+
+  assert.deepEqual(
+    written().map(({ msg }) => String(msg).slice(0, 6)),
+    ['sent', 'second', 'xxxxxx'],
+  )
+})
+
+it('does nothing for lines that come often where they are not written', () => {
+  const { logger, lines, later } = setup({
+    level: 'warn',
+    scrub: () => {
+      throw new Error('searched')
+    },
+  })
+
+  logger.often?.({ correlationId: 'c' }, 'sent')
+  logger.info({ note: 'n' }, 'no')
+
+  assert.deepEqual([lines, later], [[], []])
 })
 
 it('writes one readable line for people', () => {

@@ -213,6 +213,42 @@ describe('redaction', () => {
     )
   })
 
+  it('finds in ids and words what a search finds, though it does not search all of them', () => {
+    const beginnings = [
+      'pbx',
+      'pbu',
+      'sk',
+      'live',
+      'ghp',
+      'xoxb',
+      'AIza',
+      'eyJ',
+      'AKIA',
+      'EAA',
+      'ya29',
+      'token',
+      'Bearer',
+    ]
+    const piece = fc.oneof(
+      fc.constantFrom(...beginnings),
+      fc.stringMatching(/^[A-Za-z]{1,17}$/),
+      fc.stringMatching(/^[0-9a-f]{1,12}$/),
+      fc.stringMatching(/^\d{1,8}$/),
+      fc.uuid(),
+    )
+    const id = fc
+      .array(fc.tuple(piece, fc.constantFrom('-', '_', '.', '/', '')), { minLength: 1, maxLength: 6 })
+      .map((pieces) => pieces.flat().join(''))
+
+    fc.assert(
+      fc.property(id, (text) => {
+        assert.equal(redactForLog(text, ['sesame']), redact(text, ['sesame']))
+      }),
+      { numRuns: 20_000 },
+    )
+    assert.equal(redactForLog('open-sesame-now', ['sesame']), 'open-[redacted]-now')
+  })
+
   it('takes less than 50 ms for 100 KB of hostile text', () => {
     for (const hostile of [
       'a',

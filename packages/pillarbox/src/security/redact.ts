@@ -24,10 +24,21 @@ export function redact(text: string, secrets: Iterable<string> = []): string {
   return clean.length > MAX_OUTPUT ? `${clean.slice(0, MAX_OUTPUT - 1).toWellFormed()}…` : clean
 }
 
-/** For logs: also without email addresses and telephone numbers. */
-export function redactForLog(text: string, secrets: Iterable<string> = []): string {
+/**
+ * For logs: also without email addresses and telephone numbers. Most of what a line says are ids and words of ours, in
+ * which there is nothing to find: those are told at a glance, since a search takes 7 µs and a line has ten of them.
+ */
+export function redactForLog(text: string, secrets: readonly string[] = []): string {
+  if (text.length < LONGEST_PLAIN && PLAIN.test(text) && !secrets.some((secret) => secret && text.includes(secret)))
+    return text
   return redact(text, secrets).replace(EMAIL, '[address]').replace(PHONE, '[address]')
 }
+
+/** Shorter than anything that is taken for a secret by its length alone. */
+const LONGEST_PLAIN = 40
+/** A UUID, or words and small numbers with hyphens and the like between them, of which none begins like a known key. */
+const PLAIN =
+  /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?!.*(?:pb[xu]_|[prs]k_|gh[oprsu]_|xox|AIza|eyJ))(?:[A-Za-z]{1,15}|\d{1,6})(?:[._/-](?:[A-Za-z]{1,15}|\d{1,6}))*)$/
 
 // Every pattern is made of classes that cannot overlap with what follows them, and repeats are bounded or anchored by
 // a literal, so that none can backtrack its way to more than linear time.
