@@ -1,3 +1,4 @@
+import { openSync, writeSync } from 'node:fs'
 import { parseCatalogue } from '../../../packages/pillarbox/src/catalogue/parse.ts'
 import type { Provider, ProviderRegistry } from '../../../packages/pillarbox/src/channels/channel.ts'
 import { createEngine, type Engine, type EngineSettings } from '../../../packages/pillarbox/src/engine.ts'
@@ -5,8 +6,10 @@ import type { Channel } from '../../../packages/pillarbox/src/model/channel.ts'
 import type { NewNotification } from '../../../packages/pillarbox/src/model/notification.ts'
 import type { Logger, Random } from '../../../packages/pillarbox/src/model/ports.ts'
 import { createIdSource } from '../../../packages/pillarbox/src/runtime/ids.ts'
+import { createLogger } from '../../../packages/pillarbox/src/runtime/logger.ts'
 import { systemClock, systemRandom } from '../../../packages/pillarbox/src/runtime/system.ts'
 import { createPayloadSeal } from '../../../packages/pillarbox/src/security/payload-seal.ts'
+import { redactForLog } from '../../../packages/pillarbox/src/security/redact.ts'
 import type { Store } from '../../../packages/pillarbox/src/store/store.ts'
 import type { OpenSecrets } from '../../../packages/pillarbox/src/tenant/account-book.ts'
 import { createPool } from '../../../packages/pillarbox/src/untrusted/pool.ts'
@@ -24,12 +27,27 @@ const BATCH = 1_000
 export const random: Random = systemRandom()
 export const newId = createIdSource(systemClock, random)
 
-/** Silent unless something is wrong: a warning during a sample would explain its result. */
+/**
+ * Silent unless something is wrong: a warning during a sample would explain its result. With BENCH_LOG=info the lines of
+ * the product are made as in production and thrown away.
+ */
 export const logger: Logger = {
-  debug() {},
-  info() {},
+  ...(process.env['BENCH_LOG'] === 'info' ? thrownAway() : { debug() {}, info() {} }),
   warn: (fields, message) => console.error('pillarbox', message, fields),
   error: (fields, message) => console.error('pillarbox', message, fields),
+}
+
+function thrownAway(): Logger {
+  const nowhere = openSync('/dev/null', 'w')
+  const write = (text: string): void => void writeSync(nowhere, text)
+  return createLogger({
+    level: 'info',
+    clock: systemClock,
+    scrub: (text) => redactForLog(text),
+    write,
+    defer: setImmediate,
+    style: 'json',
+  })
 }
 
 /** One tenant, one account without pace, one event type with a template of four variables. */

@@ -162,7 +162,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     if (completion) {
       await completer.write(completion)
       custody.ended(each)
-      if (completion.to !== 'sent') notSent(each, completion)
+      report(logger, each, completion)
+      if (completion.outcome === 'unauthorized') accountPaused(each)
     } else {
       book.wentBack()
       await giveBack([each])
@@ -171,11 +172,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     return completion
   }
 
-  function notSent(each: Claim, completion: Completion): void {
-    report(logger, each, completion)
-    if (completion.outcome !== 'unauthorized') return
-    // This call paused its account: rows there that another account or channel takes over need not wait for the hold to end.
-    const { accountId, channel } = each
+  /** A call paused its account: rows there that another account or channel takes over need not wait for the hold to end. */
+  function accountPaused({ accountId, channel }: Claim): void {
     accounts.outdate(accountId)
     book.isDue({ accountId, channel, breaker: 'closed' })
     hub.dispatch.ring()

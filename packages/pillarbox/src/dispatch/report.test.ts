@@ -30,7 +30,52 @@ describe('the log', () => {
       (to) => reported({ to, outcome: null })[0]?.level,
     )
 
-    assert.deepEqual(levels, ['warn', 'warn', 'info', 'info', 'debug', undefined])
+    assert.deepEqual(levels, ['warn', 'warn', 'info', 'info', 'info', 'info'])
+  })
+
+  it('has a line for every outcome, with all that it is looked for by', () => {
+    const claim = {
+      notificationId: 'n1',
+      tenantId: 't1',
+      accountId: 'a1',
+      channel: 'sms',
+      correlationId: 'c1',
+    } as const
+    const ended = { provider: 'msg91', attempt: 3, durationMs: 12 }
+    const known = { ...claim, ...ended }
+
+    for (const [outcome, to] of [
+      ['accepted', 'sent'],
+      ['transient', 'retrying'],
+      ['permanent', 'parked'],
+      ['unknown', 'uncertain'],
+    ] as const) {
+      const [line, another] = reported({ ...ended, outcome, to }, claim)
+      const shown = Object.keys(known).map((name) => [name, line?.fields[name]])
+      assert.deepEqual(Object.fromEntries(shown), known, outcome)
+      assert.equal(line?.fields['outcome'], outcome)
+      assert.equal(another, undefined)
+    }
+  })
+
+  it('writes what was sent the short way where its logger has one', () => {
+    const often: { fields: object; message: string }[] = []
+    const logger = {
+      ...recordingLogger(),
+      often: (fields: object, message: string) => void often.push({ fields, message }),
+    }
+
+    report(logger, sampleClaim({ notificationId: 'n1' }), sampleCompletion({ to: 'sent', outcome: 'accepted' }))
+    report(logger, sampleClaim(), sampleCompletion({ to: 'parked', outcome: 'permanent' }))
+
+    assert.deepEqual(
+      often.map(({ message }) => message),
+      ['a notification was sent'],
+    )
+    assert.deepEqual(
+      logger.lines.map(({ level }) => level),
+      ['warn'],
+    )
   })
 
   it('does not claim to know what nobody knows', () => {
