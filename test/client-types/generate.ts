@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { CHANNELS } from '@pillarbox/client/contract'
 import { openFixture } from '../../packages/pillarbox/src/http/fixture.ts'
+import { withoutReferences } from '../support/openapi-document.ts'
 
 /**
  * The types of the HTTP client's bodies and answers, made from the OpenAPI document of this server. `npm run client-types`
@@ -143,7 +144,8 @@ interface Content {
 /** The whole file. */
 export async function wireTypes(): Promise<string> {
   const fixture = await openFixture()
-  const document = (await fixture.call(null, 'GET', '/openapi.json')).json() as unknown as OpenApi
+  const answer = await fixture.call(null, 'GET', '/openapi.json')
+  const document = withoutReferences(answer.json() as unknown as OpenApi)
   await fixture.app.close()
   const names = new Map<string, string>([
     [formOf({ enum: [...CHANNELS] }), 'Channel'],

@@ -51,8 +51,11 @@ export const LOCALE: TextForm = {
   words: 'a locale such as de-DE',
 }
 
+/** Spelled out, because the OpenAPI document has the pattern below and not every reader of one knows `\p{Cc}`. */
+const CONTROL_CHARACTERS = '\\u0000-\\u001f\\u007f-\\u009f'
+
 /** Ids and addresses may come to stand in a header: no control character, no line break of any kind. */
-export const LINE_PATTERN = /^[^\p{Cc}\u2028\u2029]*$/u
+export const LINE_PATTERN = new RegExp(`^[^${CONTROL_CHARACTERS}\\u2028\\u2029]*$`, 'u')
 
 /** Lengths count characters, not the units of UTF-16 that JavaScript counts. */
 export const lineWords = (maxLength: number): string =>

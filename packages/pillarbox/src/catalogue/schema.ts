@@ -65,7 +65,9 @@ const RecipientForm = Fields('an object of dot paths into the payload, such as {
   deviceToken: RecipientPath,
   platform: RecipientPath,
   url: RecipientPath,
-  list: Type.Optional(Text('the name of a recipient list, such as ops-team', '^\\P{Cc}{1,200}$')),
+  list: Type.Optional(
+    Text('the name of a recipient list, such as ops-team', '^[^\\u0000-\\u001f\\u007f-\\u009f]{1,200}$'),
+  ),
   expand: MayBeEmpty(Type.Boolean({ description: 'One notification per member of the list.' })),
 })
 

@@ -9,7 +9,7 @@ import { createReceivingAccounts } from '../receipts/receiving-accounts.ts'
 import { createRefusals } from '../receipts/refusals.ts'
 import { openAccountSecrets } from '../security/account-secrets.ts'
 import { createUserTokens } from '../security/user-token.ts'
-import { type Access, installAuthentication } from './auth.ts'
+import { installAuthentication } from './auth.ts'
 import { automationScheduleRoutes } from './automation-schedules.ts'
 import { callbackRoutes } from './callbacks.ts'
 import { channelAccountRoutes } from './channel-accounts.ts'
@@ -30,8 +30,10 @@ import { keyRoutes } from './keys.ts'
 import { readListsInTurns } from './list-turns.ts'
 import { maskAnswers } from './masking.ts'
 import { messageTemplateRoutes } from './message-templates.ts'
+import { notificationIntakeRoutes } from './notification-intake.ts'
 import { notificationRoutes } from './notifications.ts'
 import { collectOpenApi, isPluginRoute, serveOpenApi } from './openapi.ts'
+import { keepRouteTable } from './operation.ts'
 import { outboxRoutes } from './outbox.ts'
 import { createErrorHandler } from './problems.ts'
 import { recipientListRoutes } from './recipient-lists.ts'
@@ -46,28 +48,13 @@ import { validatorCompiler } from './validation.ts'
 import { webhookRoutes } from './webhooks.ts'
 import { isYamlType, takeYaml } from './yaml-body.ts'
 
-/** One route as it is registered: what the tests and the reference page are held against. */
-export interface RouteEntry {
-  method: string
-  url: string
-  access: Access
-}
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** Every route but those that plugins bring. */
-    routeTable: RouteEntry[]
-  }
-}
-
 /** How long what is known of accounts is believed when a vendor calls back. */
 const SHARED_RECEIVERS_MAX_AGE_MS = 2_000
 
 const COUNT_REFUSED_EVERY_MS = 3_000
 
 /**
- * The whole HTTP side, ready to listen or to be injected into. A route without an `access` in its config is refused
- * here, so that none can be open by oversight.
+ * The whole HTTP side, ready to listen or to be injected into.
  */
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   const { store, snapshots, ids, clock, logger, nudge, config, untrusted, seal, payloadSeal } = deps
@@ -97,7 +84,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setErrorHandler(answerError)
   app.setValidatorCompiler(validatorCompiler as never)
 
-  keepRouteTable(app)
+  keepRouteTable(app, isPluginRoute)
   limitInFlight(app, clock, config)
   readListsInTurns(app, clock, config.listTurns)
   await app.register(helmet, {
@@ -147,6 +134,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   for (const routes of [
     eventRoutes,
     notificationRequestRoutes,
+    notificationIntakeRoutes,
     notificationRoutes,
     communicationLogRoutes,
     automationScheduleRoutes,
@@ -176,19 +164,6 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
 /** An id from outside goes into logs and answers, so it may only be a plain one. */
 function saneRequestId(given: string | string[] | undefined): string | null {
   return typeof given === 'string' && /^[A-Za-z0-9._:-]{1,100}$/.test(given) ? given : null
-}
-
-function keepRouteTable(app: FastifyInstance): void {
-  app.decorate('routeTable', [])
-  app.addHook('onRoute', (route) => {
-    if (isPluginRoute(route.url)) {
-      route.config = { ...route.config, access: 'public' }
-      return
-    }
-    const access = route.config?.access
-    if (access === undefined) throw new Error(`${String(route.method)} ${route.url} does not say who may use it`)
-    for (const method of [route.method].flat()) app.routeTable.push({ method, url: route.url, access })
-  })
 }
 
 const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?[ \t]*$/i

@@ -239,7 +239,7 @@ export function scopeOf(request: FastifyRequest): string | null {
 }
 
 /** The one tenant a request is about. An ops key has to name it with `?tenantId=`, and it has to exist. */
-export async function tenantOf(request: FastifyRequest, store: Pick<Store, 'tenants'>): Promise<string> {
+async function tenantOf(request: FastifyRequest, store: Pick<Store, 'tenants'>): Promise<string> {
   const { key } = callerOf(request)
   if (key.tenantId !== null) return key.tenantId
   const { tenantId } = request.query as { tenantId?: string }

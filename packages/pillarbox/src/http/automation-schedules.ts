@@ -1,23 +1,27 @@
 import { type Static, Type } from 'typebox'
-import { Line } from '../intake/body-fields.ts'
+import { Instant, Line } from '../intake/body-fields.ts'
 import { found } from '../model/errors.ts'
 import { SCHEDULE_STATUSES } from '../model/event.ts'
-import { actOnSchedule, SCHEDULE_ACTIONS, type ScheduleAction } from '../operate/act-on-schedule.ts'
+import { actOnSchedule, SCHEDULE_ACTIONS, SCHEDULE_REFUSALS, type ScheduleAction } from '../operate/act-on-schedule.ts'
 import type { ScheduleFilter } from '../operate/schedule-store.ts'
 import { scopeOf, TO_OPERATE, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { entityQuery, invalidQuery } from './entity-query.ts'
 import { ScheduleJson, scheduleJson } from './notification-json.ts'
 import { operationsOf } from './operation.ts'
-import { Closed, ForOps, idParameter, instantsMs, PageSchema, Paging, pageJson, Time } from './schemas.ts'
-import { optionalBody } from './validation.ts'
+import { Closed, Exactly, ForOps, idParameter, instantsMs, PageSchema, Paging, pageJson } from './schemas.ts'
 
 const listQuery = entityQuery({
-  status: Type.Optional(Type.Array(Type.Enum([...SCHEDULE_STATUSES]), { maxItems: SCHEDULE_STATUSES.length })),
-  eventType: Type.Optional(Type.String({ maxLength: 100 })),
+  status: Type.Optional(
+    Type.Array(Type.Enum([...SCHEDULE_STATUSES]), {
+      maxItems: SCHEDULE_STATUSES.length,
+      description: 'Only those that stand there; may be repeated.',
+    }),
+  ),
+  eventType: Exactly(100, 'Only those of this event type.'),
   due: Type.Optional(Type.Enum(['past', 'future'], { description: 'Whether their time has come.' })),
-  dueFrom: Type.Optional(Time),
-  dueTo: Type.Optional(Time),
+  dueFrom: Type.Optional(Instant('Due at this time or later.')),
+  dueTo: Type.Optional(Instant('Due before this time.')),
   ...ForOps,
   ...Paging,
 })
@@ -34,6 +38,7 @@ export function automationScheduleRoutes(app: App, context: Context): void {
   app.get(
     '/api/automation-schedules',
     listing(TO_READ, 'List schedules, newest first', {
+      operationId: 'listSchedules',
       description: '`<entityType>Id=` finds the schedules of one entity, e.g. `bookingId=12345`.',
       querystring: listQuery.schema,
       response: { 200: PageSchema(ScheduleJson) },
@@ -53,7 +58,7 @@ export function automationScheduleRoutes(app: App, context: Context): void {
 
   app.get(
     '/api/automation-schedules/:id',
-    operation(TO_READ, 'One schedule', { response: { 200: ScheduleJson } }),
+    operation(TO_READ, 'One schedule', { operationId: 'getSchedule', response: { 200: ScheduleJson } }),
     async (request) => scheduleJson(found(await store.schedules.find(request.tenantId, idParameter(request)))),
   )
 
@@ -63,8 +68,14 @@ export function automationScheduleRoutes(app: App, context: Context): void {
       operation(
         TO_OPERATE,
         SUMMARIES[action],
-        { description: DESCRIPTIONS[action], body: ActionBody, response: { 200: ScheduleJson } },
-        { validatorCompiler: optionalBody(ActionBody) },
+        {
+          operationId: `${action}Schedule`,
+          description: DESCRIPTIONS[action],
+          body: ActionBody,
+          problems: [SCHEDULE_REFUSALS[action]],
+          response: { 200: ScheduleJson },
+        },
+        { isBodyOptional: true },
       ),
       async (request) => {
         const { tenantId, actor } = request

@@ -6,7 +6,7 @@ import { replayCallback } from '../operate/replay-callback.ts'
 import { OPS_ONLY, scopeOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { operationsOf } from './operation.ts'
-import { iso, PageSchema, Paging, pageJson, pageOf, TextOrNull, Time, withTimes } from './schemas.ts'
+import { Exactly, iso, PageSchema, Paging, pageJson, pageOf, TextOrNull, Time, withTimes } from './schemas.ts'
 
 /** As much of a body as is shown. */
 const SHOWN_BYTES = 65_536
@@ -15,39 +15,45 @@ const MOST_WITH_BODY = 20
 
 const Status = Type.Enum([...CALLBACK_STATUSES])
 
-const CallbackJson = Type.Object({
-  id: Type.String(),
-  source: Type.String({ description: 'The last part of the webhook’s path.' }),
-  tenantId: Nullable(Type.String({ description: 'Of the path; null where one path is for all.' })),
-  accountIds: Type.Array(Type.String(), { description: 'The accounts it may speak for.' }),
-  status: Status,
-  attemptCount: Type.Integer(),
-  receivedAt: Time,
-  result: Nullable(
-    Type.Object(
-      {
-        reports: Type.Integer({ description: 'Reports in it,' }),
-        matched: Type.Integer({ description: 'of those, about notifications of ours,' }),
-        moved: Type.Integer({ description: 'and of those, that changed where one stands.' }),
-        unreadable: Type.Integer({ description: 'Reports that could not be read.' }),
-      },
-      { description: 'Null until it was read for the first time.' },
+const CallbackJson = Type.Object(
+  {
+    id: Type.String(),
+    source: Type.String({ description: 'The last part of the webhook’s path.' }),
+    tenantId: Nullable(Type.String({ description: 'Of the path; null where one path is for all.' })),
+    accountIds: Type.Array(Type.String(), { description: 'The accounts it may speak for.' }),
+    status: Status,
+    attemptCount: Type.Integer(),
+    receivedAt: Time,
+    result: Nullable(
+      Type.Object(
+        {
+          reports: Type.Integer({ description: 'Reports in it,' }),
+          matched: Type.Integer({ description: 'of those, about notifications of ours,' }),
+          moved: Type.Integer({ description: 'and of those, that changed where one stands.' }),
+          unreadable: Type.Integer({ description: 'Reports that could not be read.' }),
+        },
+        { description: 'Null until it was read for the first time.' },
+      ),
     ),
-  ),
-  note: TextOrNull,
-  size: Type.Integer({ description: 'Of the body, in bytes.' }),
-  body: Type.Optional(Type.String({ description: 'With ?withBody=true: its first 64 KiB.' })),
-})
+    note: TextOrNull,
+    size: Type.Integer({ description: 'Of the body, in bytes.' }),
+    body: Type.Optional(Type.String({ description: 'With ?withBody=true: its first 64 KiB.' })),
+  },
+  { title: 'Callback' },
+)
 
-const RefusedJson = Type.Object({
-  source: Type.String(),
-  tenantId: Nullable(Type.String({ description: 'Null where the path names none, or one that does not exist.' })),
-  why: Type.String({ description: 'signature_wrong, token_wrong, replayed, no_account, …' }),
-  count: Type.Integer(),
-  lastAt: Time,
-})
+const RefusedJson = Type.Object(
+  {
+    source: Type.String(),
+    tenantId: Nullable(Type.String({ description: 'Null where the path names none, or one that does not exist.' })),
+    why: Type.String({ description: 'signature_wrong, token_wrong, replayed, no_account, …' }),
+    count: Type.Integer(),
+    lastAt: Time,
+  },
+  { title: 'RefusedCallbacks' },
+)
 
-const Source = Type.Optional(Type.String({ maxLength: 40 }))
+const Source = Exactly(40, 'The last part of the webhook’s path.')
 
 const operation = operationsOf('Operations', 'any')
 
@@ -58,9 +64,10 @@ export function callbackRoutes(app: App, context: Context): void {
   app.get(
     '/ops/callbacks',
     operation(OPS_ONLY, 'List vendors’ callbacks, newest first', {
+      operationId: 'listCallbacks',
       query: {
         source: Source,
-        status: Type.Optional(Status),
+        status: Type.Optional(Type.Enum([...CALLBACK_STATUSES], { description: 'Only those that stand there.' })),
         withBody: Type.Boolean({ default: false, description: 'With their bodies, at most 20 at a time.' }),
         ...Paging,
       },
@@ -77,6 +84,7 @@ export function callbackRoutes(app: App, context: Context): void {
   app.post(
     '/ops/callbacks/:id/replay',
     operationsOf('Operations', 'none')(OPS_ONLY, 'Read a callback again', {
+      operationId: 'replayCallback',
       description: 'What it already did is not done twice.',
       response: { 202: Type.Object({ id: Type.String(), status: Status }) },
     }),
@@ -91,6 +99,7 @@ export function callbackRoutes(app: App, context: Context): void {
   app.get(
     '/ops/callbacks/refused',
     operation(OPS_ONLY, 'Count the callbacks that were not believed', {
+      operationId: 'listRefusedCallbacks',
       description: 'By source, tenant and cause, the latest first.',
       query: { source: Source, ...Paging },
       response: { 200: PageSchema(RefusedJson) },

@@ -27,9 +27,11 @@ import { settingsSeenBy } from './masking.ts'
 import { operationsOf } from './operation.ts'
 import {
   Closed,
+  Exactly,
   Id,
   idParameter,
   iso,
+  OnChannel,
   PATTERNS,
   PageSchema,
   Paging,
@@ -93,12 +95,27 @@ const changeable = {
   priority: Type.Optional(Type.Integer({ minimum: -1_000, maximum: 1_000, description: 'Lower goes first.' })),
 }
 
-const AccountBody = Closed({
-  channel: ChannelName,
-  provider: Type.String({ pattern: PATTERNS.provider }),
-  ...changeable,
-  status: Type.Optional(Type.Enum(['active', 'suspended'])),
-})
+const AccountBody = Closed(
+  {
+    channel: ChannelName,
+    provider: Type.String({ pattern: PATTERNS.provider }),
+    ...changeable,
+    status: Type.Optional(Type.Enum(['active', 'suspended'])),
+  },
+  {
+    title: 'NewAccount',
+    examples: [
+      {
+        channel: 'email',
+        provider: 'smtp',
+        name: 'Transactional mail',
+        settings: { host: 'smtp.example.com', port: 587, tls: 'starttls', fromAddress: 'shop@example.com' },
+        secrets: { password: 'a password' },
+        pace: { perSecond: 10, burst: 20 },
+      },
+    ],
+  },
+)
 
 const LaneJson = Type.Object(
   {
@@ -114,40 +131,43 @@ const LaneJson = Type.Object(
   { description: 'How sending through it goes at present, over all workers.' },
 )
 
-const AccountJson = Type.Object({
-  id: Id,
-  tenantId: Type.String(),
-  channel: ChannelName,
-  provider: Type.String(),
-  name: Type.String(),
-  settings: Type.Unsafe<Record<string, unknown>>({
-    ...JsonObject,
-    description: 'Whoever cannot change them sees only the host of a URL in them.',
-  }),
-  secrets: Type.Array(Type.String(), { description: 'The names of those that are set.' }),
-  pace: Nullable(PaceJson),
-  retry: Type.Unknown(),
-  onUnknown: Type.String(),
-  onUndeliverable: Type.Enum(['fail', 'park']),
-  onUnmapped: Type.Enum(['retry', 'park']),
-  breaker: Type.Object({ failures: Type.Integer(), resetAfter: Type.String() }),
-  priority: Type.Integer(),
-  status: Type.Enum([...ACCOUNT_STATUSES]),
-  statusReason: TextOrNull,
-  lane: LaneJson,
-  webhookUrl: Nullable(
-    Type.String({
-      description:
-        'Where the vendor sends its receipts to. Null where it sends none, and where the address holds a token and the key is no admin’s, or none was made yet.',
+const AccountJson = Type.Object(
+  {
+    id: Id,
+    tenantId: Type.String(),
+    channel: ChannelName,
+    provider: Type.String(),
+    name: Type.String(),
+    settings: Type.Unsafe<Record<string, unknown>>({
+      ...JsonObject,
+      description: 'Whoever cannot change them sees only the host of a URL in them.',
     }),
-  ),
-  nextStep: Nullable(
-    Type.String({ description: 'What the vendor needs before its receipts come; null where it sends none.' }),
-  ),
-  warnings: Type.Array(WarningSchema),
-  createdAt: Time,
-  updatedAt: Time,
-})
+    secrets: Type.Array(Type.String(), { description: 'The names of those that are set.' }),
+    pace: Nullable(PaceJson),
+    retry: Type.Unknown(),
+    onUnknown: Type.String(),
+    onUndeliverable: Type.Enum(['fail', 'park']),
+    onUnmapped: Type.Enum(['retry', 'park']),
+    breaker: Type.Object({ failures: Type.Integer(), resetAfter: Type.String() }),
+    priority: Type.Integer(),
+    status: Type.Enum([...ACCOUNT_STATUSES]),
+    statusReason: TextOrNull,
+    lane: LaneJson,
+    webhookUrl: Nullable(
+      Type.String({
+        description:
+          'Where the vendor sends its receipts to. Null where it sends none, and where the address holds a token and the key is no admin’s, or none was made yet.',
+      }),
+    ),
+    nextStep: Nullable(
+      Type.String({ description: 'What the vendor needs before its receipts come; null where it sends none.' }),
+    ),
+    warnings: Type.Array(WarningSchema),
+    createdAt: Time,
+    updatedAt: Time,
+  },
+  { title: 'Account' },
+)
 
 const VerificationJson = Type.Object({
   isGood: Type.Boolean(),
@@ -182,7 +202,12 @@ export function channelAccountRoutes(app: App, context: Context): void {
 
   app.post(
     '/api/channel-accounts',
-    operation(TO_ADMINISTER, 'Make an account', { body: AccountBody, response: { 201: AccountJson } }),
+    operation(TO_ADMINISTER, 'Make an account', {
+      operationId: 'createAccount',
+      body: AccountBody,
+      problems: ['already_exists', 'invalid_retry'],
+      response: { 201: AccountJson },
+    }),
     async (request, reply) =>
       reply.status(201).send(await saved(await makeAccount(deps, request, request.body), callerOf(request))),
   )
@@ -190,10 +215,11 @@ export function channelAccountRoutes(app: App, context: Context): void {
   app.get(
     '/api/channel-accounts',
     operation(TO_READ, 'List accounts, newest first', {
+      operationId: 'listAccounts',
       query: {
-        channel: Type.Optional(ChannelName),
-        provider: Type.Optional(Type.String({ maxLength: 40 })),
-        status: Type.Optional(Type.Enum([...ACCOUNT_STATUSES])),
+        ...OnChannel,
+        provider: Exactly(40, 'Only those of this provider.'),
+        status: Type.Optional(Type.Enum([...ACCOUNT_STATUSES], { description: 'Only those that stand there.' })),
         ...Paging,
       },
       response: { 200: PageSchema(AccountJson) },
@@ -215,15 +241,17 @@ export function channelAccountRoutes(app: App, context: Context): void {
 
   app.get(
     '/api/channel-accounts/:id',
-    operation(TO_READ, 'One account', { response: { 200: AccountJson } }),
+    operation(TO_READ, 'One account', { operationId: 'getAccount', response: { 200: AccountJson } }),
     async (request) => asItStands(await accountOf(request), callerOf(request)),
   )
 
   app.patch(
     '/api/channel-accounts/:id',
     operation(TO_ADMINISTER, 'Change what is named', {
+      operationId: 'updateAccount',
       description: 'New secrets or settings activate an account that was paused because the old ones were refused.',
       body: Closed({ ...changeable, name: Type.Optional(changeable.name) }, { minProperties: 1 }),
+      problems: ['already_exists', 'invalid_retry'],
       response: { 200: AccountJson },
     }),
     async (request) =>
@@ -233,9 +261,11 @@ export function channelAccountRoutes(app: App, context: Context): void {
   app.put(
     '/api/channel-accounts/:id',
     operation(TO_ADMINISTER, 'Replace an account', {
+      operationId: 'replaceAccount',
       description:
         'What is not given takes its default, except secrets, which stay. Channel and provider cannot change.',
       body: Closed({ channel: ChannelName, provider: Type.String(), ...changeable }),
+      problems: ['already_exists', 'invalid_retry'],
       response: { 200: AccountJson },
     }),
     async (request) =>
@@ -245,7 +275,9 @@ export function channelAccountRoutes(app: App, context: Context): void {
   app.delete(
     '/api/channel-accounts/:id',
     operation(TO_ADMINISTER, 'Remove an account', {
+      operationId: 'deleteAccount',
       description: '409 in_use while notifications still wait on it.',
+      problems: ['in_use'],
       response: { 204: Type.Null() },
     }),
     async (request, reply) => {
@@ -260,7 +292,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
   ] as const)
     app.post(
       `/api/channel-accounts/:id/${verb}`,
-      operation(TO_ADMINISTER, summary, { response: { 200: AccountJson } }),
+      operation(TO_ADMINISTER, summary, { operationId: `${verb}Account`, response: { 200: AccountJson } }),
       async (request) => {
         const account = await setAccountStatus(deps, request, idParameter(request), status)
         return asItStands(account, callerOf(request))
@@ -270,6 +302,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
   app.post(
     '/api/channel-accounts/:id/verify',
     operation(TO_ADMINISTER, 'Ask the vendor whether the credentials are good', {
+      operationId: 'verifyAccount',
       description:
         'A real question to the vendor; nothing is sent to anybody. With good credentials an account that was paused because they were refused sends again.',
       response: { 200: VerificationJson },
@@ -280,6 +313,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
   app.post(
     '/api/channel-accounts/:id/connect',
     operation(TO_ADMINISTER, 'Have the vendor send its receipts here', {
+      operationId: 'connectAccount',
       description:
         'Registers webhookUrl with the vendor, where the vendor can be told: Meta, which checks the address at once. May be repeated.',
       response: { 200: ConnectionJson },

@@ -8,24 +8,27 @@ import { entityQuery, invalidQuery } from './entity-query.ts'
 import { operationsOf } from './operation.ts'
 import { ForOps, Id, iso, isoOrNull, PageSchema, Paging, pageJson, TextOrNull, Time, TimeOrNull } from './schemas.ts'
 
-const LogJson = Type.Object({
-  id: Id,
-  channel: ChannelName,
-  eventType: TextOrNull,
-  templateId: TextOrNull,
-  templateVersion: Nullable(Type.Integer()),
-  toAddress: Nullable(Type.String({ description: 'Masked; a recipient list’s name where one was addressed.' })),
-  status: Type.Enum([...NOTIFICATION_STATUSES]),
-  provider: TextOrNull,
-  providerMessageId: TextOrNull,
-  sentAtUtc: TimeOrNull,
-  attemptCount: Type.Integer(),
-  lastError: TextOrNull,
-  idempotencyKey: Type.String(),
-  correlationId: TextOrNull,
-  createdAtUtc: Time,
-  triggeredBy: Type.String(),
-})
+const LogJson = Type.Object(
+  {
+    id: Id,
+    channel: ChannelName,
+    eventType: TextOrNull,
+    templateId: TextOrNull,
+    templateVersion: Nullable(Type.Integer()),
+    toAddress: Nullable(Type.String({ description: 'Masked; a recipient list’s name where one was addressed.' })),
+    status: Type.Enum([...NOTIFICATION_STATUSES]),
+    provider: TextOrNull,
+    providerMessageId: TextOrNull,
+    sentAtUtc: TimeOrNull,
+    attemptCount: Type.Integer(),
+    lastError: TextOrNull,
+    idempotencyKey: Type.String(),
+    correlationId: TextOrNull,
+    createdAtUtc: Time,
+    triggeredBy: Type.String(),
+  },
+  { title: 'CommunicationLog' },
+)
 
 const logQuery = entityQuery({ ...ForOps, ...Paging })
 
@@ -36,6 +39,7 @@ export function communicationLogRoutes(app: App, { store }: Context): void {
   app.get(
     '/api/communication-logs',
     operation(TO_READ, 'What was sent about one entity, newest first', {
+      operationId: 'listCommunicationLogs',
       description: 'Name it by `<entityType>Id=`, e.g. `bookingId=12345`, or by `entityType` and `entityId`.',
       querystring: logQuery.schema,
       response: { 200: PageSchema(LogJson) },

@@ -31,20 +31,23 @@ const fields = {
   locale: Type.Optional(Nullable(LocaleTag)),
 }
 
-const ContactJson = Type.Object({
-  id: Id,
-  tenantId: Type.String(),
-  profileId: TextOrNull,
-  userId: TextOrNull,
-  name: TextOrNull,
-  phone: TextOrNull,
-  email: TextOrNull,
-  locale: TextOrNull,
-  version: Type.Integer({ description: 'One more with every change.' }),
-  createdAt: Time,
-  updatedAt: Time,
-  links: Type.Object({ notifications: Type.String(), conversations: Type.String() }),
-})
+const ContactJson = Type.Object(
+  {
+    id: Id,
+    tenantId: Type.String(),
+    profileId: TextOrNull,
+    userId: TextOrNull,
+    name: TextOrNull,
+    phone: TextOrNull,
+    email: TextOrNull,
+    locale: TextOrNull,
+    version: Type.Integer({ description: 'One more with every change.' }),
+    createdAt: Time,
+    updatedAt: Time,
+    links: Type.Object({ notifications: Type.String(), conversations: Type.String() }),
+  },
+  { title: 'Contact' },
+)
 
 const operation = operationsOf('People')
 
@@ -55,6 +58,7 @@ export function contactRoutes(app: App, context: Context): void {
   app.get(
     '/api/contacts',
     operation(TO_READ, 'List contacts, newest first', {
+      operationId: 'listContacts',
       description: 'A viewer sees them masked.',
       query: {
         q: Type.Optional(
@@ -79,6 +83,7 @@ export function contactRoutes(app: App, context: Context): void {
   app.get(
     '/api/contacts/:id',
     operation(TO_READ, 'One contact', {
+      operationId: 'getContact',
       description: 'A viewer sees it masked.',
       response: { 200: ContactJson },
     }),
@@ -88,8 +93,10 @@ export function contactRoutes(app: App, context: Context): void {
   app.post(
     '/api/contacts',
     operation(TO_ADMINISTER, 'Make a contact', {
+      operationId: 'createContact',
       description: 'With at least one of profileId, userId, phone and email, none of which another contact may have.',
       body: Closed(fields),
+      problems: ['already_exists'],
       response: { 201: ContactJson },
     }),
     async (request, reply) => reply.status(201).send(contactJson(await makeContact(context, request, request.body))),
@@ -98,7 +105,9 @@ export function contactRoutes(app: App, context: Context): void {
   app.put(
     '/api/contacts/:id',
     operation(TO_ADMINISTER, 'Replace a contact', {
+      operationId: 'replaceContact',
       body: Closed({ ...fields, ...ReadVersion }),
+      problems: ['already_exists', 'changed_meanwhile'],
       response: { 200: ContactJson },
     }),
     async (request) =>
@@ -108,7 +117,9 @@ export function contactRoutes(app: App, context: Context): void {
   app.patch(
     '/api/contacts/:id',
     operation(TO_ADMINISTER, 'Change what is named; null removes it', {
+      operationId: 'updateContact',
       body: Closed({ ...fields, ...ReadVersion }, { minProperties: 1 }),
+      problems: ['already_exists', 'changed_meanwhile'],
       response: { 200: ContactJson },
     }),
     async (request) => contactJson(await changeContact(store, request, idParameter(request), request.body)),
@@ -117,6 +128,7 @@ export function contactRoutes(app: App, context: Context): void {
   app.delete(
     '/api/contacts/:id',
     operation(TO_ADMINISTER, 'Remove a contact', {
+      operationId: 'deleteContact',
       description: 'Its conversations go with it. What was sent stays on record, with the addresses it was sent to.',
       response: { 204: Type.Null() },
     }),

@@ -2,6 +2,7 @@ import { type TSchema, Type } from 'typebox'
 import { closest } from '../model/closest.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { Store } from '../store/store.ts'
+import { Exactly } from './schemas.ts'
 
 /** One entity, or as much of it as a query names. */
 export interface EntityFilter {
@@ -16,8 +17,8 @@ export interface EntityFilter {
  */
 export function entityQuery<T extends Record<string, TSchema>>(parameters: T, notEntities: readonly string[] = []) {
   const named = {
-    entityType: Type.Optional(Type.String({ maxLength: 63 })),
-    entityId: Type.Optional(Type.String({ maxLength: 200 })),
+    entityType: Exactly(63, 'What they are about, such as booking.'),
+    entityId: Exactly(200, 'Which one of those.'),
     ...parameters,
   }
   const ownIds = Object.keys(named).filter((name) => name.endsWith('Id'))

@@ -15,21 +15,27 @@ import { isYamlType } from './yaml-body.ts'
 
 const ScopeJson = Closed({ type: Type.String(), id: Type.String() })
 
-const EventTypeJson = Type.Object({ name: Type.String(), ...EVENT_TYPE_FIELDS, templateCount: Type.Integer() })
+const EventTypeJson = Type.Object(
+  { name: Type.String(), ...EVENT_TYPE_FIELDS, templateCount: Type.Integer() },
+  { title: 'EventType' },
+)
 
-const TemplateJson = Type.Object({
-  id: Type.String(),
-  channel: ChannelName,
-  locale: Type.String(),
-  scope: Nullable(ScopeJson),
-  subject: TextOrNull,
-  body: Type.String(),
-  format: Nullable(BodyFormatName),
-  providerTemplate: Nullable(JsonObject),
-  version: Type.Integer(),
-  isActive: Type.Boolean(),
-  isEdited: Type.Boolean(),
-})
+const TemplateJson = Type.Object(
+  {
+    id: Type.String(),
+    channel: ChannelName,
+    locale: Type.String(),
+    scope: Nullable(ScopeJson),
+    subject: TextOrNull,
+    body: Type.String(),
+    format: Nullable(BodyFormatName),
+    providerTemplate: Nullable(JsonObject),
+    version: Type.Integer(),
+    isActive: Type.Boolean(),
+    isEdited: Type.Boolean(),
+  },
+  { title: 'CatalogueTemplate' },
+)
 
 const anything = Type.Optional(Type.Unknown())
 
@@ -45,22 +51,28 @@ const ChangeJson = Type.Object({
   fields: Type.Optional(Type.Array(Type.Object({ field: Type.String(), from: anything, to: anything }))),
 })
 
-const ImportJson = Type.Object({
-  name: Type.String(),
-  defaultLocale: Type.String(),
-  version: Type.Integer({ description: 'The one in force: after a dry run still the one before, 0 if none.' }),
-  dryRun: Type.Boolean(),
-  changes: Type.Array(ChangeJson),
-  warnings: Type.Array(WarningSchema, { description: 'What is legal and probably not meant; `key` is its path.' }),
-})
+const ImportJson = Type.Object(
+  {
+    name: Type.String(),
+    defaultLocale: Type.String(),
+    version: Type.Integer({ description: 'The one in force: after a dry run still the one before, 0 if none.' }),
+    dryRun: Type.Boolean(),
+    changes: Type.Array(ChangeJson),
+    warnings: Type.Array(WarningSchema, { description: 'What is legal and probably not meant; `key` is its path.' }),
+  },
+  { title: 'CatalogueImport' },
+)
 
-const VersionJson = Type.Object({
-  version: Type.Integer(),
-  name: Type.String(),
-  defaultLocale: Type.String(),
-  importedBy: Type.String(),
-  importedAt: Time,
-})
+const VersionJson = Type.Object(
+  {
+    version: Type.Integer(),
+    name: Type.String(),
+    defaultLocale: Type.String(),
+    importedBy: Type.String(),
+    importedAt: Time,
+  },
+  { title: 'CatalogueVersion' },
+)
 
 const operation = operationsOf('Catalogue', 'one', { isConfiguration: true })
 
@@ -72,6 +84,7 @@ export function eventTypeRoutes(app: App, context: Context): void {
   app.get(
     '/api/event-types',
     operation(TO_READ, 'The catalogue’s event types and entities', {
+      operationId: 'listEventTypes',
       response: {
         200: Type.Object({
           items: Type.Array(EventTypeJson),
@@ -98,6 +111,7 @@ export function eventTypeRoutes(app: App, context: Context): void {
   app.get(
     '/api/event-types/:name',
     operation(TO_READ, 'One event type with its templates', {
+      operationId: 'getEventType',
       response: { 200: Type.Object({ ...EventTypeJson.properties, templates: Type.Array(TemplateJson) }) },
     }),
     async ({ params, tenantId }) => {
@@ -114,6 +128,7 @@ export function eventTypeRoutes(app: App, context: Context): void {
       TO_ADMINISTER,
       'Replace the catalogue',
       {
+        operationId: 'replaceCatalogue',
         description:
           'As JSON, or as the YAML file it is written in. Answers 422 invalid_catalogue with every problem and warning at ' +
           'once; then nothing has changed. Templates nobody edited follow the catalogue, edited ones are kept and reported.',
@@ -124,6 +139,7 @@ export function eventTypeRoutes(app: App, context: Context): void {
             'application/yaml': { schema: { type: 'string', description: 'A catalogue file.' } },
           },
         }),
+        problems: ['invalid_catalogue'],
         response: { 200: ImportJson },
       },
       {
@@ -153,6 +169,7 @@ export function eventTypeRoutes(app: App, context: Context): void {
   app.get(
     '/api/event-types/versions',
     operation(TO_READ, 'The catalogue’s versions, newest first', {
+      operationId: 'listCatalogueVersions',
       response: { 200: Type.Object({ items: Type.Array(VersionJson), nextCursor: Type.Null() }) },
     }),
     async ({ tenantId }) => {
@@ -164,6 +181,7 @@ export function eventTypeRoutes(app: App, context: Context): void {
   app.get(
     '/api/event-types/versions/:version',
     operation(TO_READ, 'One version of the catalogue, with its document', {
+      operationId: 'getCatalogueVersion',
       response: { 200: Type.Object({ ...VersionJson.properties, document: Type.String() }) },
     }),
     async ({ params, tenantId }) => {

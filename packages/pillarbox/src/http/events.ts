@@ -7,7 +7,7 @@ import { EVENT_STATUSES } from '../model/event.ts'
 import { NOTIFICATION_STATUSES } from '../model/notification.ts'
 import { storyOf } from '../operate/event-story.ts'
 import { replayEvent } from '../operate/replay-event.ts'
-import { callerOf, TO_OPERATE, TO_PUBLISH, TO_READ_STATUS, tenantOf, traceOf } from './auth.ts'
+import { callerOf, TO_OPERATE, TO_PUBLISH, TO_READ_STATUS, traceOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { entityQuery } from './entity-query.ts'
 import { type ItemAnswer, itemProblem } from './items.ts'
@@ -23,19 +23,20 @@ import {
 } from './notification-json.ts'
 import { operationsOf } from './operation.ts'
 import {
+  Exactly,
   eventIdParameter,
   ForOps,
   ItemResult,
   instantsMs,
+  MadeBetween,
   PageSchema,
   Paging,
-  Query,
   Time,
   withTimes,
 } from './schemas.ts'
 import { bodyCheck, withBodyCheck } from './validation.ts'
 
-const PublishedJson = Type.Object({ id: Type.String(), duplicate: Type.Boolean() })
+const PublishedJson = Type.Object({ id: Type.String(), duplicate: Type.Boolean() }, { title: 'AcceptedEvent' })
 
 /** The intake judges events one by one: one bad event of a list spoils no other. */
 const checkList = bodyCheck(Type.Array(Type.Unknown(), { minItems: 1, maxItems: MAX_ITEMS }))
@@ -44,38 +45,41 @@ const counts = Type.Object(Object.fromEntries(NOTIFICATION_STATUSES.map((status)
   description: 'How many of its notifications stand where.',
 })
 
-const EventItemJson = Type.Object({ ...EventJson.properties, counts })
+const EventItemJson = Type.Object({ ...EventJson.properties, counts }, { title: 'EventView' })
 
-const EventStoryJson = Type.Object({
-  ...EventItemJson.properties,
-  schedules: Type.Array(ScheduleJson),
-  derived: Type.Array(EventJson, { description: 'Of a domain event: the events that it became.' }),
-  notifications: Type.Array(NotificationJson, {
-    description: 'The newest 200; all of them are at /api/notifications?eventId=.',
-  }),
-  explanation: Type.Array(
-    Type.Object({
-      at: Time,
-      code: Type.String({ description: 'What was decided; of a notification that stopped, its reason.' }),
-      text: Type.String(),
-      notificationId: Type.Optional(Type.String()),
-      channel: Type.Optional(ChannelName),
-      recipient: Type.Optional(Type.String({ description: 'Masked.' })),
+const EventStoryJson = Type.Object(
+  {
+    ...EventItemJson.properties,
+    schedules: Type.Array(ScheduleJson),
+    derived: Type.Array(EventJson, { description: 'Of a domain event: the events that it became.' }),
+    notifications: Type.Array(NotificationJson, {
+      description: 'The newest 200; all of them are at /api/notifications?eventId=.',
     }),
-    { description: 'What was decided about it, oldest first, in words.' },
-  ),
-})
+    explanation: Type.Array(
+      Type.Object({
+        at: Time,
+        code: Type.String({ description: 'What was decided; of a notification that stopped, its reason.' }),
+        text: Type.String(),
+        notificationId: Type.Optional(Type.String()),
+        channel: Type.Optional(ChannelName),
+        recipient: Type.Optional(Type.String({ description: 'Masked.' })),
+      }),
+      { description: 'What was decided about it, oldest first, in words.' },
+    ),
+  },
+  { title: 'EventDetail' },
+)
 
 const listQuery = entityQuery({
-  type: Type.Optional(Type.String({ maxLength: 100 })),
-  status: Type.Optional(Type.Enum([...EVENT_STATUSES])),
-  from: Type.Optional(Time),
-  to: Type.Optional(Time),
+  type: Exactly(100, 'Only those of this event type.'),
+  status: Type.Optional(Type.Enum([...EVENT_STATUSES], { description: 'Only those that stand there.' })),
+  ...MadeBetween,
   ...ForOps,
   ...Paging,
 })
 
 const operation = operationsOf('Events')
+const intake = operationsOf('Intake')
 
 /** `/api/events`: facts in, durable when answered; and what became of them. */
 export function eventRoutes(app: App, context: Context): void {
@@ -84,6 +88,7 @@ export function eventRoutes(app: App, context: Context): void {
   app.get(
     '/api/events',
     operation(TO_READ_STATUS, 'List events, newest first', {
+      operationId: 'listEvents',
       description:
         '`<entityType>Id=` finds the events of one entity, e.g. `bookingId=12345`. A publisher finds what its own key published, and nothing else.',
       querystring: listQuery.schema,
@@ -114,6 +119,7 @@ export function eventRoutes(app: App, context: Context): void {
       TO_READ_STATUS,
       'One event, what it led to, and why',
       {
+        operationId: 'getEvent',
         description:
           'A viewer sees addresses masked, nobody sees sealed fields. A publisher finds what its own key published, and nothing else.',
         response: { 200: EventStoryJson },
@@ -139,7 +145,9 @@ export function eventRoutes(app: App, context: Context): void {
   app.post(
     '/api/events/:id/replay',
     operation(TO_OPERATE, 'Plan a failed event again', {
+      operationId: 'replayEvent',
       description: 'From failed, else 409 not_failed.',
+      problems: ['not_failed'],
       response: { 200: EventJson },
     }),
     async (request) => {
@@ -148,27 +156,32 @@ export function eventRoutes(app: App, context: Context): void {
     },
   )
 
-  app.route({
-    method: 'POST',
-    url: '/api/events',
-    config: { access: TO_PUBLISH, judgesJson: true },
-    bodyLimit: config.batchBodyLimitBytes,
-    validatorCompiler: withBodyCheck((body) => (body === undefined || Array.isArray(body) ? checkList(body) : null)),
-    schema: {
-      tags: ['Intake'],
-      summary: 'Publish one event, or up to 1,000',
-      description:
-        'One event answers 202, or 200 where its id is known. A list answers 200 with a result for each: 202, 200 or 422.',
-      querystring: Query(ForOps),
-      body: Type.Union([EventBody, Type.Array(EventBody, { minItems: 1, maxItems: MAX_ITEMS })]),
-      response: {
-        202: PublishedJson,
-        200: Type.Union([PublishedJson, Type.Object({ results: Type.Array(ItemResult) })]),
+  app.post(
+    '/api/events',
+    intake(
+      TO_PUBLISH,
+      'Publish one event, or up to 1,000',
+      {
+        operationId: 'publishEvents',
+        description:
+          'One event answers 202, or 200 where its id is known. A list answers 200 with a result for each: 202, 200 or 422.',
+        body: Type.Union([EventBody, Type.Array(EventBody, { minItems: 1, maxItems: MAX_ITEMS })]),
+        problems: ['unknown_event_type'],
+        response: {
+          202: PublishedJson,
+          200: Type.Union([PublishedJson, Type.Object({ results: Type.Array(ItemResult) })]),
+        },
       },
-    },
-    async handler(request, reply) {
-      const tenantId = await tenantOf(request, store)
-      const { body, actor } = request
+      {
+        bodyLimit: config.batchBodyLimitBytes,
+        validatorCompiler: withBodyCheck((body) =>
+          body === undefined || Array.isArray(body) ? checkList(body) : null,
+        ),
+        config: { judgesJson: true },
+      },
+    ),
+    async (request, reply) => {
+      const { body, actor, tenantId } = request
       const from = { tenantId, actor, traceparent: traceOf(request) }
       if (Array.isArray(body)) {
         const answers = await events.publish(from, body)
@@ -179,28 +192,28 @@ export function eventRoutes(app: App, context: Context): void {
       if ('problem' in answer) throw answer.problem
       return reply.status(answer.duplicate ? 200 : 202).send(answer)
     },
-  })
+  )
 }
 
 /** `/api/notification-requests`: an event whose recipients are worked out already, in the words of such a pipeline. */
-export function notificationRequestRoutes(app: App, { store, events, config }: Context): void {
-  app.route({
-    method: 'POST',
-    url: '/api/notification-requests',
-    config: { access: TO_PUBLISH },
-    bodyLimit: config.batchBodyLimitBytes,
-    schema: {
-      tags: ['Intake'],
-      summary: 'Publish an event as a NotificationRequest',
-      description:
-        'Taken as an event is: 202, or 200 where its `event_id` is known. `tenant_id` is the key’s tenant, else 404. It is about the entity that `conversation_context` or `context` names (`booking_id`), where that is what the event type is about.',
-      querystring: Query(ForOps),
-      body: NotificationRequest,
-      response: { 202: PublishedJson, 200: PublishedJson },
-    },
-    async handler(request, reply) {
-      const tenantId = await tenantOf(request, store)
-      const { body, actor } = request
+export function notificationRequestRoutes(app: App, { events, config }: Context): void {
+  app.post(
+    '/api/notification-requests',
+    intake(
+      TO_PUBLISH,
+      'Publish an event as a NotificationRequest',
+      {
+        operationId: 'publishNotificationRequest',
+        description:
+          'Taken as an event is: 202, or 200 where its `event_id` is known. `tenant_id` is the key’s tenant, else 404. It is about the entity that `conversation_context` or `context` names (`booking_id`), where that is what the event type is about.',
+        body: NotificationRequest,
+        problems: ['not_found', 'unknown_event_type'],
+        response: { 202: PublishedJson, 200: PublishedJson },
+      },
+      { bodyLimit: config.batchBodyLimitBytes },
+    ),
+    async (request, reply) => {
+      const { body, actor, tenantId } = request
       if (body.tenant_id !== tenantId) throw notFound()
       const entityType = await events.entityType(tenantId, body.trigger_event)
       const [answer] = await events.publish({ tenantId, actor, traceparent: traceOf(request) }, [
@@ -210,7 +223,7 @@ export function notificationRequestRoutes(app: App, { store, events, config }: C
       if ('problem' in answer) throw inRequestsNames(answer.problem)
       return reply.status(answer.duplicate ? 200 : 202).send(answer)
     },
-  })
+  )
 }
 
 /** A publisher finds what its own key published. */

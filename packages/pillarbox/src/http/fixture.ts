@@ -181,6 +181,7 @@ export interface AnswerJson {
   text: string
   timing: unknown
   to: AnswerJson
+  token: string
   topic: unknown
   toAddress: unknown
   triggeredBy: unknown

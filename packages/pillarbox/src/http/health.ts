@@ -4,31 +4,34 @@ import { createHealthWatch, HEALTH_CODES, type Health } from '../operate/health.
 import type { App, Context } from './context.ts'
 import { operationsOf } from './operation.ts'
 
-const HealthJson = Type.Object({
-  status: Type.Enum(['ok', 'degraded', 'down']),
-  reasons: Type.Array(
-    Type.Object({
-      code: Type.Enum([...HEALTH_CODES]),
-      message: Type.String({ description: 'What is not well, and what to do about it.' }),
-    }),
-    { description: 'Empty while all is well.' },
-  ),
-  version: Type.String(),
-  database: Type.Enum(['up', 'unwritable', 'down'], { description: 'unwritable: it answers, and takes nothing.' }),
-  workers: Type.Array(
-    Type.Object({
-      id: Type.String(),
-      status: Type.Enum(['alive', 'silent']),
-      silentForSeconds: Type.Number(),
-      inFlight: Type.Integer(),
-    }),
-  ),
-  backlog: Type.Object({ oldestPendingAgeSeconds: Nullable(Type.Number()) }),
-  openBreakers: Type.Array(Type.String({ description: 'An account’s id.' })),
-  pausedAccounts: Type.Array(
-    Type.String({ description: 'The id of an account whose credentials the vendor refused: it waits for others.' }),
-  ),
-})
+const HealthJson = Type.Object(
+  {
+    status: Type.Enum(['ok', 'degraded', 'down']),
+    reasons: Type.Array(
+      Type.Object({
+        code: Type.Enum([...HEALTH_CODES]),
+        message: Type.String({ description: 'What is not well, and what to do about it.' }),
+      }),
+      { description: 'Empty while all is well.' },
+    ),
+    version: Type.String(),
+    database: Type.Enum(['up', 'unwritable', 'down'], { description: 'unwritable: it answers, and takes nothing.' }),
+    workers: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        status: Type.Enum(['alive', 'silent']),
+        silentForSeconds: Type.Number(),
+        inFlight: Type.Integer(),
+      }),
+    ),
+    backlog: Type.Object({ oldestPendingAgeSeconds: Nullable(Type.Number()) }),
+    openBreakers: Type.Array(Type.String({ description: 'An account’s id.' })),
+    pausedAccounts: Type.Array(
+      Type.String({ description: 'The id of an account whose credentials the vendor refused: it waits for others.' }),
+    ),
+  },
+  { title: 'Health' },
+)
 
 const LiveJson = Type.Object({ status: Type.Enum(['ok']) })
 const ReadyJson = Type.Object({ status: Type.Enum(['ok', 'down']), reason: Nullable(Type.String()) })
@@ -44,20 +47,30 @@ export function healthRoutes(app: App, context: Context): void {
 
   app.get(
     '/health',
-    operation('public', 'How the whole is doing', { response: { 200: HealthJson, 503: HealthJson } }),
+    operation('public', 'How the whole is doing', {
+      operationId: 'getHealth',
+      response: { 200: HealthJson, 503: HealthJson },
+    }),
     async (_request, reply) => {
       const found = await health.whole()
       return reply.status(found.status === 'down' ? 503 : 200).send(healthJson(found, context.version))
     },
   )
 
-  app.get('/health/live', operation('public', 'The process answers', { response: { 200: LiveJson } }), async () => ({
-    status: 'ok' as const,
-  }))
+  app.get(
+    '/health/live',
+    operation('public', 'The process answers', { operationId: 'getLiveness', response: { 200: LiveJson } }),
+    async () => ({
+      status: 'ok' as const,
+    }),
+  )
 
   app.get(
     '/health/ready',
-    operation('public', 'Requests can be taken', { response: { 200: ReadyJson, 503: ReadyJson } }),
+    operation('public', 'Requests can be taken', {
+      operationId: 'getReadiness',
+      response: { 200: ReadyJson, 503: ReadyJson },
+    }),
     async (_request, reply) => {
       const reason = await health.unready()
       return reason === null ? reply.send({ status: 'ok', reason }) : reply.status(503).send({ status: 'down', reason })

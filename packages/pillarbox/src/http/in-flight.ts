@@ -19,7 +19,7 @@ export function limitInFlight(app: FastifyInstance, clock: Clock, config: InFlig
   const perConnection = createCount<object>()
   app.addHook('onRequest', async (request, reply) => {
     const { access, isStream } = request.routeOptions.config
-    if (isHealth(request) || isStream) return
+    if (isHealthPath(request.routeOptions.url) || isStream) return
     const isOpen = access === 'public' || request.is404
     const { socket } = request.raw
     const source = clientOf(request)
@@ -45,7 +45,8 @@ type InFlightConfig = Pick<
   | 'publicBodyTimeoutMs'
 >
 
-function isHealth({ routeOptions: { url } }: FastifyRequest): boolean {
+/** Health is answered whatever else is going on. */
+export function isHealthPath(url: string | undefined): boolean {
   return url !== undefined && (url === '/health' || url.startsWith('/health/'))
 }
 

@@ -24,7 +24,6 @@ import {
   Time,
   TimeOrNull,
 } from './schemas.ts'
-import { optionalBody } from './validation.ts'
 
 /**
  * The user, with a token, or the application that writes to him and shows him what he gets. Nobody else: the words may be
@@ -39,20 +38,23 @@ const ByToken = {
   ),
 }
 
-const MessageJson = Type.Object({
-  id: Type.String({ description: 'The notification’s.' }),
-  subject: TextOrNull,
-  text: Type.String({ description: 'Plain text: show it as text. Made from the body where that is HTML.' }),
-  html: Nullable(
-    Type.String({
-      description: 'The body where it is HTML. Not sanitised: show it in a sandboxed frame, or not at all.',
-    }),
-  ),
-  data: JsonObject,
-  createdAt: Time,
-  seenAt: Nullable(Type.String({ format: 'date-time', description: 'When it was first given to the user.' })),
-  readAt: TimeOrNull,
-})
+const MessageJson = Type.Object(
+  {
+    id: Type.String({ description: 'The notification’s.' }),
+    subject: TextOrNull,
+    text: Type.String({ description: 'Plain text: show it as text. Made from the body where that is HTML.' }),
+    html: Nullable(
+      Type.String({
+        description: 'The body where it is HTML. Not sanitised: show it in a sandboxed frame, or not at all.',
+      }),
+    ),
+    data: JsonObject,
+    createdAt: Time,
+    seenAt: Nullable(Type.String({ format: 'date-time', description: 'When it was first given to the user.' })),
+    readAt: TimeOrNull,
+  },
+  { title: 'InboxMessage' },
+)
 
 const NewToken = Closed({
   expiresIn: Type.Optional(
@@ -91,6 +93,7 @@ export function inboxRoutes(app: App, context: Context): void {
   app.get(
     '/api/inbox/:userId/messages',
     operation(TO_USE, 'A user’s messages, newest first', {
+      operationId: 'listInboxMessages',
       description:
         'Marks them as seen, and their notifications as delivered. Nobody’s inbox is unknown: one without messages is empty.',
       query: {
@@ -111,6 +114,7 @@ export function inboxRoutes(app: App, context: Context): void {
   app.get(
     '/api/inbox/:userId/unread-count',
     operation(TO_USE, 'How many messages a user has not read', {
+      operationId: 'countUnreadInboxMessages',
       query: ByToken,
       response: { 200: Type.Object({ count: Type.Integer() }) },
     }),
@@ -123,6 +127,7 @@ export function inboxRoutes(app: App, context: Context): void {
   app.post(
     '/api/inbox/:userId/messages/:id/read',
     operation(TO_USE, 'Mark a message as read', {
+      operationId: 'markInboxMessageRead',
       description: 'Its notification becomes read. Repeating it changes nothing.',
       query: ByToken,
       response: { 200: MessageJson },
@@ -140,6 +145,7 @@ export function inboxRoutes(app: App, context: Context): void {
   app.post(
     '/api/inbox/:userId/read-all',
     operation(TO_USE, 'Mark all of a user’s messages as read', {
+      operationId: 'markAllInboxMessagesRead',
       description: 'Of a very large inbox perhaps not all at once: repeat it while unreadCount is not 0.',
       query: ByToken,
       response: { 200: Type.Object({ marked: Type.Integer(), unreadCount: Type.Integer() }) },
@@ -162,6 +168,7 @@ export function inboxRoutes(app: App, context: Context): void {
   app.delete(
     '/api/inbox/:userId/messages/:id',
     operation(TO_USE, 'Remove a message from the inbox', {
+      operationId: 'deleteInboxMessage',
       description: 'Its words are deleted; its notification stays as it is.',
       query: ByToken,
       response: { 204: Type.Null({ description: 'Removed.' }) },
@@ -180,6 +187,7 @@ export function inboxRoutes(app: App, context: Context): void {
       USER_ONLY,
       'What happens in a user’s inbox, live',
       {
+        operationId: 'streamInbox',
         description:
           'Server-sent events: message, read, removed and unread. Begins with the events after Last-Event-ID, else with now. Ends when the token expires.',
         query: {
@@ -229,12 +237,13 @@ export function inboxRoutes(app: App, context: Context): void {
       TO_PUBLISH,
       'Make a token for a user’s own browser',
       {
+        operationId: 'createInboxToken',
         description:
           'It opens this user’s inbox and nothing else, until it expires. It cannot be taken back: keep it short.',
         body: NewToken,
         response: { 201: Type.Object({ token: Type.String(), userId: Type.String(), expiresAt: Time }) },
       },
-      { validatorCompiler: optionalBody(NewToken) },
+      { isBodyOptional: true },
     ),
     async (request, reply) => {
       const { tenantId, userId } = ownerOf(request)

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { Instant, instantMs, Line, Nullable } from '../intake/body-fields.ts'
 import type { ApiKey, Role } from '../model/api-key.ts'
-import { found } from '../model/errors.ts'
+import { type ErrorCode, found } from '../model/errors.ts'
 import { issueKey, refuseUselessKey, revokeKey } from '../operate/api-keys.ts'
 import { type Access, OPS_ONLY, type TenantScope, TO_ADMINISTER } from './auth.ts'
 import type { App, Context } from './context.ts'
@@ -49,8 +49,11 @@ const fields = {
   expiresAt: TimeOrNull,
 }
 
-const KeyJson = Type.Object({ ...fields, revokedAt: TimeOrNull, createdAt: Time })
-const IssuedKeyJson = Type.Object({ key: Type.String({ description: 'Shown this once.' }), ...fields })
+const KeyJson = Type.Object({ ...fields, revokedAt: TimeOrNull, createdAt: Time }, { title: 'Key' })
+const IssuedKeyJson = Type.Object(
+  { key: Type.String({ description: 'Shown this once.' }), ...fields },
+  { title: 'IssuedKey' },
+)
 
 interface KeyCollection {
   url: string
@@ -61,17 +64,21 @@ interface KeyCollection {
   /** The name of the path's parameter for one key. */
   parameter: string
   kind: 'a key' | 'an ops key'
+  /** Their name in the names of operations. */
+  noun: string
   body: typeof NewKey | typeof NewOpsKey
   revoking: string
+  problems: readonly ErrorCode[]
 }
 
 /** The same three routes three times: a tenant's keys for ops and for its own admin, and the keys of ops themselves. */
 export function keyRoutes(app: App, context: Context): void {
   const { store } = context
-  const ofTenant = { parameter: 'keyId', kind: 'a key', body: NewKey, revoking: '' } as const
+  const ofTenant = { parameter: 'keyId', kind: 'a key', body: NewKey, revoking: '', problems: [] } as const
   addRoutes(app, context, {
     ...ofTenant,
     url: '/ops/tenants/:id/keys',
+    noun: 'TenantKey',
     access: OPS_ONLY,
     tenant: 'none',
     ownerOf: async (request) => found(await store.tenants.find(tenantParameter(request))).id,
@@ -79,12 +86,14 @@ export function keyRoutes(app: App, context: Context): void {
   addRoutes(app, context, {
     ...ofTenant,
     url: '/api/keys',
+    noun: 'Key',
     access: TO_ADMINISTER,
     tenant: 'one',
     ownerOf: async ({ tenantId }) => tenantId,
   })
   addRoutes(app, context, {
     url: '/ops/keys',
+    noun: 'OpsKey',
     access: OPS_ONLY,
     tenant: 'none',
     ownerOf: async () => null,
@@ -92,17 +101,18 @@ export function keyRoutes(app: App, context: Context): void {
     kind: 'an ops key',
     body: NewOpsKey,
     revoking: ' 409 last_key where no other one would be left.',
+    problems: ['last_key'],
   })
 }
 
 function addRoutes(app: App, context: Context, collection: KeyCollection): void {
   const { store, clock, authentication } = context
-  const { url, access, ownerOf, parameter, kind, body, revoking } = collection
+  const { url, access, ownerOf, parameter, kind, noun, body, revoking, problems } = collection
   const operation = operationsOf('Keys', collection.tenant, { isConfiguration: true })
 
   app.post(
     url,
-    operation(access, `Issue ${kind}`, { body, response: { 201: IssuedKeyJson } }),
+    operation(access, `Issue ${kind}`, { operationId: `create${noun}`, body, response: { 201: IssuedKeyJson } }),
     async (request, reply) => {
       const tenantId = await ownerOf(request)
       const { expiresAt, role = 'ops', ...given } = request.body as NewKeyBody
@@ -116,6 +126,7 @@ function addRoutes(app: App, context: Context, collection: KeyCollection): void 
   app.get(
     url,
     operation(access, `List ${kind.replace(/^an? /, '')}s, revoked ones too`, {
+      operationId: `list${noun}s`,
       query: Paging,
       response: { 200: PageSchema(KeyJson) },
     }),
@@ -125,6 +136,8 @@ function addRoutes(app: App, context: Context, collection: KeyCollection): void 
   app.delete(
     `${url}/:${parameter}`,
     operation(access, `Revoke ${kind}`, {
+      operationId: `revoke${noun}`,
+      problems,
       description: `It is refused everywhere within 5 seconds.${revoking}`,
       response: { 204: Type.Null() },
     }),

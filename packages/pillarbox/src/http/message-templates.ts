@@ -1,17 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import {
-  BodyFormatName,
-  ChannelName,
-  EntityType,
-  JsonObject,
-  Line,
-  LocaleTag,
-  Nullable,
-} from '../intake/body-fields.ts'
-import { EVENT_TYPE_NAME } from '../model/catalogue.ts'
+import { ChannelName } from '../intake/body-fields.ts'
 import { found, invalidBody } from '../model/errors.ts'
-import type { Warning } from '../model/notification.ts'
 import type { Template } from '../model/template.ts'
 import type { Tenant } from '../model/tenant.ts'
 import {
@@ -31,130 +21,29 @@ import { invalidQuery } from './entity-query.ts'
 import { operationsOf } from './operation.ts'
 import {
   Closed,
+  Exactly,
   Id,
   idParameter,
+  OnChannel,
   PageSchema,
   Paging,
   pageJson,
   ReadVersion,
-  TextOrNull,
-  Time,
-  WarningSchema,
   withTimes,
 } from './schemas.ts'
-
-const EventTypeName = Type.String({ pattern: EVENT_TYPE_NAME.source, description: 'One of the tenant’s catalogue.' })
-
-const words = {
-  subject: Type.Optional(Nullable(Line(0, 998, 'Liquid.'))),
-  body: Type.String({ minLength: 1, maxLength: 100_000, description: 'Liquid.' }),
-  format: Type.Optional(Nullable(BodyFormatName)),
-  providerTemplate: Type.Optional(
-    Nullable(
-      Type.Unsafe<Record<string, unknown>>({
-        ...JsonObject,
-        description:
-          'WhatsApp: name, language, components. SMS: dltTemplateId, dltEntityId, flowId. Text in it is Liquid.',
-      }),
-    ),
-  ),
-}
-
-const place = {
-  eventType: EventTypeName,
-  channel: ChannelName,
-  locale: Type.Optional({ ...LocaleTag, description: 'Absent: the tenant’s default.' }),
-  scopeType: Type.Optional(Nullable(EntityType)),
-  scopeId: Type.Optional(Nullable(Line(1, 200))),
-}
-
-const fields = { ...place, ...words, isActive: Type.Optional(Type.Boolean()) }
-const TemplateBody = Closed(fields)
-type TemplateBody = Static<typeof TemplateBody>
-
-const TemplateChanges = Closed(
-  {
-    ...fields,
-    eventType: Type.Optional(place.eventType),
-    channel: Type.Optional(place.channel),
-    body: Type.Optional(words.body),
-    ...ReadVersion,
-  },
-  { minProperties: 1 },
-)
-type TemplateChanges = Static<typeof TemplateChanges>
-
-const TemplateJson = Type.Object({
-  id: Id,
-  tenantId: Type.String(),
-  eventType: Type.String(),
-  channel: ChannelName,
-  locale: Type.String(),
-  scopeType: TextOrNull,
-  scopeId: TextOrNull,
-  subject: TextOrNull,
-  body: Type.String(),
-  format: Nullable(BodyFormatName),
-  providerTemplate: Nullable(JsonObject),
-  version: Type.Integer(),
-  isActive: Type.Boolean(),
-  isEdited: Type.Boolean({ description: 'Changed since the catalogue gave it: an import keeps it.' }),
-  warnings: Type.Array(WarningSchema),
-  createdAt: Time,
-  updatedAt: Time,
-  updatedBy: Type.String(),
-})
-
-const VersionJson = Type.Object({
-  version: Type.Integer(),
-  subject: TextOrNull,
-  body: Type.String(),
-  format: Nullable(BodyFormatName),
-  providerTemplate: Nullable(JsonObject),
-  isActive: Type.Boolean(),
-  changedAt: Time,
-  changedBy: Type.String(),
-})
-
-const PreviewJson = Type.Object({
-  subject: TextOrNull,
-  body: Type.String(),
-  providerTemplate: Nullable(JsonObject),
-  isHtml: Type.Boolean(),
-  missing: Type.Array(Type.String(), { description: 'Keys that the context does not have.' }),
-  unknown: Type.Array(Type.String(), { description: 'Keys that no payload of the event type has.' }),
-  segments: Type.Optional(
-    Type.Object(
-      {
-        encoding: Type.Enum(['GSM-7', 'UCS-2']),
-        units: Type.Integer(),
-        segments: Type.Integer(),
-        remaining: Type.Integer(),
-        forcedBy: Type.Array(Type.String()),
-      },
-      { description: 'How an SMS is cut, and which characters make it long.' },
-    ),
-  ),
-  warnings: Type.Array(WarningSchema),
-})
-
-const contextFields = {
-  context: { ...JsonObject, description: 'What a payload would be.' } as typeof JsonObject,
-  locale: Type.Optional(LocaleTag),
-}
-
-const TestAddress = Closed(
-  {
-    name: Type.Optional(Line(0, 200)),
-    email: Type.Optional(Line(1, 320)),
-    phone: Type.Optional(Line(1, 60)),
-    deviceToken: Type.Optional(Line(1, 4_096)),
-    platform: Type.Optional(Type.Enum(['fcm', 'wns'])),
-    userId: Type.Optional(Line(1, 200)),
-    url: Type.Optional(Line(1, 2_048)),
-  },
-  { description: 'What the template’s channel needs.' },
-)
+import {
+  contextFields,
+  EventTypeName,
+  TemplateBody,
+  TemplateChanges,
+  TemplateJson,
+  TemplatePreviewJson,
+  TemplateVersionJson,
+  TestAddress,
+  templateFields,
+  templateJson,
+  templateWords,
+} from './template-json.ts'
 
 const operation = operationsOf('Templates', 'one', { isConfiguration: true })
 
@@ -166,11 +55,12 @@ export function messageTemplateRoutes(app: App, context: Context): void {
   app.get(
     '/api/message-templates',
     operation(TO_READ, 'List templates, by event type, channel, locale and scope', {
+      operationId: 'listTemplates',
       query: {
-        eventType: Type.Optional(Type.String({ maxLength: 100 })),
-        channel: Type.Optional(ChannelName),
-        locale: Type.Optional(Type.String({ maxLength: 35 })),
-        isActive: Type.Optional(Type.Boolean()),
+        eventType: Exactly(100, 'Only those of this event type.'),
+        ...OnChannel,
+        locale: Exactly(35, 'Only those in this locale.'),
+        isActive: Type.Optional(Type.Boolean({ description: 'Only those that are used, or only the others.' })),
         ...Paging,
       },
       response: { 200: PageSchema(TemplateJson) },
@@ -188,8 +78,10 @@ export function messageTemplateRoutes(app: App, context: Context): void {
   app.post(
     '/api/message-templates',
     operation(TO_ADMINISTER, 'Make a template', {
+      operationId: 'createTemplate',
       description: '409 already_exists where there is one for the same event type, channel, locale and scope.',
       body: TemplateBody,
+      problems: ['already_exists', 'unknown_event_type', 'invalid_template'],
       response: { 201: TemplateJson },
     }),
     async (request, reply) => {
@@ -200,15 +92,17 @@ export function messageTemplateRoutes(app: App, context: Context): void {
 
   app.get(
     '/api/message-templates/:id',
-    operation(TO_READ, 'One template', { response: { 200: TemplateJson } }),
+    operation(TO_READ, 'One template', { operationId: 'getTemplate', response: { 200: TemplateJson } }),
     async (request) => withWarnings(await templateOf(request)),
   )
 
   app.put(
     '/api/message-templates/:id',
     operation(TO_ADMINISTER, 'Replace a template', {
+      operationId: 'replaceTemplate',
       description: 'What is not given takes its default. What is scheduled or parked is rendered with the new version.',
-      body: Closed({ ...fields, ...ReadVersion }),
+      body: Closed({ ...templateFields, ...ReadVersion }),
+      problems: ['already_exists', 'changed_meanwhile', 'unknown_event_type', 'invalid_template'],
       response: { 200: TemplateJson },
     }),
     async (request) => {
@@ -221,7 +115,12 @@ export function messageTemplateRoutes(app: App, context: Context): void {
 
   app.patch(
     '/api/message-templates/:id',
-    operation(TO_ADMINISTER, 'Change what is named', { body: TemplateChanges, response: { 200: TemplateJson } }),
+    operation(TO_ADMINISTER, 'Change what is named', {
+      operationId: 'updateTemplate',
+      body: TemplateChanges,
+      problems: ['already_exists', 'changed_meanwhile', 'unknown_event_type', 'invalid_template'],
+      response: { 200: TemplateJson },
+    }),
     async (request) =>
       await json(await changeTemplate(context, request, await templateOf(request), changesOf(request.body))),
   )
@@ -229,6 +128,7 @@ export function messageTemplateRoutes(app: App, context: Context): void {
   app.delete(
     '/api/message-templates/:id',
     operation(TO_ADMINISTER, 'Remove a template', {
+      operationId: 'deleteTemplate',
       description: '204. One that notifications were made from is deactivated instead: 200 with isActive false.',
       response: { 200: TemplateJson, 204: Type.Null() },
     }),
@@ -241,8 +141,9 @@ export function messageTemplateRoutes(app: App, context: Context): void {
   app.get(
     '/api/message-templates/:id/versions',
     operation(TO_READ, 'What a template said, newest first, and who changed it', {
+      operationId: 'listTemplateVersions',
       query: Paging,
-      response: { 200: PageSchema(VersionJson) },
+      response: { 200: PageSchema(TemplateVersionJson) },
     }),
     async (request) => {
       const { limit, cursor } = request.query
@@ -261,10 +162,17 @@ export function messageTemplateRoutes(app: App, context: Context): void {
   app.post(
     '/api/message-templates/preview',
     operation(TO_ADMINISTER, 'Render words that are not saved', {
+      operationId: 'previewDraft',
       description:
         'By the code that sends, with the tenant’s settings. With eventType, keys are checked against its payload.',
-      body: Closed({ channel: ChannelName, ...words, ...contextFields, eventType: Type.Optional(EventTypeName) }),
-      response: { 200: PreviewJson },
+      body: Closed({
+        channel: ChannelName,
+        ...templateWords,
+        ...contextFields,
+        eventType: Type.Optional(EventTypeName),
+      }),
+      problems: ['unknown_event_type', 'invalid_template'],
+      response: { 200: TemplatePreviewJson },
     }),
     async (request) => {
       const tenant = await tenantOf(request)
@@ -283,9 +191,11 @@ export function messageTemplateRoutes(app: App, context: Context): void {
   app.post(
     '/api/message-templates/:id/preview',
     operation(TO_ADMINISTER, 'Render a template', {
+      operationId: 'previewTemplate',
       description: 'By the code that sends, with the tenant’s settings.',
       body: Closed(contextFields),
-      response: { 200: PreviewJson },
+      problems: ['invalid_template'],
+      response: { 200: TemplatePreviewJson },
     }),
     async (request) => {
       const tenant = await tenantOf(request)
@@ -307,9 +217,11 @@ export function messageTemplateRoutes(app: App, context: Context): void {
   app.post(
     '/api/message-templates/:id/test-send',
     operation(TO_ADMINISTER, 'Send a template to somebody, to see it arrive', {
+      operationId: 'testTemplate',
       description:
         'A notification like any other, whose idempotency key begins with test:. An inactive template will do.',
       body: Closed({ to: TestAddress, context: contextFields.context }),
+      problems: ['invalid_template'],
       response: { 202: Type.Object({ id: Id }) },
     }),
     async (request, reply) => {
@@ -338,15 +250,6 @@ export function messageTemplateRoutes(app: App, context: Context): void {
   async function json(saved: SavedTemplate): Promise<Static<typeof TemplateJson>> {
     const [warnings = []] = await templateWarnings(untrusted, saved.template.tenantId, [saved])
     return templateJson(saved.template, warnings)
-  }
-}
-
-function templateJson(template: Template, warnings: Warning[]): Static<typeof TemplateJson> {
-  return {
-    ...withTimes(template, 'createdAt', 'updatedAt'),
-    scopeType: template.scope?.type ?? null,
-    scopeId: template.scope?.id ?? null,
-    warnings,
   }
 }
 

@@ -16,17 +16,20 @@ import { withoutSealedTexts } from '../security/payload-seal.ts'
 import type { HttpConfig } from './context.ts'
 import { Id, iso, isoOrNull, TextOrNull, Time, TimeOrNull, WarningSchema, withTimes } from './schemas.ts'
 
-const AddressJson = Type.Object({
-  name: Type.Optional(Type.String()),
-  email: Type.Optional(Type.String()),
-  phone: Type.Optional(Type.String()),
-  deviceToken: Type.Optional(Type.String()),
-  platform: Type.Optional(Type.String()),
-  userId: Type.Optional(Type.String()),
-  url: Type.Optional(Type.String()),
-  contactId: Type.Optional(Type.String()),
-  list: Type.Optional(Type.String()),
-})
+const AddressJson = Type.Object(
+  {
+    name: Type.Optional(Type.String()),
+    email: Type.Optional(Type.String()),
+    phone: Type.Optional(Type.String()),
+    deviceToken: Type.Optional(Type.String()),
+    platform: Type.Optional(Type.String()),
+    userId: Type.Optional(Type.String()),
+    url: Type.Optional(Type.String()),
+    contactId: Type.Optional(Type.String()),
+    list: Type.Optional(Type.String()),
+  },
+  { title: 'AddressView' },
+)
 
 const fields = {
   id: Id,
@@ -81,149 +84,174 @@ const fields = {
 }
 
 /** A notification as lists and actions show it. */
-export const NotificationJson = Type.Object(fields)
+export const NotificationJson = Type.Object(fields, { title: 'NotificationView' })
 
-const AttemptJson = Type.Object({
-  number: Type.Integer(),
-  outcome: Type.String(),
-  late: Type.Boolean(),
-  code: TextOrNull,
-  error: TextOrNull,
-  provider: Type.String(),
-  providerMessageId: TextOrNull,
-  accountId: Nullable(Type.String({ description: 'The account it went through.' })),
-  answer: Nullable(
-    Type.String({
-      description: 'What the provider said, at most 4,096 characters of it, without secrets. A viewer does not see it.',
-    }),
-  ),
-  refused: Nullable(
-    Type.Array(Type.Object({ recipient: Type.String(), error: Type.String() }), {
-      description: 'Members of a recipient list that the provider would not take while it took the others.',
-    }),
-  ),
-  startedAt: Time,
-  durationMs: Type.Number(),
-  workerId: Type.String(),
-})
+const AttemptJson = Type.Object(
+  {
+    number: Type.Integer(),
+    outcome: Type.String(),
+    late: Type.Boolean(),
+    code: TextOrNull,
+    error: TextOrNull,
+    provider: Type.String(),
+    providerMessageId: TextOrNull,
+    accountId: Nullable(Type.String({ description: 'The account it went through.' })),
+    answer: Nullable(
+      Type.String({
+        description:
+          'What the provider said, at most 4,096 characters of it, without secrets. A viewer does not see it.',
+      }),
+    ),
+    refused: Nullable(
+      Type.Array(Type.Object({ recipient: Type.String(), error: Type.String() }), {
+        description: 'Members of a recipient list that the provider would not take while it took the others.',
+      }),
+    ),
+    startedAt: Time,
+    durationMs: Type.Number(),
+    workerId: Type.String(),
+  },
+  { title: 'Attempt' },
+)
 
-const AuditJson = Type.Object({
-  at: Time,
-  actor: Type.String(),
-  action: Type.String(),
-  notificationId: TextOrNull,
-  attempt: Nullable(Type.Integer()),
-  durationMs: Nullable(Type.Number()),
-  from: TextOrNull,
-  to: TextOrNull,
-  reason: TextOrNull,
-  note: Nullable(Type.String({ description: 'Why somebody did it, in their own words.' })),
-  correlationId: TextOrNull,
-  executionId: TextOrNull,
-  parentExecutionId: TextOrNull,
-})
+const AuditJson = Type.Object(
+  {
+    at: Time,
+    actor: Type.String(),
+    action: Type.String(),
+    notificationId: TextOrNull,
+    attempt: Nullable(Type.Integer()),
+    durationMs: Nullable(Type.Number()),
+    from: TextOrNull,
+    to: TextOrNull,
+    reason: TextOrNull,
+    note: Nullable(Type.String({ description: 'Why somebody did it, in their own words.' })),
+    correlationId: TextOrNull,
+    executionId: TextOrNull,
+    parentExecutionId: TextOrNull,
+  },
+  { title: 'AuditRow' },
+)
 
 /** An event as the outbox shows it; the payload is only in a notification's detail. */
-export const EventJson = Type.Object({
-  id: Type.String(),
-  tenantId: Type.String(),
-  type: Type.String(),
-  entity: EntityRef,
-  status: Type.Enum([...EVENT_STATUSES]),
-  attemptCount: Type.Integer(),
-  nextAttemptAt: TimeOrNull,
-  lastError: TextOrNull,
-  correlationId: TextOrNull,
-  topic: Type.String(),
-  derivedFrom: Nullable(Type.String({ description: 'The domain event that planning made it of.' })),
-  locale: TextOrNull,
-  schemaVersion: Type.Integer(),
-  occurredAt: TimeOrNull,
-  dueAt: TimeOrNull,
-  createdAt: Time,
-  publishedAt: TimeOrNull,
-  payload: Type.Optional(Type.Unknown()),
-  recipients: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
-  channels: Type.Optional(Nullable(Type.Array(Type.String()))),
-  conversation: Type.Optional(Nullable(EntityRef)),
-})
+export const EventJson = Type.Object(
+  {
+    id: Type.String(),
+    tenantId: Type.String(),
+    type: Type.String(),
+    entity: EntityRef,
+    status: Type.Enum([...EVENT_STATUSES]),
+    attemptCount: Type.Integer(),
+    nextAttemptAt: TimeOrNull,
+    lastError: TextOrNull,
+    correlationId: TextOrNull,
+    topic: Type.String(),
+    derivedFrom: Nullable(Type.String({ description: 'The domain event that planning made it of.' })),
+    locale: TextOrNull,
+    schemaVersion: Type.Integer(),
+    occurredAt: TimeOrNull,
+    dueAt: TimeOrNull,
+    createdAt: Time,
+    publishedAt: TimeOrNull,
+    payload: Type.Optional(Type.Unknown()),
+    recipients: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
+    channels: Type.Optional(Nullable(Type.Array(Type.String()))),
+    conversation: Type.Optional(Nullable(EntityRef)),
+  },
+  { title: 'OutboxEvent' },
+)
 
-const ReceiptJson = Type.Object({
-  kind: Type.Enum([...RECEIPT_KINDS]),
-  at: Time,
-  receivedAt: Time,
-  provider: Type.String(),
-  providerMessageId: Type.String(),
-  recipient: Nullable(Type.String({ description: 'Of a message to several: whom this is about.' })),
-  code: TextOrNull,
-  error: TextOrNull,
-})
+const ReceiptJson = Type.Object(
+  {
+    kind: Type.Enum([...RECEIPT_KINDS]),
+    at: Time,
+    receivedAt: Time,
+    provider: Type.String(),
+    providerMessageId: Type.String(),
+    recipient: Nullable(Type.String({ description: 'Of a message to several: whom this is about.' })),
+    code: TextOrNull,
+    error: TextOrNull,
+  },
+  { title: 'Receipt' },
+)
 
-export const ScheduleJson = Type.Object({
-  id: Id,
-  tenantId: Type.String(),
-  eventId: Type.String(),
-  eventType: Type.String(),
-  entity: EntityRef,
-  dueAt: Time,
-  status: Type.Enum([...SCHEDULE_STATUSES]),
-  attemptCount: Type.Integer(),
-  lastError: TextOrNull,
-  createdAt: Time,
-  completedAt: TimeOrNull,
-  approvedBy: TextOrNull,
-  approvedAt: TimeOrNull,
-  progress: Nullable(
-    Type.Object(
-      { planned: Type.Integer(), total: Type.Integer() },
-      { description: 'Of one with very many recipients: how many are planned so far, of how many.' },
+export const ScheduleJson = Type.Object(
+  {
+    id: Id,
+    tenantId: Type.String(),
+    eventId: Type.String(),
+    eventType: Type.String(),
+    entity: EntityRef,
+    dueAt: Time,
+    status: Type.Enum([...SCHEDULE_STATUSES]),
+    attemptCount: Type.Integer(),
+    lastError: TextOrNull,
+    createdAt: Time,
+    completedAt: TimeOrNull,
+    approvedBy: TextOrNull,
+    approvedAt: TimeOrNull,
+    progress: Nullable(
+      Type.Object(
+        { planned: Type.Integer(), total: Type.Integer() },
+        { description: 'Of one with very many recipients: how many are planned so far, of how many.' },
+      ),
     ),
-  ),
-})
+  },
+  { title: 'Schedule' },
+)
 
 /** All there is to know about a notification. */
-export const NotificationDetailJson = Type.Object({
-  ...fields,
-  waitingFor: Nullable(
-    Type.Object(
-      {
-        accountId: Id,
-        why: Type.Enum(['paused', 'held'], {
-          description:
-            'paused: the vendor refused its credentials; held: it failed in a row, or the vendor asked us to wait.',
-        }),
-        detail: TextOrNull,
-        until: Nullable(
-          Type.String({ format: 'date-time', description: 'When it goes on by itself; null: when somebody mends it.' }),
-        ),
-      },
-      { description: 'Why a queued or retrying notification is not sent yet, where that is for its account to say.' },
+export const NotificationDetailJson = Type.Object(
+  {
+    ...fields,
+    waitingFor: Nullable(
+      Type.Object(
+        {
+          accountId: Id,
+          why: Type.Enum(['paused', 'held'], {
+            description:
+              'paused: the vendor refused its credentials; held: it failed in a row, or the vendor asked us to wait.',
+          }),
+          detail: TextOrNull,
+          until: Nullable(
+            Type.String({
+              format: 'date-time',
+              description: 'When it goes on by itself; null: when somebody mends it.',
+            }),
+          ),
+        },
+        { description: 'Why a queued or retrying notification is not sent yet, where that is for its account to say.' },
+      ),
     ),
-  ),
-  content: Nullable(
-    Type.Object({
-      subject: TextOrNull,
-      body: Type.String(),
-      data: JsonObject,
-      isHtml: Type.Optional(Type.Boolean()),
-      providerTemplate: Type.Optional(JsonObject),
-    }),
-  ),
-  attempts: Type.Array(AttemptJson),
-  receipts: Type.Array(ReceiptJson),
-  audit: Type.Array(AuditJson),
-  event: Nullable(EventJson),
-  schedule: Nullable(ScheduleJson),
-})
+    content: Nullable(
+      Type.Object({
+        subject: TextOrNull,
+        body: Type.String(),
+        data: JsonObject,
+        isHtml: Type.Optional(Type.Boolean()),
+        providerTemplate: Type.Optional(JsonObject),
+      }),
+    ),
+    attempts: Type.Array(AttemptJson),
+    receipts: Type.Array(ReceiptJson),
+    audit: Type.Array(AuditJson),
+    event: Nullable(EventJson),
+    schedule: Nullable(ScheduleJson),
+  },
+  { title: 'NotificationDetail' },
+)
 
-export const NotificationStatusJson = Type.Object({
-  notificationId: Id,
-  status: Type.Enum([...NOTIFICATION_STATUSES]),
-  retryCount: Type.Integer({ description: 'Provider calls that failed.' }),
-  lastError: TextOrNull,
-  nextAttemptAt: TimeOrNull,
-  deliveredAt: TimeOrNull,
-})
+export const NotificationStatusJson = Type.Object(
+  {
+    notificationId: Id,
+    status: Type.Enum([...NOTIFICATION_STATUSES]),
+    retryCount: Type.Integer({ description: 'Provider calls that failed.' }),
+    lastError: TextOrNull,
+    nextAttemptAt: TimeOrNull,
+    deliveredAt: TimeOrNull,
+  },
+  { title: 'NotificationStatusView' },
+)
 
 export function notificationJson(
   view: NotificationView,

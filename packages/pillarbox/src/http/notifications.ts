@@ -1,15 +1,12 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { ChannelName, withoutNulls } from '../intake/body-fields.ts'
-import { isPushBody, MAX_IDEMPOTENCY_KEY, NotificationBody, PushBody } from '../intake/notification-body.ts'
-import { ERRORS, found, notFound, PillarboxError } from '../model/errors.ts'
+import { withoutNulls } from '../intake/body-fields.ts'
+import { found, notFound } from '../model/errors.ts'
 import { ACTIONS, type Action, NOTIFICATION_STATUSES, type NotificationView } from '../model/notification.ts'
-import { actOnNotification } from '../operate/act.ts'
+import { ACT_REFUSALS, actOnNotification } from '../operate/act.ts'
 import type { NotificationFilter } from '../plan/notification-store.ts'
-import { callerOf, scopeOf, TO_OPERATE, TO_PUBLISH, TO_READ, TO_READ_STATUS, tenantOf, traceOf } from './auth.ts'
+import { callerOf, scopeOf, TO_OPERATE, TO_READ, TO_READ_STATUS } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { entityQuery } from './entity-query.ts'
-import { type ItemAnswer, itemProblem } from './items.ts'
-import { MAX_ITEMS, unfitJson } from './json-body.ts'
 import {
   attemptJson,
   auditJson,
@@ -27,51 +24,18 @@ import { operationsOf } from './operation.ts'
 import {
   Closed,
   CorrectedAddress,
+  Exactly,
   ForOps,
-  Id,
-  ItemResult,
   idParameter,
   instantsMs,
+  MadeBetween,
   Note,
+  OnChannel,
   PATTERNS,
   PageSchema,
   Paging,
   pageJson,
-  Query,
-  Time,
 } from './schemas.ts'
-import { bodyCheck, fieldErrors, optionalBody, withBodyCheck } from './validation.ts'
-
-const SubmittedJson = Type.Object({
-  id: Id,
-  notificationId: Type.String({ description: 'The same id, by the name that the status has for it.' }),
-  status: Type.Enum([...NOTIFICATION_STATUSES]),
-  links: Type.Object({ self: Type.String(), status: Type.String() }),
-})
-
-/** What `expand` made of a recipient list. */
-const ExpandedJson = Type.Object({
-  ids: Type.Array(Id, { description: 'One per member, in the order of the list.' }),
-  count: Type.Integer(),
-  duplicates: Type.Integer({ description: 'How many of them an earlier call with the same key had made.' }),
-  skipped: Type.Integer({ description: 'Members without an address for any of the channels.' }),
-})
-
-const checkNotification = bodyCheck(NotificationBody)
-const checkPush = bodyCheck(PushBody)
-const checkBody = (body: unknown) => (isPushBody(body) ? checkPush(body) : checkNotification(body))
-
-const Batch = Type.Object(
-  { items: Type.Array(Type.Union([NotificationBody, PushBody]), { minItems: 1, maxItems: MAX_ITEMS }) },
-  { additionalProperties: false },
-)
-/** The items are looked at one by one later: one bad item spoils no other. */
-const checkBatch = bodyCheck(
-  Type.Object(
-    { items: Type.Array(Type.Unknown(), { minItems: 1, maxItems: MAX_ITEMS }) },
-    { additionalProperties: false },
-  ),
-)
 
 const ActBody = Closed({ note: Note })
 const RetryBody = Closed({
@@ -91,95 +55,14 @@ const ACT_BODIES = {
   restore: ActBody,
 } as const satisfies Record<Action, TSchema>
 
+/** A retry may also be refused for what it would send, and where to. */
+const RETRY_REFUSALS = ['not_plannable', 'address_suppressed', 'invalid_template'] as const
+
 const operation = operationsOf('Notifications', 'any')
 
-/** `/api/notifications`: the ledger's way in, its lists and detail, and what an operator may do to a row. */
+/** `/api/notifications`: the ledger's lists and detail, and what an operator may do to a row. */
 export function notificationRoutes(app: App, context: Context): void {
   const { store, clock, config } = context
-
-  app.route({
-    method: 'POST',
-    url: '/api/notifications',
-    config: { access: TO_PUBLISH },
-    validatorCompiler: withBodyCheck(checkBody),
-    schema: {
-      tags: ['Intake'],
-      summary: 'Send one notification',
-      description:
-        'A repeated idempotency key answers 409 with the first notification’s id, whatever the body. With `expand` the answer has the ids of one notification per member, at most 10,000; a call that was cut short is repeated with the same key and makes what is missing.',
-      headers: Type.Object({ 'idempotency-key': Type.Optional(Type.String({ maxLength: MAX_IDEMPOTENCY_KEY })) }),
-      querystring: Query(ForOps),
-      body: Type.Union([NotificationBody, PushBody]),
-      response: { 202: Type.Union([SubmittedJson, ExpandedJson]) },
-    },
-    async handler(request, reply) {
-      const tenantId = await tenantOf(request, store)
-      const body = withHeaderKey(request.body, request.headers['idempotency-key'])
-      const caller = { tenantId, actor: callerOf(request).actor, traceparent: traceOf(request) }
-      if (!isPushBody(body) && body.expand) {
-        const { ids, duplicates, skipped } = await context.notifications.expand(caller, body)
-        if (duplicates === ids.length) throw duplicateNotification(ids[0] ?? '')
-        return reply.status(202).send({ ids, count: ids.length, duplicates, skipped })
-      }
-      const [answer] = await context.notifications.submit(caller, [body])
-      if (!answer) throw new PillarboxError('internal', 'the intake gave no answer')
-      if ('problem' in answer) throw answer.problem
-      if (answer.duplicate) throw duplicateNotification(answer.id)
-      const self = `/api/notifications/${answer.id}`
-      const { id, status } = answer
-      return reply.status(202).send({ id, notificationId: id, status, links: { self, status: `${self}/status` } })
-    },
-  })
-
-  app.route({
-    method: 'POST',
-    url: '/api/notifications/batch',
-    config: { access: TO_PUBLISH, judgesJson: true },
-    bodyLimit: config.batchBodyLimitBytes,
-    validatorCompiler: withBodyCheck(checkBatch),
-    schema: {
-      tags: ['Intake'],
-      summary: 'Send up to 1,000 notifications',
-      description: 'Each item is answered by itself with 202, 409 or 422.',
-      querystring: Query(ForOps),
-      body: Batch,
-      response: { 200: Type.Object({ results: Type.Array(ItemResult) }) },
-    },
-    async handler(request) {
-      if (request.headers['idempotency-key'] !== undefined)
-        throw new PillarboxError(
-          'bad_request',
-          'Give each item its own idempotencyKey; one header cannot name them all.',
-        )
-      const tenantId = await tenantOf(request, store)
-      const results: ItemAnswer[] = []
-      const good: { body: NotificationBody | PushBody; index: number }[] = []
-      for (const [index, body] of request.body.items.entries()) {
-        const unfit = unfitJson(body)
-        const wrong = unfit.length > 0 ? unfit : fieldErrors(checkBody(body) ?? [], 'body')
-        if (wrong.length > 0) results[index] = itemProblem(index, wrong)
-        else good.push({ body, index })
-      }
-      const answers = await context.notifications.submit(
-        { tenantId, actor: callerOf(request).actor, traceparent: traceOf(request) },
-        good.map(({ body }) => body),
-      )
-      for (const [i, { index }] of good.entries()) {
-        const answer = answers[i]
-        if (!answer) continue
-        if ('problem' in answer) results[index] = itemProblem(index, answer.problem)
-        else if (answer.duplicate)
-          results[index] = {
-            index,
-            id: answer.id,
-            status: ERRORS.duplicate_notification.status,
-            code: 'duplicate_notification',
-          }
-        else results[index] = { index, id: answer.id, status: 202 }
-      }
-      return { results }
-    },
-  })
 
   app.get(
     '/api/notifications',
@@ -187,6 +70,7 @@ export function notificationRoutes(app: App, context: Context): void {
       TO_READ,
       'List notifications, newest first',
       {
+        operationId: 'listNotifications',
         description:
           'Beside the named filters, `<entityType>Id=` finds the notifications of one entity, e.g. `bookingId=12345`.',
         querystring: listQuery.schema,
@@ -206,6 +90,7 @@ export function notificationRoutes(app: App, context: Context): void {
   app.get(
     '/api/notifications/:id',
     operation(TO_READ, 'One notification with its whole history', {
+      operationId: 'getNotification',
       description: 'A viewer sees addresses and names masked, and neither words nor facts.',
       response: { 200: NotificationDetailJson },
     }),
@@ -241,6 +126,7 @@ export function notificationRoutes(app: App, context: Context): void {
       TO_READ_STATUS,
       'Where a notification stands',
       {
+        operationId: 'getNotificationStatus',
         description: 'A publisher finds what its own key sent, and nothing else.',
         response: { 200: NotificationStatusJson },
       },
@@ -260,8 +146,14 @@ export function notificationRoutes(app: App, context: Context): void {
       operation(
         TO_OPERATE,
         SUMMARIES[action],
-        { ...DESCRIPTIONS[action], body: ACT_BODIES[action], response: { 200: NotificationJson } },
-        { validatorCompiler: optionalBody(ACT_BODIES[action]), config: { masksAddresses: true } },
+        {
+          operationId: `${action}Notification`,
+          ...DESCRIPTIONS[action],
+          body: ACT_BODIES[action],
+          problems: [ACT_REFUSALS[action], ...(action === 'retry' ? RETRY_REFUSALS : [])],
+          response: { 200: NotificationJson },
+        },
+        { isBodyOptional: true, config: { masksAddresses: true } },
       ),
       async (request) => {
         const { to, ...given } = (request.body as Static<typeof RetryBody> | null) ?? {}
@@ -298,26 +190,6 @@ const DESCRIPTIONS: { [A in Action]?: { description: string } } = {
   },
 }
 
-/** The key may come in the header instead; if it comes both ways it must be the same. */
-function withHeaderKey<T extends NotificationBody | PushBody>(body: T, header: string | undefined): T {
-  if (header === undefined) return body
-  if (header.length === 0 || header.length > MAX_IDEMPOTENCY_KEY || /\p{Cc}/u.test(header)) {
-    const message = `must be 1 to ${MAX_IDEMPOTENCY_KEY} characters`
-    throw new PillarboxError('invalid_body', `The Idempotency-Key header ${message}.`, {
-      errors: [{ path: 'Idempotency-Key', message }],
-    })
-  }
-  if (body.idempotencyKey !== undefined && body.idempotencyKey !== null && body.idempotencyKey !== header)
-    throw new PillarboxError('idempotency_key_mismatch', 'The header and the body name different idempotency keys.')
-  return { ...body, idempotencyKey: header }
-}
-
-function duplicateNotification(notificationId: string): PillarboxError {
-  return new PillarboxError('duplicate_notification', 'A notification with this idempotency key exists.', {
-    notificationId,
-  })
-}
-
 /** Fields of a notification that are no filters. */
 const NOT_FILTERS = ['correlation', 'execution', 'parentExecution', 'template', 'providerMessage', 'notification']
 
@@ -329,23 +201,29 @@ function OnlyTrue(description: string) {
 const listQuery = entityQuery(
   {
     status: Type.Optional(
-      Type.Array(Type.Enum([...NOTIFICATION_STATUSES]), { maxItems: NOTIFICATION_STATUSES.length }),
+      Type.Array(Type.Enum([...NOTIFICATION_STATUSES]), {
+        maxItems: NOTIFICATION_STATUSES.length,
+        description: 'Only those that stand there; may be repeated.',
+      }),
     ),
-    channel: Type.Optional(ChannelName),
-    eventId: Type.Optional(Type.String({ maxLength: 200 })),
-    eventType: Type.Optional(Type.String({ maxLength: 100 })),
-    contactId: Type.Optional(Type.String({ maxLength: 36 })),
-    conversationId: Type.Optional(Type.String({ maxLength: 36 })),
-    site: Type.Optional(Type.String({ maxLength: 100 })),
-    accountId: Type.Optional(Type.String({ maxLength: 36 })),
-    reason: Type.Optional(Type.String({ pattern: PATTERNS.reason })),
-    possibleDuplicate: Type.Optional(Type.Boolean()),
+    ...OnChannel,
+    eventId: Exactly(200, 'Only those that this event led to.'),
+    eventType: Exactly(100, 'Only those of this event type.'),
+    contactId: Exactly(36, 'Only those to this contact.'),
+    conversationId: Exactly(36, 'Only those of this conversation.'),
+    site: Exactly(100, 'Only those that this site handed off.'),
+    accountId: Exactly(36, 'Only those that go through this account.'),
+    reason: Type.Optional(
+      Type.String({ pattern: PATTERNS.reason, description: 'Only those stopped for this reason.' }),
+    ),
+    possibleDuplicate: Type.Optional(
+      Type.Boolean({ description: 'Only those that the recipient may have got twice, or only the others.' }),
+    ),
     stuck: Type.Optional(OnlyTrue('Live, and due for longer than the server’s stuckAfter.')),
     stale: Type.Optional(
       OnlyTrue('Sent longer ago than the server’s staleAfter, and nobody has said since what became of it.'),
     ),
-    from: Type.Optional(Time),
-    to: Type.Optional(Time),
+    ...MadeBetween,
     q: Type.Optional(
       Type.String({
         minLength: 1,

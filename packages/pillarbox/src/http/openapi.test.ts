@@ -3,22 +3,34 @@ import { after, before, describe, it } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as ajvFormats from 'ajv-formats'
 import { CORPUS, GOOD_EVENT } from '../../../../test/contract/corpus.ts'
+import { withoutReferences } from '../../../../test/support/openapi-document.ts'
 import { planEvents } from '../../../../test/support/planning.ts'
+import { ERRORS } from '../model/errors.ts'
 import { CATALOGUE, type Fixture, openFixture } from './fixture.ts'
+import type { RouteEntry } from './operation.ts'
 import { PATTERN_WORDS } from './schemas.ts'
 
 interface Document {
   openapi: string
   info: Record<string, string>
+  tags: { name: string; description: string }[]
   paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, object> }
+}
+
+interface Titled {
+  title?: string
+  examples?: unknown[]
 }
 
 interface Operation {
+  operationId?: string
   summary?: string
+  description?: string
   tags?: string[]
-  security?: object[]
-  parameters?: { name: string; in: string; required?: boolean; schema: object }[]
-  requestBody?: { content: Record<string, { schema: object }> }
+  security?: Record<string, string[]>[]
+  parameters?: { name: string; in: string; required?: boolean; description?: string; schema: object }[]
+  requestBody?: { required: boolean; content: Record<string, { schema: object }> }
   responses: Record<string, { description: string; content?: Record<string, { schema: object }> }>
 }
 
@@ -28,7 +40,7 @@ describe('the OpenAPI document', () => {
 
   before(async () => {
     f = await openFixture()
-    document = JSON.parse((await f.call(null, 'GET', '/openapi.json')).body) as Document
+    document = withoutReferences(JSON.parse((await f.call(null, 'GET', '/openapi.json')).body) as Document)
   })
   after(() => f.app.close())
 
@@ -50,6 +62,13 @@ describe('the OpenAPI document', () => {
     for (const [pattern, said] of words) assert.ok(said, pattern)
   })
 
+  it('has only patterns that mean the same to whoever reads them without the flag for Unicode', () => {
+    JSON.stringify(document, (_, value: { pattern?: unknown } | null) => {
+      if (typeof value?.pattern === 'string') assert.doesNotMatch(value.pattern, /\\p\{|\\u\{/i)
+      return value
+    })
+  })
+
   it('has every route and nothing else', () => {
     const registered = f.app.routeTable
       .filter(({ url }) => url !== '/openapi.json')
@@ -61,22 +80,78 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(documented.sort(), registered.sort())
   })
 
-  it('says of every operation what it does, who may, what it takes and what it answers', () => {
-    for (const { name, operation, access } of operations()) {
-      assert.ok(operation.summary && operation.tags?.length, name)
-      assert.equal(operation.security !== undefined, access !== 'public', name)
+  it('says of every operation what it does, what it takes and what it answers', () => {
+    const tags = document.tags.map(({ name }) => name)
+    for (const { name, operation } of operations()) {
+      assert.ok(operation.summary && operation.description, name)
+      assert.ok(operation.tags?.every((tag) => tags.includes(tag)) && operation.tags.length === 1, name)
       assert.ok(
         Object.keys(operation.responses).some((status) => /^20\d$/.test(status)),
         name,
       )
-      assert.ok(operation.responses['default']?.content?.['application/problem+json'], name)
       for (const parameter of name.matchAll(/\{(\w+)\}/g))
         assert.ok(
           operation.parameters?.some(({ in: place, name: given }) => place === 'path' && given === parameter[1]),
           name,
         )
-      for (const response of Object.values(operation.responses)) assert.equal(typeof response.description, 'string')
+      for (const parameter of operation.parameters ?? []) assert.ok(parameter.description, `${name} ${parameter.name}`)
+      for (const [status, { description }] of Object.entries(operation.responses))
+        assert.ok(description && description !== 'Default Response', `${name} ${status}`)
     }
+    for (const { name, description } of document.tags) assert.ok(description, name)
+  })
+
+  it('calls every operation by a verb and a noun, each by one that no other has', () => {
+    const names = [...operations()].map(({ operation }) => operation.operationId ?? '')
+
+    for (const name of names) assert.match(name, /^[a-z]+(?:[A-Z][a-z0-9]+)+$/)
+    assert.equal(new Set(names).size, names.length)
+  })
+
+  it('has the problems that stand in the way of each operation, by their status', () => {
+    for (const { name, operation, route } of operations()) {
+      const statuses = new Set(route.problems.map((code) => String(ERRORS[code].status)))
+      const withProblem = Object.entries(operation.responses).filter(
+        ([, { content = {} }]) => 'application/problem+json' in content,
+      )
+      assert.deepEqual(withProblem.map(([status]) => status).sort(), [...statuses, 'default'].sort(), name)
+    }
+    const answers = Object.keys(document.paths['/api/notifications']?.['post']?.responses ?? {})
+    assert.deepEqual(
+      answers.filter((status) => status >= '4' && status !== 'default'),
+      ['400', '401', '403', '404', '408', '409', '413', '415', '422', '429', '500', '503'],
+    )
+    const health = Object.keys(document.paths['/health/live']?.['get']?.responses ?? {})
+    assert.deepEqual(health, ['200', '422', '500', '503', 'default'])
+  })
+
+  it('asks for no parameter and no body that may be left out', () => {
+    const optional = ['limit', 'cursor', 'tenantId']
+    for (const { name, operation, route } of operations()) {
+      const asked = operation.parameters?.filter(({ required }) => required).map((parameter) => parameter.name) ?? []
+      assert.ok(!asked.some((parameter) => optional.includes(parameter) && !name.includes(`{${parameter}}`)), name)
+      if (operation.requestBody) assert.equal(operation.requestBody.required, !route.isBodyOptional, name)
+    }
+    assert.equal(document.paths['/api/notifications/{id}/discard']?.['post']?.requestBody?.required, false)
+    assert.equal(document.paths['/api/events']?.['post']?.requestBody?.required, true)
+  })
+
+  it('has only examples that are what their schemas ask for', () => {
+    const ajv = new Ajv2020({ strict: false })
+    ;(ajvFormats.default as unknown as (ajv: Ajv2020) => void)(ajv)
+    const shown = new Set<string>()
+    function check(schema: Titled, example: unknown): void {
+      assert.ok(ajv.validate(schema, example), `${schema.title} ${ajv.errorsText()}`)
+      shown.add(schema.title ?? '')
+    }
+    JSON.stringify(document, (_, value: (Titled & { example?: unknown; schema?: Titled }) | null) => {
+      if (Array.isArray(value?.examples)) for (const example of value.examples) check(value, example)
+      if (value?.example !== undefined && value.schema) check(value.schema, value.example)
+      return value
+    })
+
+    for (const name of ['NewEvent', 'NewNotification', 'NewPush', 'NewAccount', 'NewTemplate', 'NewTenant', 'Problem'])
+      assert.ok(shown.has(name), name)
   })
 
   it('holds only schemas that JSON Schema 2020-12 can compile', () => {
@@ -222,13 +297,14 @@ describe('the OpenAPI document', () => {
     assert.equal((await f.call(null, 'GET', '/docs')).statusCode, 200)
   })
 
-  function* operations(): Generator<{ name: string; operation: Operation; access: unknown }> {
+  function* operations(): Generator<{ name: string; operation: Operation; route: RouteEntry }> {
     for (const [path, methods] of Object.entries(document.paths))
       for (const [method, operation] of Object.entries(methods)) {
         const route = f.app.routeTable.find(
           (entry) => entry.method.toLowerCase() === method && entry.url.replaceAll(/:(\w+)/g, '{$1}') === path,
         )
-        yield { name: `${method} ${path}`, operation, access: route?.access }
+        assert.ok(route, path)
+        yield { name: `${method} ${path}`, operation, route }
       }
   }
 })

@@ -2,9 +2,7 @@ import { createHash } from 'node:crypto'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import type { TSchema } from 'typebox'
-import type { Access } from './auth.ts'
-import { ProblemSchema } from './schemas.ts'
+import { describeOperations, type OpenApiDocument, pathParameters, TAG_DESCRIPTIONS } from './openapi-operations.ts'
 
 const DOCS = '/docs'
 
@@ -25,30 +23,18 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
         title: 'Pillarbox',
         version,
         description: 'A notification outbox. Times are UTC in ISO 8601, durations are ISO 8601, ids are UUIDv7.',
+        contact: { name: 'The operator of this server' },
         license: { name: 'MIT', identifier: 'MIT' },
       },
-      servers: [{ url: '/' }],
-      components: {
-        securitySchemes: {
-          key: { type: 'http', scheme: 'bearer', description: 'An API key; a user’s token where user is a role.' },
-        },
-      },
+      servers: [{ url: '/', description: 'The server that answered this document.' }],
+      tags: TAG_DESCRIPTIONS,
     },
-    transform: ({ schema, url, route }) => {
-      const { access } = (route.config ?? {}) as { access?: Access }
-      const documented = { ...schema } as Record<string, unknown>
-      const params = pathParameters(url)
-      if (params) documented['params'] = params
-      const response = { ...(documented['response'] as Record<string, TSchema>), default: problem() }
-      documented['response'] = response
-      if (access !== undefined && access !== 'public') {
-        documented['security'] = [{ key: [] }]
-        documented['description'] = [documented['description'], `Roles: ${access.join(', ')}.`]
-          .filter(Boolean)
-          .join(' ')
-      }
-      return { schema: documented, url }
-    },
+    transform: ({ schema, url }) => ({ schema: { ...schema, ...pathParameters(url) }, url }),
+    transformObject: (documents) =>
+      describeOperations(
+        (documents as unknown as { openapiObject: OpenApiDocument }).openapiObject,
+        app.routeTable,
+      ) as never,
   })
 }
 
@@ -102,21 +88,4 @@ export async function serveOpenApi(app: FastifyInstance): Promise<void> {
     },
     uiConfig: { deepLinking: true, persistAuthorization: false, validatorUrl: null },
   })
-}
-
-function problem(): object {
-  return {
-    description: 'A problem (RFC 9457)',
-    content: { 'application/problem+json': { schema: ProblemSchema } },
-  }
-}
-
-function pathParameters(url: string): object | null {
-  const names = [...url.matchAll(/:(\w+)/g)].map((match) => match[1] ?? '')
-  if (!names.length) return null
-  return {
-    type: 'object',
-    properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
-    required: names,
-  }
 }

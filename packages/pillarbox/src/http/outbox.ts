@@ -5,7 +5,7 @@ import { OPS_ONLY, scopeOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { EventJson, eventJson } from './notification-json.ts'
 import { operationsOf } from './operation.ts'
-import { eventIdParameter, instantsMs, PageSchema, Paging, pageJson, Time } from './schemas.ts'
+import { eventIdParameter, instantsMs, MadeBetween, PageSchema, Paging, pageJson } from './schemas.ts'
 
 const operation = operationsOf('Operations', 'any')
 
@@ -14,10 +14,10 @@ export function outboxRoutes(app: App, context: Context): void {
   app.get(
     '/ops/outbox',
     operation(OPS_ONLY, 'List events, newest first', {
+      operationId: 'listOutboxEvents',
       query: {
-        status: Type.Optional(Type.Enum([...EVENT_STATUSES])),
-        from: Type.Optional(Time),
-        to: Type.Optional(Time),
+        status: Type.Optional(Type.Enum([...EVENT_STATUSES], { description: 'Only those that stand there.' })),
+        ...MadeBetween,
         ...Paging,
       },
       response: { 200: PageSchema(EventJson) },
@@ -31,7 +31,9 @@ export function outboxRoutes(app: App, context: Context): void {
   app.post(
     '/ops/outbox/:id/replay',
     operation(OPS_ONLY, 'Plan a failed event again', {
+      operationId: 'replayOutboxEvent',
       description: 'Event ids are unique per tenant: name the tenant with ?tenantId= where several have this one.',
+      problems: ['not_failed'],
       response: { 200: EventJson },
     }),
     async (request) => {

@@ -30,7 +30,7 @@ const Member = Closed(
     email: Type.Optional(Nullable(Line(1, 320))),
     phone: Type.Optional(Nullable(Line(1, 60, 'Without a country code it is one of the tenant’s region.'))),
   },
-  { description: 'With an email, a phone, or both.' },
+  { title: 'ListMember', description: 'With an email, a phone, or both.' },
 )
 
 const Members = Type.Array(Member, { maxItems: MAX_MEMBERS_PER_CALL })
@@ -48,15 +48,18 @@ const fields = {
   links: Type.Object({ self: Type.String(), members: Type.String() }),
 }
 
-const ListJson = Type.Object(fields)
+const ListJson = Type.Object(fields, { title: 'RecipientList' })
 const duplicates = Type.Integer({ description: 'Members that were given twice, and are on the list once.' })
-const WrittenListJson = Type.Object({ ...fields, duplicates })
-const ListDetailJson = Type.Object({
-  ...fields,
-  members: Nullable(
-    Type.Array(MemberJson, { description: `Null where there are more than ${SHOWN_WHOLE}: page through /members.` }),
-  ),
-})
+const WrittenListJson = Type.Object({ ...fields, duplicates }, { title: 'WrittenRecipientList' })
+const ListDetailJson = Type.Object(
+  {
+    ...fields,
+    members: Nullable(
+      Type.Array(MemberJson, { description: `Null where there are more than ${SHOWN_WHOLE}: page through /members.` }),
+    ),
+  },
+  { title: 'RecipientListDetail' },
+)
 const AddedJson = Type.Object({
   added: Type.Integer(),
   duplicates: Type.Integer({ description: 'Given twice, or on the list already.' }),
@@ -74,6 +77,7 @@ export function recipientListRoutes(app: App, context: Context): void {
   app.get(
     '/api/recipient-lists',
     operation(TO_READ, 'List recipient lists, newest first', {
+      operationId: 'listRecipientLists',
       query: Paging,
       response: { 200: PageSchema(ListJson) },
     }),
@@ -86,8 +90,10 @@ export function recipientListRoutes(app: App, context: Context): void {
       TO_ADMINISTER,
       'Make a recipient list',
       {
+        operationId: 'createRecipientList',
         description: 'With up to 10,000 members; more are added afterwards.',
         body: ListBody,
+        problems: ['already_exists'],
         response: { 201: WrittenListJson },
       },
       { bodyLimit },
@@ -98,6 +104,7 @@ export function recipientListRoutes(app: App, context: Context): void {
   app.get(
     '/api/recipient-lists/:id',
     operation(TO_READ, 'One recipient list, by id or by name', {
+      operationId: 'getRecipientList',
       description: 'A viewer sees its members masked.',
       response: { 200: ListDetailJson },
     }),
@@ -113,7 +120,12 @@ export function recipientListRoutes(app: App, context: Context): void {
     operation(
       TO_ADMINISTER,
       'Replace a recipient list',
-      { body: ListBody, response: { 200: WrittenListJson } },
+      {
+        operationId: 'replaceRecipientList',
+        body: ListBody,
+        problems: ['already_exists'],
+        response: { 200: WrittenListJson },
+      },
       { bodyLimit },
     ),
     async (request) => {
@@ -125,7 +137,9 @@ export function recipientListRoutes(app: App, context: Context): void {
   app.patch(
     '/api/recipient-lists/:id',
     operation(TO_ADMINISTER, 'Rename a recipient list', {
+      operationId: 'renameRecipientList',
       body: Closed({ name: Name }),
+      problems: ['already_exists'],
       response: { 200: ListJson },
     }),
     async (request) => {
@@ -137,6 +151,7 @@ export function recipientListRoutes(app: App, context: Context): void {
   app.delete(
     '/api/recipient-lists/:id',
     operation(TO_ADMINISTER, 'Remove a recipient list', {
+      operationId: 'deleteRecipientList',
       description: 'A notification that still waits to be sent to it will be parked with list_not_found.',
       response: { 204: Type.Null() },
     }),
@@ -150,6 +165,7 @@ export function recipientListRoutes(app: App, context: Context): void {
   app.get(
     '/api/recipient-lists/:id/members',
     operation(TO_READ, 'A list’s members, in the order they were added', {
+      operationId: 'listRecipientListMembers',
       description: 'A viewer sees them masked.',
       query: Paging,
       response: { 200: PageSchema(MemberJson) },
@@ -168,6 +184,7 @@ export function recipientListRoutes(app: App, context: Context): void {
       TO_ADMINISTER,
       'Add up to 10,000 members to a list',
       {
+        operationId: 'addRecipientListMembers',
         description:
           'Those that are on it already are counted and change nothing, so the call can be repeated. A list takes 100,000.',
         body: Closed({ members: Members }),

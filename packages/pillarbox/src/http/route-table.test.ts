@@ -5,8 +5,8 @@ import { planEvents } from '../../../../test/support/planning.ts'
 import { ROLES, type Role } from '../model/api-key.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { Resend } from '../operate/resend.ts'
-import type { RouteEntry } from './app.ts'
 import { type Answer, CATALOGUE, type Fixture, openFixture, type TestTenant } from './fixture.ts'
+import type { RouteEntry } from './operation.ts'
 
 /**
  * What each route needs for a request that is allowed to succeed. The cases below are made from the routes the app has
@@ -309,6 +309,10 @@ const resend: Resend = async ({ tenantId, entity }) => {
   return { requestId: unique(), notifications: [] }
 }
 
+interface SecurityDocument {
+  paths: Record<string, Record<string, { security: Record<string, string[]>[]; 'x-roles'?: string[] }>>
+}
+
 const RANDOM_ID = '019bc186-0000-7000-8000-000000000000'
 const NOT_IDS = ['1', 'null', '%00', '..%2f..', '019bc186', `${RANDOM_ID}0`, "'%20or%20'1'='1"]
 
@@ -339,6 +343,41 @@ describe('the route table', () => {
     )
 
     assert.deepEqual(documented.sort(), registered.sort())
+  })
+
+  it('says in the OpenAPI document what auth asks for', async () => {
+    const document = JSON.parse((await f.call(null, 'GET', '/openapi.json')).body) as SecurityDocument
+    const token = (await f.call(a.keys.publisher, 'POST', `/api/inbox/of-${a.id}/tokens`, {})).json().token
+    for (const route of f.app.routeTable.filter(({ operationId }) => operationId !== null)) {
+      const name = nameOf(route)
+      const operation = document.paths[route.url.replaceAll(/:(\w+)/g, '{$1}')]?.[route.method.toLowerCase()]
+      assert.ok(operation, name)
+      const { security, 'x-roles': roles = [] } = operation
+      const path = fill(route.url, (await ENTRIES[name]?.path?.(a)) ?? {})
+      const bare = await f.call(null, route.method, path, ENTRIES[name]?.body?.())
+      assert.equal(bare.statusCode === 401, security.length > 0, `${name}: ${bare.body}`)
+      if (security.length === 0) continue
+      for (const role of ROLES) {
+        const { statusCode } = await request(name, role, a, a)
+        const isDocumented = roles.includes(role) && security.some((scheme) => 'key' in scheme)
+        assert.equal(statusCode !== 403, isDocumented, `${role}: ${name}`)
+      }
+      const isForUsers = security.some((scheme) => 'userToken' in scheme && !('key' in scheme))
+      assert.equal(
+        isForUsers,
+        security.some((scheme) => 'userTokenInQuery' in scheme),
+        name,
+      )
+      const isStream = route.operationId === 'streamInbox' && { payloadAsStream: true }
+      for (const asBearer of [true, false]) {
+        const url = fill(route.url, (await ENTRIES[name]?.path?.(a)) ?? {})
+        const given = asBearer
+          ? { url, headers: { authorization: `Bearer ${token}` } }
+          : { url: `${url}?token=${encodeURIComponent(token)}` }
+        const { statusCode } = await f.inject({ method: route.method, ...given, ...isStream })
+        assert.equal(statusCode !== 401, isForUsers, `${name}: ${statusCode}`)
+      }
+    }
   })
 
   it('lets each role do what its routes say and nothing else', async () => {

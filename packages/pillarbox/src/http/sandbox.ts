@@ -5,25 +5,28 @@ import { scopeOf, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { foreignCursor } from './cursors.ts'
 import { operationsOf } from './operation.ts'
-import { PageSchema, Paging, pageJson, TextOrNull, Time, withTimes } from './schemas.ts'
+import { Exactly, OnChannel, PageSchema, Paging, pageJson, TextOrNull, Time, withTimes } from './schemas.ts'
 
-const MessageJson = Type.Object({
-  id: Type.String(),
-  tenantId: Type.String(),
-  accountId: Type.String(),
-  channel: ChannelName,
-  key: Type.String({ description: 'The idempotency key the vendor was given.' }),
-  notificationId: Type.String(),
-  attempt: Type.Integer(),
-  to: JsonObject,
-  subject: TextOrNull,
-  body: Type.String(),
-  data: JsonObject,
-  providerTemplate: Nullable(JsonObject),
-  correlationId: TextOrNull,
-  acceptedAt: Time,
-  duplicateOf: Nullable(Type.String({ description: 'The first message with the same key.' })),
-})
+const MessageJson = Type.Object(
+  {
+    id: Type.String(),
+    tenantId: Type.String(),
+    accountId: Type.String(),
+    channel: ChannelName,
+    key: Type.String({ description: 'The idempotency key the vendor was given.' }),
+    notificationId: Type.String(),
+    attempt: Type.Integer(),
+    to: JsonObject,
+    subject: TextOrNull,
+    body: Type.String(),
+    data: JsonObject,
+    providerTemplate: Nullable(JsonObject),
+    correlationId: TextOrNull,
+    acceptedAt: Time,
+    duplicateOf: Nullable(Type.String({ description: 'The first message with the same key.' })),
+  },
+  { title: 'SandboxMessage' },
+)
 
 const operation = operationsOf('Sandbox', 'any')
 
@@ -32,13 +35,15 @@ export function sandboxRoutes(app: App, { sandbox }: Context): void {
   app.get(
     '/api/sandbox/messages',
     operation(TO_READ, 'What the sandbox took, newest first', {
+      operationId: 'listSandboxMessages',
       description: 'A viewer sees neither addresses nor words. 404 on a server without a sandbox.',
       query: {
-        channel: Type.Optional(ChannelName),
+        ...OnChannel,
         to: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096, description: 'The exact address.' })),
-        notificationId: Type.Optional(Type.String({ maxLength: 36 })),
+        notificationId: Exactly(36, 'Only those of this notification.'),
         ...Paging,
       },
+      problems: ['not_found'],
       response: { 200: PageSchema(MessageJson) },
     }),
     async (request) => {

@@ -2,7 +2,8 @@ import { MAX_ID_LENGTH, TENANT_ID, textProblem } from '@pillarbox/client/contrac
 import { type TSchema, Type } from 'typebox'
 import { PATTERN_WORDS as BODY_PATTERN_WORDS, instantMs, Line, Nullable } from '../intake/body-fields.ts'
 import { AddressFields } from '../intake/notification-body.ts'
-import { type FieldError, found } from '../model/errors.ts'
+import { CHANNELS } from '../model/channel.ts'
+import { ERRORS, type ErrorCode, type FieldError, found } from '../model/errors.ts'
 import type { Warning } from '../model/notification.ts'
 import type { PageOf } from '../model/page.ts'
 import { REASONS } from '../model/reason.ts'
@@ -42,18 +43,33 @@ export const ForOps = {
 
 /** `?limit=` and `?cursor=`. */
 export const Paging = {
-  limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
+  limit: Type.Integer({ minimum: 1, maximum: 200, default: 50, description: 'As many as a page has at most.' }),
   cursor: Type.Optional(
     Type.String({ minLength: 1, maxLength: 2_000, description: 'From the previous answer’s nextCursor.' }),
   ),
 }
+
+/** `?from=` and `?to=`, by when something was made. */
+export const MadeBetween = {
+  from: Type.Optional(Type.String({ format: 'date-time', description: 'Made at this time or later.' })),
+  to: Type.Optional(Type.String({ format: 'date-time', description: 'Made before this time.' })),
+}
+
+/** `?channel=`. */
+export const OnChannel = {
+  channel: Type.Optional(Type.Enum([...CHANNELS], { description: 'Only those of this channel.' })),
+}
+
+/** A filter for exactly this text. */
+export const Exactly = (maxLength: number, description: string) =>
+  Type.Optional(Type.String({ maxLength, description }))
 
 export type Properties = Record<string, TSchema>
 
 /** An object of a request, in which unknown properties are refused. */
 export const Closed = <T extends Properties>(
   properties: T,
-  options: { description?: string; minProperties?: number } = {},
+  options: { title?: string; description?: string; examples?: object[]; minProperties?: number } = {},
 ) => Type.Object(properties, { additionalProperties: false, ...options })
 
 /** Why somebody does something. */
@@ -65,16 +81,17 @@ export const CorrectedAddress = Closed(AddressFields, {
   description: 'A corrected address: what is given replaces that field.',
 })
 
-export const Query = <T extends Properties>(parameters: T) => Closed(parameters)
-
 export const PageSchema = <T extends TSchema>(item: T) =>
   Type.Object({ items: Type.Array(item), nextCursor: Nullable(Type.String()) })
 
-export const WarningSchema = Type.Object({
-  code: Type.String(),
-  key: Type.Optional(Type.String()),
-  message: Type.String(),
-})
+export const WarningSchema = Type.Object(
+  {
+    code: Type.String(),
+    key: Type.Optional(Type.String()),
+    message: Type.String(),
+  },
+  { title: 'Warning' },
+)
 
 /** What was found in a document that is legal and probably not meant; `key` is its path. */
 export function foundWarnings(found: readonly FieldError[]): Warning[] {
@@ -88,14 +105,14 @@ export const ReadVersion = {
   ),
 }
 
-const FieldErrorSchema = Type.Object({ path: Type.String(), message: Type.String() })
+const FieldErrorSchema = Type.Object({ path: Type.String(), message: Type.String() }, { title: 'FieldError' })
 
 export const ProblemSchema = Type.Object(
   {
     type: Type.String(),
     title: Type.String(),
     status: Type.Integer(),
-    code: Type.String({ description: 'From the closed catalogue of error codes.' }),
+    code: Type.Enum(Object.keys(ERRORS) as ErrorCode[], { description: 'From the closed catalogue of error codes.' }),
     detail: Type.String(),
     requestId: Type.String(),
     errors: Type.Optional(Type.Array(FieldErrorSchema)),
@@ -104,18 +121,35 @@ export const ProblemSchema = Type.Object(
     ),
     notificationId: Type.Optional(Type.String({ description: 'With duplicate_notification: the first one.' })),
   },
-  { description: 'RFC 9457' },
+  {
+    title: 'Problem',
+    description: 'What went wrong (RFC 9457).',
+    examples: [
+      {
+        type: 'urn:pillarbox:problem:invalid_body',
+        title: ERRORS.invalid_body.title,
+        status: ERRORS.invalid_body.status,
+        code: 'invalid_body',
+        detail: '/to/email must be an email address.',
+        requestId: '019bc186-4c2f-7a63-9d0e-5b1f6a7c8d9e',
+        errors: [{ path: '/to/email', message: 'must be an email address' }],
+      },
+    ],
+  },
 )
 
 /** What a single item of a list came to, where one bad item spoils no other. */
-export const ItemResult = Type.Object({
-  index: Type.Integer(),
-  id: Type.Optional(Type.String()),
-  status: Type.Integer(),
-  code: Type.Optional(Type.String()),
-  detail: Type.Optional(Type.String()),
-  errors: Type.Optional(Type.Array(FieldErrorSchema)),
-})
+export const ItemResult = Type.Object(
+  {
+    index: Type.Integer(),
+    id: Type.Optional(Type.String()),
+    status: Type.Integer(),
+    code: Type.Optional(Type.String()),
+    detail: Type.Optional(Type.String()),
+    errors: Type.Optional(Type.Array(FieldErrorSchema)),
+  },
+  { title: 'BatchResult' },
+)
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 

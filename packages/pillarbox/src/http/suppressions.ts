@@ -6,7 +6,7 @@ import { findSuppressions, liftSuppression, suppressAddress } from '../operate/s
 import { TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { operationsOf } from './operation.ts'
-import { Closed, Id, idParameter, PageSchema, Paging, pageJson, Time, withTimes } from './schemas.ts'
+import { Closed, Id, idParameter, OnChannel, PageSchema, Paging, pageJson, Time, withTimes } from './schemas.ts'
 
 const address = Line(
   1,
@@ -14,20 +14,23 @@ const address = Line(
   'What the channel sends to: a telephone number, an email, a device token, a user id or a URL.',
 )
 
-const SuppressionJson = Type.Object({
-  id: Id,
-  tenantId: Type.String(),
-  channel: ChannelName,
-  address: Type.String(),
-  cause: Type.Enum([...SUPPRESSION_CAUSES], {
-    description:
-      'dead_address: a provider said that the address is no good; bounced, complained: a receipt did; operator: by hand.',
-  }),
-  error: Nullable(Type.String({ description: 'The provider’s words.' })),
-  notificationId: Nullable(Type.String({ description: 'The notification that taught us.' })),
-  createdBy: Type.String(),
-  createdAt: Time,
-})
+const SuppressionJson = Type.Object(
+  {
+    id: Id,
+    tenantId: Type.String(),
+    channel: ChannelName,
+    address: Type.String(),
+    cause: Type.Enum([...SUPPRESSION_CAUSES], {
+      description:
+        'dead_address: a provider said that the address is no good; bounced, complained: a receipt did; operator: by hand.',
+    }),
+    error: Nullable(Type.String({ description: 'The provider’s words.' })),
+    notificationId: Nullable(Type.String({ description: 'The notification that taught us.' })),
+    createdBy: Type.String(),
+    createdAt: Time,
+  },
+  { title: 'Suppression' },
+)
 
 const operation = operationsOf('People')
 
@@ -39,9 +42,10 @@ export function suppressionRoutes(app: App, context: Context): void {
   app.get(
     '/api/suppressions',
     operation(TO_READ, 'List suppressed addresses, newest first', {
+      operationId: 'listSuppressions',
       description: 'A viewer sees them masked.',
       query: {
-        channel: Type.Optional(ChannelName),
+        ...OnChannel,
         address: Type.Optional(Line(1, 4_096, 'Exactly; telephone numbers and emails however they are written.')),
         ...Paging,
       },
@@ -53,6 +57,7 @@ export function suppressionRoutes(app: App, context: Context): void {
   app.get(
     '/api/suppressions/:id',
     operation(TO_READ, 'One suppressed address', {
+      operationId: 'getSuppression',
       description: 'A viewer sees it masked.',
       response: { 200: SuppressionJson },
     }),
@@ -62,9 +67,11 @@ export function suppressionRoutes(app: App, context: Context): void {
   app.post(
     '/api/suppressions',
     operation(TO_ADMINISTER, 'Suppress an address by hand', {
+      operationId: 'createSuppression',
       description:
         'Nothing is sent to it on this channel until it is lifted. One that is suppressed on the channel already is 409.',
       body: Closed({ channel: ChannelName, address }),
+      problems: ['already_exists'],
       response: { 201: SuppressionJson },
     }),
     async (request, reply) =>
@@ -74,6 +81,7 @@ export function suppressionRoutes(app: App, context: Context): void {
   app.delete(
     '/api/suppressions/:id',
     operation(TO_ADMINISTER, 'Lift a suppression', {
+      operationId: 'deleteSuppression',
       description: 'The address is used again. What was stopped because of it stays parked: retry it.',
       response: { 204: Type.Null() },
     }),

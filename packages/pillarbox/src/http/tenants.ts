@@ -29,14 +29,17 @@ const settings = {
 
 const SETTINGS = Object.keys(settings) as (keyof typeof settings)[]
 
-const TenantJson = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  defaultLocale: Type.String(),
-  timeZone: Type.String(),
-  ...Type.Partial(Type.Object(settings)).properties,
-  createdAt: Time,
-})
+const TenantJson = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    defaultLocale: Type.String(),
+    timeZone: Type.String(),
+    ...Type.Partial(Type.Object(settings)).properties,
+    createdAt: Time,
+  },
+  { title: 'Tenant' },
+)
 
 const changes = {
   name: Type.Optional(Line(1, 200)),
@@ -50,17 +53,20 @@ const changes = {
   hasuraSecretHeader: Type.Optional(Nullable(settings.hasuraSecretHeader)),
 }
 
-const NewTenant = Closed({
-  ...changes,
-  id: Type.String({ pattern: PATTERNS.tenantSlug, description: 'The tenant’s slug, chosen by you.' }),
-  name: Line(1, 200),
-  catalogue: Type.Optional(
-    Type.Unsafe<unknown>({
-      anyOf: [{ type: 'string', maxLength: 63 }, { type: 'object' }],
-      description: 'A catalogue, or the name of a ready-made one: atlas, busflow, eventhub, push or scada.',
-    }),
-  ),
-})
+const NewTenant = Closed(
+  {
+    ...changes,
+    id: Type.String({ pattern: PATTERNS.tenantSlug, description: 'The tenant’s slug, chosen by you.' }),
+    name: Line(1, 200),
+    catalogue: Type.Optional(
+      Type.Unsafe<unknown>({
+        anyOf: [{ type: 'string', maxLength: 63 }, { type: 'object' }],
+        description: 'A catalogue, or the name of a ready-made one: atlas, busflow, eventhub, push or scada.',
+      }),
+    ),
+  },
+  { title: 'NewTenant', examples: [{ id: 'acme', name: 'Acme', defaultLocale: 'en-IN', timeZone: 'Asia/Kolkata' }] },
+)
 
 const TenantChanges = Closed(changes, { minProperties: 1 })
 
@@ -71,7 +77,11 @@ const operation = operationsOf('Tenants', 'one', { isConfiguration: true })
 export function tenantRoutes(app: App, context: Context): void {
   const { store } = context
   const changing = {
-    schema: { description: 'null removes one.', body: TenantChanges, response: { 200: TenantJson } },
+    schema: {
+      description: 'null removes one.',
+      body: TenantChanges,
+      response: { 200: TenantJson },
+    },
     options: { validatorCompiler: withSettingsChecked(TenantChanges) },
   }
 
@@ -81,8 +91,10 @@ export function tenantRoutes(app: App, context: Context): void {
       OPS_ONLY,
       'Provision a tenant',
       {
+        operationId: 'createTenant',
         description: 'The first admin key is in the answer, and nowhere else ever after.',
         body: NewTenant,
+        problems: ['already_exists', 'invalid_catalogue'],
         response: { 201: Type.Object({ ...TenantJson.properties, keys: Type.Object({ admin: Type.String() }) }) },
       },
       { bodyLimit: context.config.batchBodyLimitBytes, validatorCompiler: withSettingsChecked(NewTenant) },
@@ -97,31 +109,45 @@ export function tenantRoutes(app: App, context: Context): void {
 
   app.get(
     '/ops/tenants',
-    opsOperation(OPS_ONLY, 'List tenants', { query: Paging, response: { 200: PageSchema(TenantJson) } }),
+    opsOperation(OPS_ONLY, 'List tenants', {
+      operationId: 'listTenants',
+      query: Paging,
+      response: { 200: PageSchema(TenantJson) },
+    }),
     async ({ query }) => pageJson(await store.tenants.list(query), tenantJson),
   )
 
   app.get(
     '/ops/tenants/:id',
-    opsOperation(OPS_ONLY, 'One tenant', { response: { 200: TenantJson } }),
+    opsOperation(OPS_ONLY, 'One tenant', { operationId: 'getTenant', response: { 200: TenantJson } }),
     async (request) => tenantJson(found(await store.tenants.find(tenantParameter(request)))),
   )
 
   app.patch(
     '/ops/tenants/:id',
-    opsOperation(OPS_ONLY, 'Change a tenant’s settings', changing.schema, changing.options),
+    opsOperation(
+      OPS_ONLY,
+      'Change a tenant’s settings',
+      { operationId: 'updateTenant', ...changing.schema },
+      changing.options,
+    ),
     async (request) => tenantJson(await changeTenant(context, tenantParameter(request), request.body)),
   )
 
   app.get(
     '/api/tenant',
-    operation(TO_READ, 'The key’s own tenant', { response: { 200: TenantJson } }),
+    operation(TO_READ, 'The key’s own tenant', { operationId: 'getOwnTenant', response: { 200: TenantJson } }),
     async ({ tenantId }) => tenantJson(found(await store.tenants.find(tenantId))),
   )
 
   app.patch(
     '/api/tenant',
-    operation(TO_ADMINISTER, 'Change the own tenant’s settings', changing.schema, changing.options),
+    operation(
+      TO_ADMINISTER,
+      'Change the own tenant’s settings',
+      { operationId: 'updateOwnTenant', ...changing.schema },
+      changing.options,
+    ),
     async ({ tenantId, body }) => tenantJson(await changeTenant(context, tenantId, body)),
   )
 }

@@ -6,6 +6,7 @@ import type { Receivers } from '../receipts/receiving-accounts.ts'
 import { clientOf } from './client-address.ts'
 import type { App, Context } from './context.ts'
 import { whenOver } from './in-flight.ts'
+import { operationsOf } from './operation.ts'
 import { createRateLimiter } from './rate.ts'
 
 declare module 'fastify' {
@@ -43,21 +44,31 @@ export function webhookRoutes(app: App, context: Context): void {
         scope.route({
           method,
           url: webhookPath(source, ':tenantId'),
-          config: { access: 'public', takesAnything: true },
-          bodyLimit: context.config.batchBodyLimitBytes,
-          schema: {
-            tags: ['Webhooks'],
-            summary: method === 'POST' ? `Take a callback of ${source.name}` : `Tell ${source.name} that this is us`,
-            description:
-              'Proven by the vendor’s own scheme. 200 says that it is kept; it is applied later. 403 says that it is not believed.',
-            querystring: Type.Object({
-              token: Type.Optional(Type.String({ description: 'The account’s webhookToken.' })),
-            }),
-            ...(method === 'POST' && { body: { content: { '*/*': { schema: Type.String() } } } }),
-            response: { 200: { description: 'Kept, or what the vendor asked for', content: PLAIN } },
-          },
-          // A vendor may add to its callbacks what it likes.
-          validatorCompiler: () => () => true,
+          ...operation(
+            'public',
+            method === 'POST' ? `Take a callback of ${source.name}` : `Tell ${source.name} that this is us`,
+            {
+              operationId: `${method === 'POST' ? 'receive' : 'confirm'}${callbackName(source)}`,
+              description:
+                'Proven by the vendor’s own scheme. 200 says that it is kept; it is applied later. 403 says that it is not believed.',
+              querystring: Type.Object({
+                token: Type.Optional(Type.String({ description: 'The account’s webhookToken.' })),
+              }),
+              ...(method === 'POST' && { body: ANYTHING }),
+              problems: ['callback_refused'],
+              response: {
+                200: { description: 'Kept, or what the vendor asked for.', content: { ...PLAIN, ...JSON_TEXT } },
+                503: { description: 'It cannot be judged at the moment: the vendor is to come again.', content: PLAIN },
+              },
+            },
+            {
+              bodyLimit: context.config.batchBodyLimitBytes,
+              // A vendor may add to its callbacks what it likes.
+              validatorCompiler: () => () => true,
+              isBodyOptional: true,
+              config: { takesAnything: true },
+            },
+          ),
           onRequest: (request, reply) => callbackIntake.admit(source, request, reply),
           onError: async (request, _reply, error) => {
             if ((error as { code?: string }).code === 'FST_ERR_CTP_BODY_TOO_LARGE')
@@ -68,7 +79,17 @@ export function webhookRoutes(app: App, context: Context): void {
   })
 }
 
+const operation = operationsOf('Webhooks', 'none')
+
+const ANYTHING = Type.Unsafe<unknown>({ content: { '*/*': { schema: Type.String() } } })
 const PLAIN = { 'text/plain': { schema: Type.String() } }
+const JSON_TEXT = { 'application/json': { schema: Type.Unsafe<unknown>({ description: 'As the vendor wants it.' }) } }
+
+/** `sns-sms` → `SnsSmsCallback`. */
+function callbackName({ name }: ReceiptSource): string {
+  const words = name.split('-').map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+  return `${words.join('')}Callback`
+}
 
 /** Where a vendor's callbacks go. */
 export function webhookPath({ name, isShared }: ReceiptSource, tenantId: string): string {

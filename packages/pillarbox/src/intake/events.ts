@@ -74,7 +74,18 @@ export const EventBody = Type.Object(
     channels: Type.Optional(Nullable(Type.Array(ChannelName, { minItems: 1 }))),
     conversation: Type.Optional(Nullable(EntityRef)),
   },
-  { additionalProperties: false, title: 'Event' },
+  {
+    additionalProperties: false,
+    title: 'NewEvent',
+    examples: [
+      {
+        id: 'booking-12345-confirmed',
+        type: 'booking.confirmed',
+        entity: { type: 'booking', id: '12345' },
+        payload: { guestName: 'Ada', guestEmail: 'ada@example.com', guestPhone: '+4915112345678' },
+      },
+    ],
+  },
 )
 
 export interface EventIntake {

@@ -78,7 +78,20 @@ export const NotificationBody = Type.Object(
     executionId: Type.Optional(Nullable(Line(1, 200))),
     parentExecutionId: Type.Optional(Nullable(Line(1, 200))),
   },
-  { additionalProperties: false, title: 'Notification' },
+  {
+    additionalProperties: false,
+    title: 'NewNotification',
+    examples: [
+      {
+        idempotencyKey: 'order-123-paid',
+        channel: 'email',
+        to: { email: 'ada@example.com', name: 'Ada' },
+        subject: 'Paid',
+        body: 'Thank you for your order.',
+        fallback: ['sms'],
+      },
+    ],
+  },
 )
 export type NotificationBody = Static<typeof NotificationBody>
 
@@ -92,7 +105,20 @@ export const PushBody = Type.Object(
     body: Type.String({ minLength: 1, maxLength: 100_000 }),
     data: Type.Optional(Nullable(JsonObject)),
   },
-  { additionalProperties: false, title: 'PushNotification' },
+  {
+    additionalProperties: false,
+    title: 'NewPush',
+    examples: [
+      {
+        idempotencyKey: 'order-123-paid',
+        targetPlatform: 'FCM',
+        deviceToken: 'a-device-token',
+        title: 'Paid',
+        body: 'Thank you for your order.',
+        data: { orderId: '123' },
+      },
+    ],
+  },
 )
 export type PushBody = Static<typeof PushBody>
 

@@ -21,7 +21,8 @@ export async function actOnSchedule(
   return schedule
 }
 
-const REFUSALS = {
+/** What is said of a schedule that does not stand where the act begins. */
+export const SCHEDULE_REFUSALS = {
   cancel: 'not_waiting',
   replay: 'not_failed',
   approve: 'not_awaiting_approval',
@@ -29,5 +30,5 @@ const REFUSALS = {
 } as const satisfies Record<ScheduleAction, string>
 
 function refusal(action: ScheduleAction, status: ScheduleStatus): PillarboxError {
-  return new PillarboxError(REFUSALS[action], `The schedule is ${status}.`)
+  return new PillarboxError(SCHEDULE_REFUSALS[action], `The schedule is ${status}.`)
 }

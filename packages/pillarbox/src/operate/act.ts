@@ -167,10 +167,11 @@ function unlessProblem<T extends object>(answer: T): Exclude<T, { problem: unkno
 }
 
 function refusal(action: Action, status: string): PillarboxError {
-  return new PillarboxError(REFUSALS[action], `The notification is ${status}.`)
+  return new PillarboxError(ACT_REFUSALS[action], `The notification is ${status}.`)
 }
 
-const REFUSALS = {
+/** What is said of a notification that does not stand where the act begins. */
+export const ACT_REFUSALS = {
   retry: 'not_parked',
   discard: 'not_parked',
   cancel: 'not_waiting',
