@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyInstance, InjectOptions } from 'fastify'
+import { holdToDocument } from '../../../../test/support/documented-answers.ts'
 import { readyCatalogues } from '../catalogue/ready.ts'
 import type { Provider } from '../channels/channel.ts'
 import { createRegistry } from '../channels/registry.ts'
@@ -27,7 +28,10 @@ import { buildApp } from './app.ts'
 import { type AppDeps, DEFAULT_HTTP_CONFIG, type HttpConfig } from './context.ts'
 import { createInboxFeed } from './inbox-feed.ts'
 
-/** An app over an empty store in memory, with time that only `advance` moves, for the tests of this folder. */
+/**
+ * An app over an empty store in memory, with time that only `advance` moves, for the tests of this folder. An answer that
+ * the OpenAPI document does not have fails the test that got it.
+ */
 export interface Fixture {
   app: FastifyInstance
   store: Store
@@ -283,6 +287,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     await opened.close()
   }) as typeof app.close
   await app.ready()
+  holdToDocument(app)
 
   const key: Fixture['key'] = async ({ name, ...wanted }) =>
     (await issueKey({ store: opened, ids }, { name: name ?? wanted.role, ...wanted })).key
