@@ -112,8 +112,29 @@ export function scrubRules(rule: Rule): void {
 
     assert.equal(await store.notifications.scrub(10), 0)
 
-    const { content: kept, isScrubbed } = await view(id)
-    assert.deepEqual([kept, isScrubbed], [content('x'), false])
+    const { content: kept, isSealed, isScrubbed } = await view(id)
+    assert.deepEqual([kept, isSealed, isScrubbed], [content('x'), false, false])
+  })
+
+  rule('a list has no words, and says whose are sealed or were', async (bench) => {
+    const { store } = bench
+    const { id: plain, lane } = await reach(bench, 'parked')
+    const { id: sealed } = await reach(bench, 'parked', lane.tenantId, { content: SEALED })
+    const { id: scrubbed } = await reach(bench, 'cancelled', lane.tenantId, { content: SEALED })
+    await store.notifications.scrub(10)
+
+    const { items } = await store.notifications.list({ tenantId: lane.tenantId }, { limit: 10 })
+
+    assert.ok(items.every((listed) => !('content' in listed)))
+    assert.deepEqual(
+      items.map(({ id, isSealed, isScrubbed }) => [id, isSealed, isScrubbed]),
+      [
+        [scrubbed, false, true],
+        [sealed, true, false],
+        [plain, false, false],
+      ],
+    )
+    for (const { id, isSealed } of items) assert.equal((await bench.view(id)).isSealed, isSealed)
   })
 
   rule('scrubs no more rows than it is asked to, and in the end all of them', async (bench) => {

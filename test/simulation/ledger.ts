@@ -1,7 +1,11 @@
 import type { Claim, ClaimAnswer, Completion } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
 import type { NewCallback } from '../../packages/pillarbox/src/model/callback.ts'
 import type { NewEvent } from '../../packages/pillarbox/src/model/event.ts'
-import type { AttemptView, NewNotification, NotificationView } from '../../packages/pillarbox/src/model/notification.ts'
+import type {
+  AttemptView,
+  ListedNotification,
+  NewNotification,
+} from '../../packages/pillarbox/src/model/notification.ts'
 import { RECEIPTS, type ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
 import type { WrittenBatch } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import type { NewReceipt } from '../../packages/pillarbox/src/receipts/receipt-store.ts'
@@ -141,7 +145,7 @@ export class Ledger {
 
   /** All promises, after the run. `finished`: everything came to rest in time. */
   async reckon(world: World, finished: boolean): Promise<string[]> {
-    const rows: NotificationView[] = []
+    const rows: ListedNotification[] = []
     for (const tenantId of TENANTS)
       rows.push(...(await world.base.notifications.list({ tenantId }, { limit: 200 })).items)
     const byId = new Map(rows.map((row) => [row.id, row]))
@@ -162,7 +166,7 @@ export class Ledger {
   }
 
   /** P1 and P7: everything acknowledged ended, visibly, and the poison harmed nobody else. */
-  async #nothingLost({ base }: World, rows: readonly NotificationView[], finished: boolean): Promise<string[]> {
+  async #nothingLost({ base }: World, rows: readonly ListedNotification[], finished: boolean): Promise<string[]> {
     const wrong: string[] = []
     if (!finished) {
       const stuck = rows.filter((row) => ['queued', 'retrying', 'sending'].includes(row.status))
@@ -200,7 +204,7 @@ export class Ledger {
   }
 
   /** P6: the highest receipt that was kept decides, whatever the order was, unless something else has closed the row. */
-  async #mergedByRank({ base }: World, rows: readonly NotificationView[], attemptsOf: AttemptsOf): Promise<string[]> {
+  async #mergedByRank({ base }: World, rows: readonly ListedNotification[], attemptsOf: AttemptsOf): Promise<string[]> {
     const wrong: string[] = []
     for (const row of rows) {
       if (this.#touchedByHand.has(row.id) || !isOpenToReceipts(row, attemptsOf)) continue
@@ -222,7 +226,7 @@ export class Ledger {
    * P4 between accounts: what one account may have sent is never sent through another, flagged or not, unless a person
    * says so. And the ledger names the account that sent it.
    */
-  #throughOneAccount({ vendor }: World, byId: ReadonlyMap<string, NotificationView>): string[] {
+  #throughOneAccount({ vendor }: World, byId: ReadonlyMap<string, ListedNotification>): string[] {
     const wrong: string[] = []
     for (const [id, messages] of Map.groupBy(vendor.messages, (message) => message.notificationId)) {
       if (this.#touchedByHand.has(id)) continue
@@ -236,7 +240,7 @@ export class Ledger {
   }
 
   /** P3: a committed claim of the same attempt precedes every call. */
-  #intentBeforeEffect({ vendor }: World, byId: ReadonlyMap<string, NotificationView>): string[] {
+  #intentBeforeEffect({ vendor }: World, byId: ReadonlyMap<string, ListedNotification>): string[] {
     const wrong: string[] = []
     for (const call of vendor.calls) {
       const intendedAt = this.#intents.get(`${call.notificationId}#${call.attempt}`) ?? Number.POSITIVE_INFINITY
@@ -253,7 +257,7 @@ export class Ledger {
 type AttemptsOf = (notificationId: string) => AttemptView[]
 
 /** Where nothing but a receipt can have led, or from where one leads on. */
-function isOpenToReceipts({ id, status, reason }: NotificationView, attemptsOf: AttemptsOf): boolean {
+function isOpenToReceipts({ id, status, reason }: ListedNotification, attemptsOf: AttemptsOf): boolean {
   if (status === 'parked') return reason === 'bounced' || reason === 'complained' || reason === 'unreachable'
   if (status === 'failed') return attemptsOf(id).findLast(({ late }) => !late)?.outcome === 'accepted'
   return ['sent', 'delivered', 'read', 'uncertain'].includes(status)
@@ -273,7 +277,7 @@ const CHANNELS_OF: Record<string, string[]> = {
 }
 
 /** P1: recipients × channels = rows + channels still held by chains. Each of these events has one recipient. */
-function conserved({ id, type, tenantId }: NewEvent, rows: readonly NotificationView[]): string[] {
+function conserved({ id, type, tenantId }: NewEvent, rows: readonly ListedNotification[]): string[] {
   const own = rows.filter((row) => row.tenantId === tenantId && row.eventId === id && row.place === '0')
   const held = own.flatMap(({ fallback, fallbackTo }) => (fallbackTo === null ? fallback : []))
   const found = [...own.map(({ channel }) => channel), ...held].toSorted()
@@ -282,7 +286,7 @@ function conserved({ id, type, tenantId }: NewEvent, rows: readonly Notification
   return [`P1: event ${id} asked for ${asked.join(', ') || 'nothing'} and has ${found.join(', ') || 'nothing'}`]
 }
 
-function oneRowPerKey(rows: readonly NotificationView[]): string[] {
+function oneRowPerKey(rows: readonly ListedNotification[]): string[] {
   const wrong: string[] = []
   const keys = new Set<string>()
   const things = new Set<string>()
@@ -302,7 +306,7 @@ function oneRowPerKey(rows: readonly NotificationView[]): string[] {
 /** P4: a recipient got it twice only where the row says so, and an attempt says why. */
 function noSilentDuplicate(
   { vendor }: World,
-  byId: ReadonlyMap<string, NotificationView>,
+  byId: ReadonlyMap<string, ListedNotification>,
   attemptsOf: AttemptsOf,
   isSentAgainByHand: (notificationId: string) => boolean,
 ): string[] {
@@ -330,7 +334,7 @@ function noSilentDuplicate(
 /** P11 as far as dispatch goes: attempts are numbered without gaps or repeats below the last, and agree with the row. */
 async function onRecord(
   { base }: World,
-  rows: readonly NotificationView[],
+  rows: readonly ListedNotification[],
   attemptsOf: AttemptsOf,
   heardOf: (notificationId: string) => ReadonlySet<ReceiptKind>,
 ): Promise<string[]> {

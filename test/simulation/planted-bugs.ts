@@ -9,6 +9,7 @@ import { isPillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
 import type { NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
 import type { EventPlan } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
+import { wholeNotifications } from '../support/notifications.ts'
 import { changedBatch } from '../support/planning.ts'
 import type { Ledger } from './ledger.ts'
 
@@ -96,8 +97,8 @@ export const PLANTED_BUGS: PlantedBug[] = [
     client: (store) =>
       withDispatch(store, {
         async claim(_workerId, lanes) {
-          const { items } = await store.notifications.list({ status: ['queued', 'retrying'] }, { limit: 20 })
-          const claims = items
+          const waiting = await wholeNotifications(store, { status: ['queued', 'retrying'] }, 20)
+          const claims = waiting
             .filter((row) => row.content && lanes.some(({ accountId }) => accountId === row.accountId))
             .slice(0, 2)
             .map(

@@ -415,7 +415,7 @@ async function operate(world: World): Promise<void> {
     const { items } = await store.notifications.list({ tenantId }, { limit: 50 })
     const target = items[Math.floor(random() * items.length)]
     const action = actions[Math.floor(random() * actions.length)] as Action
-    if (!target?.content) continue
+    if (!target || !(await store.notifications.find(tenantId, target.id))?.content) continue
     const answer = await store.notifications.act({ tenantId, id: target.id, action, actor: 'console:simulated' })
     ledger.committed('operator', 'notifications.act', [{ id: target.id, action }], answer)
     tell(`operator: ${action} ${target.id.slice(-6)} → ${JSON.stringify(answer)}`)

@@ -25,7 +25,10 @@ export function explainEntity(call: CommandCall): Promise<number> {
       return 1
     }
     const stories: EventStory[] = []
-    for (const event of events.toReversed()) {
+    for (const { id } of events.toReversed()) {
+      const event = await store.events.find(tenantId, id)
+      // Gone since it was listed.
+      if (!event) continue
       const story = await storyOf(store, event)
       const explanation = story.explanation.filter((line) => !channel || !line.channel || line.channel === channel)
       stories.push({ ...story, explanation })

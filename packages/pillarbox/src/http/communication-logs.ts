@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { ChannelName, Nullable } from '../intake/body-fields.ts'
-import { NOTIFICATION_STATUSES, type NotificationView } from '../model/notification.ts'
+import { type ListedNotification, NOTIFICATION_STATUSES } from '../model/notification.ts'
 import { addressOf, maskAddress } from '../model/recipient.ts'
 import { TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
@@ -58,7 +58,7 @@ export function communicationLogRoutes(app: App, { store }: Context): void {
   )
 }
 
-function logJson(view: NotificationView): Static<typeof LogJson> {
+function logJson(view: ListedNotification): Static<typeof LogJson> {
   return {
     ...view,
     toAddress: addressOf(view.channel, maskAddress(view.to)) ?? view.to.list ?? null,

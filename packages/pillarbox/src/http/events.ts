@@ -13,6 +13,7 @@ import { entityQuery } from './entity-query.ts'
 import { type ItemAnswer, itemProblem } from './items.ts'
 import { MAX_ITEMS } from './json-body.ts'
 import {
+  EventDetailJson,
   EventJson,
   eventDetailJson,
   eventJson,
@@ -49,7 +50,8 @@ const EventItemJson = Type.Object({ ...EventJson.properties, counts }, { title: 
 
 const EventStoryJson = Type.Object(
   {
-    ...EventItemJson.properties,
+    ...EventDetailJson.properties,
+    counts,
     schedules: Type.Array(ScheduleJson),
     derived: Type.Array(EventJson, { description: 'Of a domain event: the events that it became.' }),
     notifications: Type.Array(NotificationJson, {

@@ -2,11 +2,12 @@ import { type Static, Type } from 'typebox'
 import type { LaneView } from '../dispatch/lane-store.ts'
 import { ChannelName, EntityRef, JsonObject, Nullable } from '../intake/body-fields.ts'
 import type { StoredAccount } from '../model/account.ts'
-import { EVENT_STATUSES, SCHEDULE_STATUSES, type StoredEvent, topicOf } from '../model/event.ts'
+import { EVENT_STATUSES, type ListedEvent, SCHEDULE_STATUSES, type StoredEvent, topicOf } from '../model/event.ts'
 import {
   type AttemptView,
   type AuditView,
   isLive,
+  type ListedNotification,
   NOTIFICATION_STATUSES,
   type NotificationView,
 } from '../model/notification.ts'
@@ -133,7 +134,7 @@ const AuditJson = Type.Object(
   { title: 'AuditRow' },
 )
 
-/** An event as the outbox shows it; the payload is only in a notification's detail. */
+/** An event as lists show it, without what it carries. */
 export const EventJson = Type.Object(
   {
     id: Type.String(),
@@ -153,13 +154,18 @@ export const EventJson = Type.Object(
     dueAt: TimeOrNull,
     createdAt: Time,
     publishedAt: TimeOrNull,
-    payload: Type.Optional(Type.Unknown()),
-    recipients: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
-    channels: Type.Optional(Nullable(Type.Array(Type.String()))),
-    conversation: Type.Optional(Nullable(EntityRef)),
   },
   { title: 'OutboxEvent' },
 )
+
+/** The same with what it carries. */
+export const EventDetailJson = Type.Object({
+  ...EventJson.properties,
+  payload: Type.Optional(Type.Unknown()),
+  recipients: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
+  channels: Type.Optional(Nullable(Type.Array(Type.String()))),
+  conversation: Type.Optional(Nullable(EntityRef)),
+})
 
 const ReceiptJson = Type.Object(
   {
@@ -235,7 +241,7 @@ export const NotificationDetailJson = Type.Object(
     attempts: Type.Array(AttemptJson),
     receipts: Type.Array(ReceiptJson),
     audit: Type.Array(AuditJson),
-    event: Nullable(EventJson),
+    event: Nullable(EventDetailJson),
     schedule: Nullable(ScheduleJson),
   },
   { title: 'NotificationDetail' },
@@ -254,7 +260,7 @@ export const NotificationStatusJson = Type.Object(
 )
 
 export function notificationJson(
-  view: NotificationView,
+  view: ListedNotification,
   { now, config }: { now: number; config: HttpConfig },
 ): Static<typeof NotificationJson> {
   const isUnheard = view.status === 'sent' && sendsReceipts(view.provider)
@@ -263,7 +269,6 @@ export function notificationJson(
     ...withTimes(view, 'createdAt', 'dueAt', 'nextAttemptAt', 'expiresAt', 'sentAt', 'deliveredAt', 'readAt'),
     stuck: isLive(view.status) && now - waitingSince > config.stuckAfterMs,
     stale: isUnheard && view.sentAt !== null && now - view.sentAt > config.staleAfterMs,
-    isSealed: view.content !== null && 'sealed' in view.content,
   }
 }
 
@@ -306,21 +311,18 @@ export function scheduleJson(schedule: StoredSchedule): Static<typeof ScheduleJs
   return withTimes(schedule, 'dueAt', 'createdAt', 'completedAt', 'approvedAt')
 }
 
-/** The event without what it carries, which the schema has for a notification's detail. */
-export function eventJson(event: StoredEvent): Static<typeof EventJson> {
-  const {
-    payload: _payload,
-    recipients: _recipients,
-    channels: _channels,
-    conversation: _conversation,
-    ...rest
-  } = event
+/** The event as its schema has it: of one that was read whole, what it carries is left out by that. */
+export function eventJson(event: ListedEvent): Static<typeof EventJson> {
   const nextAttemptAt = event.status === 'pending' ? isoOrNull(event.nextAttemptAt) : null
-  return { ...withTimes(rest, 'occurredAt', 'dueAt', 'createdAt', 'publishedAt'), nextAttemptAt, topic: topicOf(event) }
+  return {
+    ...withTimes(event, 'occurredAt', 'dueAt', 'createdAt', 'publishedAt'),
+    nextAttemptAt,
+    topic: topicOf(event),
+  }
 }
 
 /** The event with payload and recipients. Nobody sees secrets. */
-export function eventDetailJson(event: StoredEvent): Static<typeof EventJson> {
+export function eventDetailJson(event: StoredEvent): Static<typeof EventDetailJson> {
   return {
     ...eventJson(event),
     payload: withoutSealedTexts(event.payload),

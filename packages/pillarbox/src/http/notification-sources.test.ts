@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { wholeNotifications } from '../../../../test/support/notifications.ts'
 import { storedAccount } from '../../../../test/support/samples.ts'
 import { type Scope, shared } from '../../../../test/support/shared.ts'
 import type { Channel } from '../model/channel.ts'
@@ -50,8 +51,7 @@ async function setup(t: Scope, channels: readonly Channel[] = ['email', 'sms', '
     send: (body: unknown) => f.call(tenant.keys.publisher, 'POST', '/api/notifications', body),
     templateId: (channel: Channel, locale = 'en') =>
       templates.find((template) => template.channel === channel && template.locale === locale)?.id,
-    all: async (): Promise<NotificationView[]> =>
-      (await f.store.notifications.list({ tenantId: 'acme' }, { limit: 200 })).items,
+    all: (): Promise<NotificationView[]> => wholeNotifications(f.store, { tenantId: 'acme' }),
     list: (name: string, members: { name?: string; email?: string; phone?: string }[]) =>
       f.store.lists.insert(
         {

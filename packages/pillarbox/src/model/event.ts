@@ -105,6 +105,9 @@ export function derivedId(domainEventId: string, type: string): string {
   return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-a${hash.slice(17, 20)}-${hash.slice(20, 32)}`
 }
 
+/** An event without what it carries, as lists have it. */
+export type ListedEvent = Omit<StoredEvent, 'payload' | 'recipients' | 'channels' | 'conversation'>
+
 export interface StoredEvent extends NewEvent {
   correlationId: string
   /** The id of the domain event that it was made of; null for one that somebody published. */

@@ -206,9 +206,14 @@ export interface NotificationPolicy {
   onUndeliverable?: 'fail' | 'park'
 }
 
+/** A notification without its words, as lists have it. */
+export type ListedNotification = Omit<NotificationView, 'content'>
+
 export interface NotificationView extends Omit<NewNotification, 'stopped'> {
   /** Whom one message went to, where a list was addressed; of the last attempt. */
   resolvedTargets: string[] | null
+  /** Its content holds secrets. */
+  isSealed: boolean
   /** Its content held secrets and was removed when it was final. */
   isScrubbed: boolean
   status: NotificationStatus

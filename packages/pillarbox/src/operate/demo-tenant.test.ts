@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
+import { wholeNotifications } from '../../../../test/support/notifications.ts'
 import { sampleEvent, silent } from '../../../../test/support/samples.ts'
 import { createSuppressionBook } from '../dispatch/suppressions.ts'
 import { CHANNELS } from '../model/channel.ts'
@@ -49,7 +50,7 @@ async function setup(t: TestContext) {
     const payload = { bookingId: 'B-42', guestName: 'Ada', guestPhone: '+12025550100', guestEmail: 'ada@example.test' }
     await store.events.insert([sampleEvent({ tenantId: 'demo', type, payload })])
     await planner.round()
-    return (await store.notifications.list({ tenantId: 'demo' }, { limit: 50 })).items
+    return wholeNotifications(store, { tenantId: 'demo' })
   }
   return { store, ids, plan }
 }

@@ -1,7 +1,7 @@
 import type { EventType } from '../model/catalogue.ts'
 import { found } from '../model/errors.ts'
-import type { StoredEvent } from '../model/event.ts'
-import type { NotificationStatus, NotificationView } from '../model/notification.ts'
+import type { ListedEvent, StoredEvent } from '../model/event.ts'
+import type { ListedNotification, NotificationStatus } from '../model/notification.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
 import type { Store } from '../store/store.ts'
 import { type ExplanationLine, explain } from './explain.ts'
@@ -13,9 +13,9 @@ export interface EventStory {
   /** Newest first, as `notifications`. */
   schedules: StoredSchedule[]
   /** The newest of them; `counts` has all. */
-  notifications: NotificationView[]
+  notifications: ListedNotification[]
   /** Of a domain event: the events that it became. */
-  derived: StoredEvent[]
+  derived: ListedEvent[]
   explanation: ExplanationLine[]
 }
 

@@ -45,6 +45,7 @@ function notification(changes: Partial<NotificationView> = {}): NotificationView
     ...made,
     scheduleId: 's-1',
     resolvedTargets: null,
+    isSealed: false,
     isScrubbed: false,
     status: 'queued',
     reason: null,

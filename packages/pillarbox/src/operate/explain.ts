@@ -1,7 +1,7 @@
 import type { EventType, Timing } from '../model/catalogue.ts'
 import type { Channel } from '../model/channel.ts'
-import type { StoredEvent } from '../model/event.ts'
-import type { NotificationView } from '../model/notification.ts'
+import type { ListedEvent, StoredEvent } from '../model/event.ts'
+import type { ListedNotification } from '../model/notification.ts'
 import { REASONS, type Reason } from '../model/reason.ts'
 import { addressOf, maskAddress } from '../model/recipient.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
@@ -28,9 +28,9 @@ export interface EventRows {
   /** As the catalogue has it now; null where it no longer does. */
   type: EventType | null
   schedules: readonly StoredSchedule[]
-  notifications: readonly NotificationView[]
+  notifications: readonly ListedNotification[]
   /** Of a domain event: the events that it became. */
-  derived: readonly StoredEvent[]
+  derived: readonly ListedEvent[]
   /** How many there are in all; `notifications` may hold only the newest. */
   notificationCount: number
   now: number
@@ -77,7 +77,7 @@ function eventLines(rows: EventRows): ExplanationLine[] {
   return [published, { at, code: attemptCount === 0 ? 'waits_for_worker' : 'planning_failed', text }]
 }
 
-function origin({ derivedFrom, publishedBy }: StoredEvent): string {
+function origin({ derivedFrom, publishedBy }: ListedEvent): string {
   if (derivedFrom !== null) return `made of the domain event ${derivedFrom}`
   return publishedBy === null ? 'published in a transaction of the application' : `published by ${publishedBy}`
 }
@@ -197,7 +197,7 @@ function span(ms: number): string {
   return parts.join(' ')
 }
 
-function notificationLines(rows: EventRows, notification: NotificationView): ExplanationLine[] {
+function notificationLines(rows: EventRows, notification: ListedNotification): ExplanationLine[] {
   const { channel, to, createdAt, triggeredBy } = notification
   const masked = maskAddress(to)
   const recipient = addressOf(channel, masked) ?? masked.list ?? masked.name ?? null
@@ -224,7 +224,7 @@ function notificationLines(rows: EventRows, notification: NotificationView): Exp
 /** How far a notification has come: what is on record with a time of its own, and where it stands now. */
 function standing(
   { tenant, now }: EventRows,
-  notification: NotificationView,
+  notification: ListedNotification,
   who: string,
 ): { at: number; code: string; text: string }[] {
   const { status, createdAt, dueAt, nextAttemptAt, attemptCount, provider, sentAt, deliveredAt, readAt } = notification
@@ -274,7 +274,7 @@ const STOPPED_WORDS: Readonly<Record<string, string>> = {
   skipped: 'skipped, not sent to',
 }
 
-function stopped(notification: NotificationView, who: string): string {
+function stopped(notification: ListedNotification, who: string): string {
   const reason = reasonOf(notification)
   const words = notification.sentAt === null ? (STOPPED_WORDS[notification.status] ?? 'not sent to') : 'not received by'
   if (notification.duplicateOf !== null)
@@ -284,7 +284,7 @@ function stopped(notification: NotificationView, who: string): string {
 }
 
 /** Without the channel that took over. */
-function reasonOf({ reason }: NotificationView): Reason | null {
+function reasonOf({ reason }: ListedNotification): Reason | null {
   return reason === null ? null : (reason.split(':', 1)[0] as Reason)
 }
 

@@ -1,4 +1,4 @@
-import type { EventStatus, NewEvent, StoredEvent } from '../model/event.ts'
+import type { EventStatus, ListedEvent, NewEvent, StoredEvent } from '../model/event.ts'
 import type { NotificationStatus } from '../model/notification.ts'
 import type { Page, PageOf } from '../model/page.ts'
 
@@ -6,8 +6,8 @@ export interface EventStore {
   /** Writes events that are not there yet; answers in the given order. Repeats inside one call count as repeats too. */
   insert(events: readonly NewEvent[]): Promise<{ id: string; duplicate: boolean }[]>
   find(tenantId: string, id: string): Promise<StoredEvent | null>
-  /** Newest first. */
-  list(filter: EventFilter, page: Page): Promise<PageOf<StoredEvent>>
+  /** Newest first, without what they carry. */
+  list(filter: EventFilter, page: Page): Promise<PageOf<ListedEvent>>
   /** How many notifications each of these events of a tenant has in each status, in the given order. */
   counts(
     tenantId: string,

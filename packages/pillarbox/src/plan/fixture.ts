@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { ENGINES } from '../../../../test/support/engines.ts'
 import { createManualClock, type ManualClock } from '../../../../test/support/manual-clock.ts'
+import { wholeNotifications } from '../../../../test/support/notifications.ts'
 import { recordingLogger, sampleEvent, silent, storedAccount } from '../../../../test/support/samples.ts'
 import { parseCatalogue } from '../catalogue/parse.ts'
 import { createSuppressionBook } from '../dispatch/suppressions.ts'
@@ -169,7 +170,7 @@ export async function openPlanning(t: TestContext, options: Options): Promise<Be
       assert.equal(all.length, 1)
       return all[0] as StoredSchedule
     },
-    notifications: async () => (await base.notifications.list({}, { limit: 200 })).items.toReversed(),
+    notifications: async () => (await wholeNotifications(base)).toReversed(),
     accountId: (channel, tenantId = 'acme') => accountIds.get(`${tenantId} ${channel}`) ?? '',
     import: (catalogue) => imported('acme', catalogue),
   }

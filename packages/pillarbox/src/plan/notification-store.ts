@@ -4,6 +4,7 @@ import type {
   AttemptView,
   AuditView,
   Content,
+  ListedNotification,
   NewNotification,
   NotificationStatus,
   NotificationView,
@@ -22,7 +23,8 @@ export interface NotificationStore {
     act: { actor: string; action: 'resend'; note?: string },
   ): Promise<void>
   find(tenantId: string | null, id: string): Promise<NotificationView | null>
-  list(filter: NotificationFilter, page: Page): Promise<PageOf<NotificationView>>
+  /** Reads no words: a page of long mails costs what a page of short ones does. */
+  list(filter: NotificationFilter, page: Page): Promise<PageOf<ListedNotification>>
   attempts(notificationId: string): Promise<AttemptView[]>
   /** Oldest first; attempts appear as `attempt` rows followed by the transition they led to. */
   audit(notificationId: string): Promise<AuditView[]>

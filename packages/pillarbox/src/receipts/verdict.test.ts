@@ -15,6 +15,7 @@ function view(changes: Partial<NotificationView> = {}): NotificationView {
   return {
     ...notification,
     resolvedTargets: null,
+    isSealed: false,
     isScrubbed: false,
     status: 'sent',
     reason: null,

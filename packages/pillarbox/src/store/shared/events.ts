@@ -1,4 +1,4 @@
-import type { EventStatus, StoredEvent } from '../../model/event.ts'
+import type { EventStatus, ListedEvent, StoredEvent } from '../../model/event.ts'
 import type { Page, PageOf } from '../../model/page.ts'
 import type { StoredSchedule } from '../../model/schedule.ts'
 import type { EventFilter, EventStore } from '../../plan/event-store.ts'
@@ -19,21 +19,17 @@ export function sharedEvents({ dialect, read, write }: ScriptRunner): Omit<Event
   }
 }
 
-const EVENTS = nounOf<StoredEvent>('events', {
+const LISTED_KINDS = {
   id: 'text',
   tenantId: 'text',
   type: 'text',
   entity: 'entity',
-  payload: 'json',
   occurredAt: 'instant',
   dueAt: 'instant',
   correlationId: 'text',
   traceparent: 'text',
   topic: 'text',
   locale: 'text',
-  recipients: 'json',
-  channels: 'json',
-  conversation: 'json',
   schemaVersion: 'number',
   publishedBy: 'text',
   derivedFrom: 'text',
@@ -43,6 +39,15 @@ const EVENTS = nounOf<StoredEvent>('events', {
   lastError: 'text',
   createdAt: 'instant',
   publishedAt: 'instant',
+} as const
+
+const LISTED_EVENTS = nounOf<ListedEvent>('events', LISTED_KINDS)
+const EVENTS = nounOf<StoredEvent>('events', {
+  ...LISTED_KINDS,
+  payload: 'json',
+  recipients: 'json',
+  channels: 'json',
+  conversation: 'json',
 })
 
 /** The columns `eventOf` reads, of a table or alias named `e`. */
@@ -52,6 +57,10 @@ export function eventOf(found: Row): StoredEvent {
   const event = EVENTS.of(found)
   // A host may have written anything as JSON.
   if (event.conversation) event.conversation = entityOrNull(event.conversation.type, event.conversation.id)
+  return withCorrelation(event)
+}
+
+function withCorrelation<T extends ListedEvent>(event: T): T {
   // Whoever gave it no other finds all that came of it by its id.
   event.correlationId ??= event.id
   return event
@@ -95,7 +104,7 @@ function* findEvent(tenantId: string, id: string): Script<StoredEvent | null> {
  * Newest first. Those that wait and those that are planned are read each by their own index, no further than one page. The
  * cursor names the last event itself: its time is finer in PostgreSQL than a cursor could say.
  */
-function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): Script<PageOf<StoredEvent>> {
+function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): Script<PageOf<ListedEvent>> {
   const where = conditionsOf(filter, {
     tenantId: 'e.tenant_id = :tenantId',
     type: 'e.type = :type',
@@ -111,7 +120,8 @@ function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): Script<
   const isOfAll = filter.tenantId === undefined
   if (page.cursor !== undefined) {
     // An event that is gone marks no place: better to say so than to end the list early.
-    if ((yield* findEvent(lastTenant, lastId)) === null) throw invalidCursor()
+    const isThere = 'select 1 from pillarbox.events e where e.tenant_id = :lastTenant and e.id = :lastId'
+    if ((yield* row(isThere, { lastTenant, lastId })) === null) throw invalidCursor()
     const at = '(select c.created_at from pillarbox.events c where c.tenant_id = :lastTenant and c.id = :lastId)'
     where.push(
       isOfAll
@@ -125,11 +135,15 @@ function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): Script<
       ${whereAll([status, ...where])} ${order}) source_${i}`,
   )
   const found = yield* rows(
-    `select ${EVENT_COLUMNS} from (${branches.join(' union all ')}) page
+    `select ${LISTED_EVENTS.columnsOf('e')} from (${branches.join(' union all ')}) page
       join pillarbox.events e on e.tenant_id = page.tenant_id and e.id = page.id ${order}`,
     { ...filter, lastTenant, lastId, limit: page.limit + 1 },
   )
-  return pageOf(found.map(eventOf), page.limit, (event) => [event.tenantId, event.id])
+  return pageOf(
+    found.map((each) => withCorrelation(LISTED_EVENTS.of(each))),
+    page.limit,
+    (event) => [event.tenantId, event.id],
+  )
 }
 
 /** What the indexes of events ask for, in so many words: each is of those that wait, or of those that do not. */

@@ -1,11 +1,11 @@
-import type { NotificationStatus, NotificationView } from '../../model/notification.ts'
+import type { ListedNotification, NotificationStatus } from '../../model/notification.ts'
 import { isLive } from '../../model/notification.ts'
 import type { Page, PageOf } from '../../model/page.ts'
 import { PROVIDERS_WITH_RECEIPTS } from '../../model/receipt.ts'
 import type { NotificationFilter } from '../../plan/notification-store.ts'
 import { pageOf } from './cursor.ts'
 import { uuidOrNull } from './fields.ts'
-import { IS_RETRYING, VIEW_COLUMNS, VIEW_JOINS, viewOf } from './notification-view.ts'
+import { IS_RETRYING, LISTED_COLUMNS, listedOf, VIEW_JOINS } from './notification-view.ts'
 import { conditionsOf, uuidOfCursor, whereAll } from './noun.ts'
 import { type Dialect, row, rows, type Script } from './script.ts'
 
@@ -17,7 +17,7 @@ export function* listNotifications(
   dialect: Dialect,
   filter: NotificationFilter,
   page: Page,
-): Script<PageOf<NotificationView>> {
+): Script<PageOf<ListedNotification>> {
   const values = valuesOf(yield* withEntity(filter), page)
   const sources = values && statusSources(dialect, filter)
   if (!values || !sources?.length) return { items: [], nextCursor: null }
@@ -27,12 +27,12 @@ export function* listNotifications(
     return `select id from (select n.id from ${from} ${whereAll(all)} order by ${key} desc limit :limit) source_${i}`
   })
   const found = yield* rows(
-    `select ${VIEW_COLUMNS} from (${branches.join(' union all ')}) page
+    `select ${LISTED_COLUMNS} from (${branches.join(' union all ')}) page
       join pillarbox.notifications n on n.id = page.id ${VIEW_JOINS}
       order by n.id desc limit :limit`,
     values,
   )
-  return pageOf(found.map(viewOf), page.limit, (notification) => [notification.id])
+  return pageOf(found.map(listedOf), page.limit, (notification) => [notification.id])
 }
 
 /** What the statement's names stand for; null when nothing can match, because an id is asked for that is none. */

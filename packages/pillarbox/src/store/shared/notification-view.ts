@@ -1,5 +1,5 @@
 import type { Entity } from '../../model/event.ts'
-import type { NotificationView } from '../../model/notification.ts'
+import type { Content, ListedNotification, NotificationView, SealedContent } from '../../model/notification.ts'
 import { NOTIFICATION_STATUSES, type NotificationStatus, type SettledStatus } from '../../model/notification.ts'
 import type { RefusedMember } from '../../model/outcome.ts'
 import type { StoredReason } from '../../model/reason.ts'
@@ -10,7 +10,7 @@ import { nounOf } from './noun.ts'
 import { givenRows, instantOf, instantOrNull, jsonOf, jsonOrNull, type Row, row, rows, type Script } from './script.ts'
 
 /**
- * The ledger row with all that tells where it stands: the `from` and `select` that `viewOf` reads. The attempt joined
+ * The ledger row with all that tells where it stands: the `from` of what `viewOf` and `listedOf` read. The attempt joined
  * is the last accepted one. `n` may come from any source named `n` that has the ledger's columns.
  */
 export const VIEW_JOINS = `left join pillarbox.dispatch d on d.notification_id = n.id
@@ -31,7 +31,6 @@ const OF_LEDGER = {
   channel: 'text',
   accountId: 'uuid',
   provider: 'text',
-  content: 'json',
   eventId: 'text',
   eventType: 'text',
   scheduleId: 'uuid',
@@ -63,7 +62,9 @@ const OF_LEDGER = {
 } as const
 const LEDGER = nounOf<Pick<NotificationView, keyof typeof OF_LEDGER>>('notifications', OF_LEDGER)
 
-export const VIEW_COLUMNS = `${LEDGER.columnsOf('n')}, n.recipient,
+/** What `listedOf` reads: all but the words, which are long and kept apart from the row. */
+export const LISTED_COLUMNS = `${LEDGER.columnsOf('n')}, n.recipient,
+  exists (select 1 from pillarbox.sealed_contents c where c.notification_id = n.id) as is_sealed,
   d.notification_id as live, d.token, ${IS_RETRYING} as is_retrying, d.visible_at, d.last_error as live_error,
   s.status as settled_status, s.reason, s.last_error as settled_error, s.settled_at, s.delivered_at, s.read_at,
   a.provider_message_id, a.refused, a.started_at, a.duration_ms,
@@ -72,6 +73,9 @@ export const VIEW_COLUMNS = `${LEDGER.columnsOf('n')}, n.recipient,
     and x.number > coalesce(n.attempts_before, 0)) as attempt_count,
   (select x.resolved_targets from pillarbox.attempts x where x.notification_id = n.id and not x.late
     order by x.number desc limit 1) as resolved_targets`
+
+/** What `viewOf` reads. */
+export const VIEW_COLUMNS = `${LISTED_COLUMNS}, n.content`
 
 export function* findNotification(tenantId: string | null, id: string): Script<NotificationView | null> {
   const notificationId = uuidOrNull(id)
@@ -98,6 +102,10 @@ export function statusOf(found: Row): NotificationStatus {
 }
 
 export function viewOf(found: Row): NotificationView {
+  return { ...listedOf(found), content: jsonOrNull<Content | SealedContent>(found['content']) }
+}
+
+export function listedOf(found: Row): ListedNotification {
   const status = statusOf(found)
   const isWaiting = status === 'queued' || status === 'retrying'
   const ledger = LEDGER.of(found)
@@ -106,6 +114,7 @@ export function viewOf(found: Row): NotificationView {
   return {
     ...ledger,
     to: jsonOf<Address>(found['recipient']),
+    isSealed: booleanOf(found['is_sealed']),
     fallback: ledger.fallback ?? [],
     warnings: [...(ledger.warnings ?? []), ...refusalWarnings(found)],
     resolvedTargets: jsonOrNull<string[]>(found['resolved_targets']),
