@@ -126,7 +126,7 @@ describe('/ops/callbacks', () => {
 })
 
 describe('/ops/callbacks/refused', () => {
-  it('counts by source, tenant and cause, the latest first, page by page', async (t) => {
+  it('counts by source, tenant and cause, page by page', async (t) => {
     const { f } = await setup(t)
     const count = async (source: string, tenantId: string | null, times: number) => {
       await f.store.receipts.countRefused([{ source, tenantId, why: 'token_wrong', count: times }])

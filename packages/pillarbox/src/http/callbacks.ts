@@ -6,7 +6,7 @@ import { replayCallback } from '../operate/replay-callback.ts'
 import { OPS_ONLY, scopeOf } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { operationsOf } from './operation.ts'
-import { Exactly, iso, PageSchema, Paging, pageJson, pageOf, TextOrNull, Time, withTimes } from './schemas.ts'
+import { Exactly, PageSchema, Paging, pageJson, pageOf, TextOrNull, Time, withTimes } from './schemas.ts'
 
 /** As much of a body as is shown. */
 const SHOWN_BYTES = 65_536
@@ -100,7 +100,7 @@ export function callbackRoutes(app: App, context: Context): void {
     '/ops/callbacks/refused',
     operation(OPS_ONLY, 'Count the callbacks that were not believed', {
       operationId: 'listRefusedCallbacks',
-      description: 'By source, tenant and cause, the latest first.',
+      description: 'By source, tenant and cause, in this order.',
       query: { source: Source, ...Paging },
       response: { 200: PageSchema(RefusedJson) },
     }),
@@ -111,12 +111,10 @@ export function callbackRoutes(app: App, context: Context): void {
       const all = (await store.receipts.refused())
         .filter((refused) => source === undefined || refused.source === source)
         .filter((refused) => tenantId === null || refused.tenantId === tenantId)
-        // Sorts by time, and tells apart what was last seen at the same one.
-        .map((refused) => ({
-          ...refused,
-          id: `${iso(refused.lastAt)} ${refused.source} ${refused.tenantId ?? ''} ${refused.why}`,
-        }))
-      return pageJson(pageOf(all, request.query), (refused) => withTimes(refused, 'lastAt'))
+        // Not by time: what is counted again between two pages would move to one that was read already.
+        .map((refused) => ({ ...refused, id: `${refused.source} ${refused.tenantId ?? ''} ${refused.why}` }))
+      const page = pageOf(all, request.query, (a, b) => a < b)
+      return pageJson(page, (refused) => withTimes(refused, 'lastAt'))
     },
   )
 }

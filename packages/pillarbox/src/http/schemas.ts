@@ -202,14 +202,19 @@ export function isoOrNull(ms: number | null): string | null {
   return ms === null ? null : iso(ms)
 }
 
-/** Pages through a list that is short enough to be read whole: newest first, by ids that sort by age. */
+/**
+ * Pages through a list that is short enough to be read whole: newest first, by ids that sort by age, unless `isBefore` says otherwise. What an
+ * item is sorted by must not change, or a page would miss what has moved to one that was read before.
+ */
 export function pageOf<T extends { id: string }>(
   all: readonly T[],
   page: { limit: number; cursor?: string },
+  isBefore = (a: string, b: string): boolean => a > b,
 ): PageOf<T> {
+  const { cursor } = page
   const sorted = all
-    .filter((item) => page.cursor === undefined || item.id < page.cursor)
-    .sort((a, b) => (a.id < b.id ? 1 : -1))
+    .filter(({ id }) => cursor === undefined || isBefore(cursor, id))
+    .sort((a, b) => (isBefore(a.id, b.id) ? -1 : 1))
   const items = sorted.slice(0, page.limit)
   return { items, nextCursor: sorted.length > items.length ? (items.at(-1)?.id ?? null) : null }
 }
