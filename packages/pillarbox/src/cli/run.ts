@@ -110,6 +110,13 @@ async function settle(
   const level = isServer || config.logLevel === 'debug' ? config.logLevel : 'warn'
   const masterKeys = [config.masterKey, ...config.formerMasterKeys]
   const secrets = [config.opsKey ?? '', ...masterKeys.map((key) => key?.toString('base64') ?? '')]
-  const logger = createLogger({ level, clock, scrub: (text) => redactForLog(text, secrets), write, defer: setImmediate, style })
+  const logger = createLogger({
+    level,
+    clock,
+    scrub: (text) => redactForLog(text, secrets),
+    write,
+    defer: setImmediate,
+    style,
+  })
   return { config, warnings, logger }
 }
