@@ -4,7 +4,7 @@ import { NOTIFICATION_STATUSES } from '../../model/notification.ts'
 import { dialect } from '../sqlite/scripts.ts'
 import { sharedEvents } from './events.ts'
 import { sharedNotifications } from './notifications.ts'
-import type { Row, Script, ScriptRunner } from './script.ts'
+import type { Script, ScriptRunner } from './script.ts'
 
 /** Runs scripts on a store that has nothing but the row a cursor names, and keeps what they ask. */
 function listener() {
@@ -14,7 +14,7 @@ function listener() {
     let step = steps.next([])
     while (!step.done) {
       asked.push(step.value.text)
-      step = steps.next(step.value.text.startsWith('select 1 ') ? [{} as Row] : [])
+      step = steps.next(step.value.text.startsWith('select 1 ') ? [{}] : [])
     }
     return step.value
   }
