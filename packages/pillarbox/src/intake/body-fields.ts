@@ -7,6 +7,7 @@ import {
   MAX_ID_LENGTH,
   type TextForm,
   TOPIC,
+  TRACEPARENT,
 } from '@pillarbox/client/contract'
 import { Type } from 'typebox'
 
@@ -41,7 +42,10 @@ export const LocaleTag = FormOf(LOCALE)
 export const PATTERN_WORDS: Record<string, string> = {
   [LINE_PATTERN.source]: 'must be one line without control characters',
   ...Object.fromEntries(
-    [ENTITY_TYPE, LOCALE, EVENT_TYPE, TOPIC].map(({ pattern, words }) => [pattern.source, `must be ${words}`]),
+    [ENTITY_TYPE, LOCALE, EVENT_TYPE, TOPIC, TRACEPARENT].map(({ pattern, words }) => [
+      pattern.source,
+      `must be ${words}`,
+    ]),
   ),
 }
 
