@@ -104,7 +104,7 @@ const app = await buildApp({
   untrusted,
   payloadSeal,
   replan: notPartOfThese,
-  rewrite: { rerender: notPartOfThese, correct: notPartOfThese },
+  rewrite: { rerender: notPartOfThese, correct: notPartOfThese, repeat: notPartOfThese },
   resend: notPartOfThese,
   readyMade: readyCatalogues,
   receiptSources: new Map(),

@@ -3,11 +3,15 @@
  * null. `#7` is the seventh id that the bench made, `now` a time within the run, `+10m` ten minutes later.
  */
 export const EXPECTED_ROWS = `accounts: breaker channel created_at id name on_unknown pace priority provider removed_at retry sealed_secrets secret_names settings status status_reason tenant_id updated_at
+  breaker={"failures":5,"resetAfterMs":30000} channel=email created_at=now id=#130 name=account-131 on_unknown=resend priority=0 provider=sandbox secret_names=[] settings={} status=active tenant_id=tenant-1 updated_at=now
   breaker={"failures":5,"resetAfterMs":30000} channel=email created_at=now id=#2 name=account-3 on_unknown=resend priority=0 provider=sandbox secret_names=[] settings={} status=active tenant_id=tenant-1 updated_at=now
   breaker={"failures":5,"resetAfterMs":30000} channel=email created_at=now id=#4 name=account-5 on_unknown=resend priority=0 provider=sandbox secret_names=[] settings={} status=active tenant_id=tenant-1 updated_at=now
   breaker={"failures":5,"resetAfterMs":30000} channel=email created_at=now id=#91 name=account-92 on_unknown=resend priority=0 provider=sandbox secret_names=[] settings={} status=suspended status_reason="bill unpaid" tenant_id=tenant-1 updated_at=now
   breaker={"failures":5,"resetAfterMs":30000} channel=sms created_at=now id=#6 name=account-7 on_unknown=resend priority=0 provider=sandbox secret_names=[] settings={} status=active tenant_id=tenant-1 updated_at=now
 attempts: account_id answer code duration_ms error late notification_id number outcome possible_duplicate provider provider_message_id reason refused resolved_targets started_at to_status token worker_id
+  account_id=#130 code=550 duration_ms=7 error="no such user" late=0 notification_id=#132 number=1 outcome=permanent possible_duplicate=0 provider=sandbox reason=invalid_recipient started_at=now to_status=parked token worker_id=#8
+  account_id=#130 code=550 duration_ms=7 error="no such user" late=0 notification_id=#134 number=1 outcome=permanent possible_duplicate=0 provider=sandbox reason=invalid_recipient started_at=now to_status=parked token worker_id=#8
+  account_id=#130 code=550 duration_ms=7 error="no such user" late=0 notification_id=#136 number=1 outcome=permanent possible_duplicate=0 provider=sandbox reason=invalid_recipient started_at=now to_status=parked token worker_id=#8
   account_id=#2 answer="200 {\\"id\\":\\"x\\"}" duration_ms=7 late=0 notification_id=#103 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#103 started_at=now to_status=sent token worker_id=#8
   account_id=#2 answer="200 {\\"id\\":\\"x\\"}" duration_ms=7 late=0 notification_id=#105 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#105 started_at=now to_status=sent token worker_id=#8
   account_id=#2 answer="200 {\\"id\\":\\"x\\"}" duration_ms=7 late=0 notification_id=#12 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#12 started_at=now to_status=sent token worker_id=#8
@@ -42,7 +46,7 @@ attempts: account_id answer code duration_ms error late notification_id number o
   account_id=#6 answer="200 {\\"id\\":\\"x\\"}" duration_ms=7 late=0 notification_id=#47 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#47 started_at=now to_status=sent token worker_id=#8
   account_id=#6 answer="200 {\\"id\\":\\"x\\"}" duration_ms=7 late=0 notification_id=#63 number=1 outcome=accepted possible_duplicate=0 provider=sandbox provider_message_id=accepted-#63 started_at=now to_status=sent token worker_id=#8
   account_id=#91 code=503 duration_ms=7 error="try again" late=0 notification_id=#93 number=1 outcome=transient possible_duplicate=0 provider=sandbox started_at=now to_status=retrying token worker_id=#8
-audit: action actor at attempt duration_ms from_status id note notification_id reason subject tenant_id to_status
+audit: action actor at attempt duration_ms from_status id note notification_id operation_id reason subject tenant_id to_status
   action=fail actor=system at=now from_status=pending reason=planning_failed subject=event:event-14 tenant_id=tenant-1 to_status=failed
   action=replay actor=key:ada at=now from_status=failed subject=event:event-14 tenant_id=tenant-1 to_status=pending
   action=fail actor=system at=now from_status=pending reason=planning_failed subject=event:event-14 tenant_id=tenant-1 to_status=failed
@@ -85,6 +89,11 @@ audit: action actor at attempt duration_ms from_status id note notification_id r
   action=replay actor=key:ada at=now from_status=failed subject=schedule:#118 tenant_id=tenant-1 to_status=pending
   action=retry actor=system at=now attempt=0 from_status=skipped notification_id=#117 reason=no_address tenant_id=tenant-1 to_status=queued
   action=cancel actor=system at=now reason=cancelled_by_host subject=schedule:#127 tenant_id=tenant-1 to_status=cancelled
+  action=start actor=key:ada at=now from_status=preview note=mended operation_id=#138 subject=operation:#138 tenant_id=tenant-1 to_status=grace
+  action=pause actor=key:ada at=now from_status=grace operation_id=#138 subject=operation:#138 tenant_id=tenant-1 to_status=paused
+  action=resume actor=key:ada at=now from_status=paused operation_id=#138 subject=operation:#138 tenant_id=tenant-1 to_status=grace
+  action=retry actor=key:ada at=now attempt=1 from_status=parked note=mended notification_id=#136 operation_id=#138 reason=invalid_recipient tenant_id=tenant-1 to_status=queued
+  action=complete actor=system at=now from_status=running operation_id=#138 subject=operation:#138 tenant_id=tenant-1 to_status=done
 cancellations: at entity_id entity_type event_type tenant_id
   at=now entity_id=7 entity_type=stay event_type=stay.reminder tenant_id=tenant-1
 dispatch: attempt claimed_at in_doubt lane_id last_error notification_id possible_duplicate spent token visible_at worker_id
@@ -94,6 +103,7 @@ dispatch: attempt claimed_at in_doubt lane_id last_error notification_id possibl
   attempt=0 in_doubt=0 lane_id=#6 notification_id=#113 possible_duplicate=0 spent=0 visible_at=now
   attempt=0 in_doubt=0 lane_id=#6 notification_id=#115 possible_duplicate=0 spent=0 visible_at=now
   attempt=1 claimed_at=now in_doubt=1 lane_id=#2 notification_id=#101 possible_duplicate=0 spent=0 token visible_at=now worker_id=#8
+  attempt=1 in_doubt=0 lane_id=#130 notification_id=#136 possible_duplicate=0 spent=0 visible_at=now
   attempt=1 in_doubt=0 lane_id=#2 last_error="nobody knows" notification_id=#99 possible_duplicate=1 spent=1 visible_at=+10m
   attempt=1 in_doubt=0 lane_id=#2 last_error="try again" notification_id=#35 possible_duplicate=1 spent=1 visible_at=+10m
   attempt=1 in_doubt=0 lane_id=#2 last_error="try again" notification_id=#37 possible_duplicate=0 spent=0 visible_at=+20m
@@ -112,11 +122,15 @@ events: attempt_count channels conversation correlation_id crashes created_at de
   attempt_count=1 crashes=0 created_at=now entity_id=7 entity_type=stay id=event-32 next_attempt_at=now payload={"guest":"Ada"} published_at=now schema_version=1 status=published tenant_id=tenant-1 type=stay.cancelled
   attempt_count=2 correlation_id=c-1 crashes=0 created_at=now entity_id=42 entity_type=booking id=event-10 locale=de next_attempt_at=now payload={"guest":"Ada"} published_at=now recipients=[{"email":"ada@example.test"}] schema_version=1 status=published tenant_id=tenant-1 type=booking.confirmed
 lanes: account_id breaker hold_reason hold_until refilled_at tokens
+  account_id=#130 breaker=closed
   account_id=#2 breaker=closed refilled_at=now tokens=3
   account_id=#4 breaker=open hold_reason="slow down" hold_until=+20m
   account_id=#6 breaker=open hold_reason="the probe failed" hold_until=+10m
   account_id=#91 breaker=closed
 notifications: account_id address attempts_before channel contact_id content conversation_id corrected_from corrected_to correlation_id created_at due_at duplicate_of entity_id entity_type event_id event_type execution_id expires_at fallback fallback_of fallback_to id idempotency_key is_scrubbed locale overrides_suppression parent_execution_id place policy provider recipient schedule_id site template_id template_version tenant_id traceparent triggered_by warnings
+  account_id=#130 address=ada@example.test attempts_before=1 channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#136 idempotency_key=key-137 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
+  account_id=#130 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#132 idempotency_key=key-133 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
+  account_id=#130 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#134 idempotency_key=key-135 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test attempts_before=1 channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#83 idempotency_key=key-84 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test attempts_before=1 channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#85 idempotency_key=key-86 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#2 address=ada@example.test channel=email content={"sealed":"v1:waiting"} created_at=now due_at=+10m id=#107 idempotency_key=key-108 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
@@ -164,6 +178,13 @@ notifications: account_id address attempts_before channel contact_id content con
   address=ada@example.test channel=email created_at=now duplicate_of=#117 event_id=event-122 id=#124 idempotency_key=skipped:event-122:email:0 is_scrubbed=0 place=0 recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   address=ada@example.test channel=email created_at=now event_id=event-126 id=#128 idempotency_key=skipped:event-126:email:0 is_scrubbed=0 place=0 recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   address=ada@example.test channel=email created_at=now id=#89 idempotency_key=key-90 is_scrubbed=0 recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
+operation_items: attempt notification_id operation_id outcome place result_id settled_at status why
+  attempt=1 notification_id=#132 operation_id=#138 outcome=failed place=3 settled_at=now status=parked why="its address is suppressed"
+  attempt=1 notification_id=#136 operation_id=#138 outcome=done place=1 settled_at=now status=parked
+  attempt=2 notification_id=#134 operation_id=#138 outcome=left_alone place=2 settled_at=now status=parked why="it has moved, and is parked again"
+operations: action begun_at canary canary_until created_at done ended_at expires_at failed grace_until id leased_until left_alone note options paused_from per_second position previewed_by problem started_at started_by status tenant_id total worked_at
+  action=retry begun_at=now canary=0 created_at=now done=1 ended_at=now expires_at=+10m failed=1 grace_until=now id=#138 left_alone=1 note=mended options={"rerender":true} per_second=2.5 position=3 previewed_by=key:ada started_at=now started_by=key:ada status=done tenant_id=tenant-1 total=3 worked_at=now
+  action=retry canary=5 created_at=now done=0 expires_at=+10m failed=0 id=#139 left_alone=0 options={"rerender":true} position=0 previewed_by=key:ada status=preview tenant_id=tenant-1
 receipts: at code error id kind notification_id provider provider_message_id received_at recipient tenant_id
   at=2026-01-01T00:00:03.000Z kind=read notification_id=#57 provider=sandbox provider_message_id=accepted-#57 received_at=now recipient= tenant_id=tenant-1
   at=2026-01-01T00:00:00.000Z kind=delivered notification_id=#57 provider=sandbox provider_message_id=accepted-#57 received_at=now recipient= tenant_id=tenant-1
@@ -186,30 +207,32 @@ schedules: approved_at approved_by attempt_count completed_at crashes created_at
   attempt_count=1 crashes=0 created_at=now due_at=now entity_id=42 entity_type=booking event_id=event-25 event_type=booking.reminder id=#16 is_replayed=1 last_error="the host said no" status=cancelled tenant_id=tenant-1
 sealed_contents: event_id notification_id tenant_id
   notification_id=#107 tenant_id=tenant-1
-settled: attempt delivered_at heard last_error notification_id possible_duplicate read_at reason settled_at spent status tenant_id
-  attempt=0 last_error="Notification #117 tells the same already" notification_id=#124 possible_duplicate=0 reason=duplicate settled_at=now spent=0 status=skipped tenant_id=tenant-1
-  attempt=0 last_error="The account is suspended" notification_id=#95 possible_duplicate=0 reason=channel_suspended settled_at=now spent=0 status=parked tenant_id=tenant-1
+settled: attempt code delivered_at fingerprint heard last_error notification_id possible_duplicate read_at reason settled_at spent status tenant_id
+  attempt=0 fingerprint last_error="Notification #117 tells the same already" notification_id=#124 possible_duplicate=0 reason=duplicate settled_at=now spent=0 status=skipped tenant_id=tenant-1
+  attempt=0 fingerprint last_error="The account is suspended" notification_id=#95 possible_duplicate=0 reason=channel_suspended settled_at=now spent=0 status=parked tenant_id=tenant-1
+  attempt=0 fingerprint last_error="no address for email" notification_id=#128 possible_duplicate=0 reason=no_address settled_at=now spent=0 status=skipped tenant_id=tenant-1
+  attempt=0 fingerprint last_error="the tenant has no active email account" notification_id=#89 possible_duplicate=0 reason=no_active_channels settled_at=now spent=0 status=parked tenant_id=tenant-1
+  attempt=0 fingerprint notification_id=#109 possible_duplicate=0 reason=corrected_by_operator settled_at=now spent=0 status=discarded tenant_id=tenant-1
+  attempt=0 fingerprint notification_id=#81 possible_duplicate=0 reason=parked_by_operator settled_at=now spent=0 status=parked tenant_id=tenant-1
   attempt=0 last_error="The event \\"stay.cancelled\\" cancelled it" notification_id=#29 possible_duplicate=0 reason=cancelled_by_event settled_at=now spent=0 status=cancelled tenant_id=tenant-1
-  attempt=0 last_error="no address for email" notification_id=#128 possible_duplicate=0 reason=no_address settled_at=now spent=0 status=skipped tenant_id=tenant-1
-  attempt=0 last_error="the tenant has no active email account" notification_id=#89 possible_duplicate=0 reason=no_active_channels settled_at=now spent=0 status=parked tenant_id=tenant-1
-  attempt=0 notification_id=#109 possible_duplicate=0 reason=corrected_by_operator settled_at=now spent=0 status=discarded tenant_id=tenant-1
   attempt=0 notification_id=#79 possible_duplicate=0 reason=cancelled_by_operator settled_at=now spent=0 status=cancelled tenant_id=tenant-1
-  attempt=0 notification_id=#81 possible_duplicate=0 reason=parked_by_operator settled_at=now spent=0 status=parked tenant_id=tenant-1
+  attempt=1 code=550 fingerprint heard=bounced last_error="mailbox unavailable" notification_id=#59 possible_duplicate=0 reason=fallback_triggered:sms settled_at=now spent=0 status=failed tenant_id=tenant-1
+  attempt=1 code=550 fingerprint last_error="no such user" notification_id=#132 possible_duplicate=0 reason=invalid_recipient settled_at=now spent=1 status=parked tenant_id=tenant-1
+  attempt=1 code=550 fingerprint last_error="no such user" notification_id=#134 possible_duplicate=0 reason=invalid_recipient settled_at=now spent=1 status=parked tenant_id=tenant-1
+  attempt=1 code=550 fingerprint last_error="no such user" notification_id=#41 possible_duplicate=0 reason=invalid_recipient settled_at=now spent=1 status=parked tenant_id=tenant-1
+  attempt=1 code=550 fingerprint last_error="no such user" notification_id=#49 possible_duplicate=0 reason=fallback_triggered:sms settled_at=now spent=1 status=failed tenant_id=tenant-1
+  attempt=1 code=550 fingerprint last_error="no such user" notification_id=#69 possible_duplicate=0 reason=discarded_by_operator settled_at=now spent=1 status=discarded tenant_id=tenant-1
+  attempt=1 code=timeout fingerprint last_error="no answer" notification_id=#43 possible_duplicate=1 reason=outcome_unknown settled_at=now spent=1 status=uncertain tenant_id=tenant-1
+  attempt=1 code=timeout fingerprint last_error="no answer" notification_id=#71 possible_duplicate=1 reason=restored_by_operator settled_at=now spent=1 status=parked tenant_id=tenant-1
   attempt=1 delivered_at=2026-01-01T00:00:00.000Z heard=read notification_id=#57 possible_duplicate=0 read_at=2026-01-01T00:00:03.000Z settled_at=now spent=0 status=read tenant_id=tenant-1
   attempt=1 delivered_at=2026-01-01T00:00:03.000Z heard=delivered notification_id=#65 possible_duplicate=0 settled_at=now spent=0 status=delivered tenant_id=tenant-1
-  attempt=1 heard=bounced last_error="mailbox unavailable" notification_id=#59 possible_duplicate=0 reason=fallback_triggered:sms settled_at=now spent=0 status=failed tenant_id=tenant-1
-  attempt=1 heard=complained last_error="The recipient reported the message as unwanted." notification_id=#67 possible_duplicate=0 reason=complained settled_at=now spent=0 status=parked tenant_id=tenant-1
+  attempt=1 fingerprint heard=complained last_error="The recipient reported the message as unwanted." notification_id=#67 possible_duplicate=0 reason=complained settled_at=now spent=0 status=parked tenant_id=tenant-1
+  attempt=1 fingerprint last_error="The account is suspended" notification_id=#93 possible_duplicate=0 reason=channel_suspended settled_at=now spent=1 status=parked tenant_id=tenant-1
+  attempt=1 fingerprint last_error="no answer" notification_id=#73 possible_duplicate=1 reason=parked_by_operator settled_at=now spent=1 status=parked tenant_id=tenant-1
+  attempt=1 fingerprint last_error="try again" notification_id=#77 possible_duplicate=0 reason=parked_by_operator settled_at=now spent=1 status=parked tenant_id=tenant-1
   attempt=1 heard=sent notification_id=#61 possible_duplicate=1 settled_at=now spent=1 status=sent tenant_id=tenant-1
-  attempt=1 last_error="The account is suspended" notification_id=#93 possible_duplicate=0 reason=channel_suspended settled_at=now spent=1 status=parked tenant_id=tenant-1
   attempt=1 last_error="it was not sent in time" notification_id=#45 possible_duplicate=0 reason=expired settled_at=now spent=0 status=cancelled tenant_id=tenant-1
-  attempt=1 last_error="no answer" notification_id=#43 possible_duplicate=1 reason=outcome_unknown settled_at=now spent=1 status=uncertain tenant_id=tenant-1
-  attempt=1 last_error="no answer" notification_id=#71 possible_duplicate=1 reason=restored_by_operator settled_at=now spent=1 status=parked tenant_id=tenant-1
-  attempt=1 last_error="no answer" notification_id=#73 possible_duplicate=1 reason=parked_by_operator settled_at=now spent=1 status=parked tenant_id=tenant-1
-  attempt=1 last_error="no such user" notification_id=#41 possible_duplicate=0 reason=invalid_recipient settled_at=now spent=1 status=parked tenant_id=tenant-1
-  attempt=1 last_error="no such user" notification_id=#49 possible_duplicate=0 reason=fallback_triggered:sms settled_at=now spent=1 status=failed tenant_id=tenant-1
-  attempt=1 last_error="no such user" notification_id=#69 possible_duplicate=0 reason=discarded_by_operator settled_at=now spent=1 status=discarded tenant_id=tenant-1
   attempt=1 last_error="try again" notification_id=#75 possible_duplicate=0 reason=cancelled_by_operator settled_at=now spent=1 status=cancelled tenant_id=tenant-1
-  attempt=1 last_error="try again" notification_id=#77 possible_duplicate=0 reason=parked_by_operator settled_at=now spent=1 status=parked tenant_id=tenant-1
 tenants: catalogue_version created_at default_locale entities id name settings time_zone
   catalogue_version=0 created_at=now default_locale=en entities={} id=tenant-1 name=tenant-1 settings={} time_zone=UTC
 workers: beat_at channels host id in_flight pid started_at version

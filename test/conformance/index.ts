@@ -14,6 +14,7 @@ import { laneRules } from './lanes.ts'
 import { listRules } from './lists.ts'
 import { modelRules } from './model.ts'
 import { notificationRules } from './notifications.ts'
+import { operationRules } from './operations.ts'
 import { peopleRules } from './people.ts'
 import { planRules } from './plan.ts'
 import { receiptRules } from './receipts.ts'
@@ -69,6 +70,7 @@ export function storeConformance(
     crashes: crashRules,
     cancel: cancelRules,
     notifications: notificationRules,
+    operations: operationRules,
     scrub: scrubRules,
     dispatch: dispatchRules,
     callbacks: callbackRules,

@@ -114,6 +114,7 @@ export const ENGINE_SETTINGS: EngineSettings = {
   discoverEveryMs: 20,
   rescueEveryMs: 500,
   scrubEveryMs: 2_500,
+  operateEveryMs: 1_000,
   workerTtlMs: TIMES.ttl,
   shutdownGraceMs: TIMES.grace,
   planRows: 4,

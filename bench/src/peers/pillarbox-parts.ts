@@ -197,6 +197,7 @@ export const DEFAULTS: EngineSettings = {
   workerTtlMs: 30_000,
   rescueEveryMs: 1_000,
   scrubEveryMs: 2_000,
+  operateEveryMs: 250,
   shutdownGraceMs: 10_000,
   planRows: 200,
   flushMs: 5,

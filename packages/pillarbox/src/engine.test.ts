@@ -34,6 +34,7 @@ const SETTINGS: EngineSettings = {
   workerTtlMs: 30_000,
   rescueEveryMs: 1_000,
   scrubEveryMs: 2_000,
+  operateEveryMs: 250,
   shutdownGraceMs: 2_000,
   planRows: 10,
   flushMs: 2,

@@ -8,21 +8,28 @@ import { createLaneGuard } from './dispatch/lane-guard.ts'
 import { listTargets } from './dispatch/list-targets.ts'
 import { runRescuer } from './dispatch/rescuer.ts'
 import { createSuppressionBook } from './dispatch/suppressions.ts'
+import type { NotificationView } from './model/notification.ts'
 import type { Clock, IdSource, Logger, Random } from './model/ports.ts'
+import { runPrinter } from './operate/causes.ts'
 import { runClockWatch } from './operate/clock-watch.ts'
 import { runExpirer } from './operate/expire.ts'
 import { runOwedReceipts } from './operate/owed-receipts.ts'
+import { runOperations, runPreviewDropper } from './operate/run-operations.ts'
 import { runScrubber } from './operate/scrub.ts'
 import { createContextBook } from './plan/context-book.ts'
 import { createCrashGuard, type ProcessTable } from './plan/crash-guard.ts'
 import { createEventBook } from './plan/event-book.ts'
 import { nextInChain } from './plan/next-in-chain.ts'
+import { createPeopleBook } from './plan/people.ts'
 import type { PlannerSelf } from './plan/plan-store.ts'
 import { createPlanner } from './plan/planner.ts'
+import { replan } from './plan/replan.ts'
 import type { ResolveHook } from './plan/resolve-hook.ts'
+import { createRewrite } from './plan/rewrite.ts'
 import { createReceiptApplier } from './receipts/apply.ts'
 import type { ReceiptSource } from './receipts/receipt-source.ts'
 import { createHub, type Hub } from './runtime/hub.ts'
+import type { WakeTopic } from './runtime/wake-store.ts'
 import type { PayloadSeal } from './security/payload-seal.ts'
 import type { Store } from './store/store.ts'
 import { createAccountBook, type OpenSecrets } from './tenant/account-book.ts'
@@ -77,6 +84,8 @@ export interface EngineSettings extends DispatchSettings {
   rescueEveryMs: number
   /** How often to remove secrets that are no longer needed. */
   scrubEveryMs: number
+  /** How often to look for operations. */
+  operateEveryMs: number
   shutdownGraceMs: number
   planRows: number
   /** Default: the planner's. */
@@ -190,6 +199,19 @@ export function createEngine(deps: EngineDeps): Engine {
     settings: { pollMaxMs, leaseMs: 4 * ttlMs },
   })
 
+  // Operations: what somebody does to very many notifications by hand.
+  const people = createPeopleBook({ people: store.people, clock, ids })
+  const planning = { store, events, people, untrusted, sealing, clock, ids }
+  const operating = {
+    store,
+    snapshots,
+    replan: (notification: NotificationView) => replan(planning, notification),
+    rewrite: createRewrite(planning),
+    nudge: (topic: WakeTopic) => hub.nudge(topic),
+    ...ports,
+    everyMs: settings.operateEveryMs,
+  }
+
   const stopping = new AbortController()
   const abortCalls = new AbortController()
   const leaving = new AbortController()
@@ -211,6 +233,9 @@ export function createEngine(deps: EngineDeps): Engine {
       runOwedReceipts(chore, signal),
       runExpirer(chore, signal),
       runClockWatch(chore, signal),
+      runPrinter(chore, signal),
+      runOperations(operating, signal),
+      runPreviewDropper(chore, signal),
     ]
   }
 

@@ -306,6 +306,7 @@ export function engineSettings(config: Config): EngineSettings {
     workerTtlMs: config.workerTtlMs,
     rescueEveryMs: Math.min(1_000, config.workerTtlMs / 4),
     scrubEveryMs: 2_000,
+    operateEveryMs: 250,
     shutdownGraceMs: config.shutdownGraceMs,
     planRows: config.planBatch,
     planRetryDelaysMs: config.planRetryDelaysMs,

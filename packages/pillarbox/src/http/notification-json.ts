@@ -127,6 +127,7 @@ const AuditJson = Type.Object(
     to: TextOrNull,
     reason: TextOrNull,
     note: Nullable(Type.String({ description: 'Why somebody did it, in their own words.' })),
+    operationId: Nullable(Type.String({ description: 'The operation that it was part of.' })),
     correlationId: TextOrNull,
     executionId: TextOrNull,
     parentExecutionId: TextOrNull,

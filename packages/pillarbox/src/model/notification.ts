@@ -265,4 +265,6 @@ export interface AuditView {
   reason: string | null
   /** Why somebody did it, in their own words. */
   note: string | null
+  /** The operation that it was part of. */
+  operationId: string | null
 }

@@ -1,5 +1,6 @@
 import { invalidBody, notFound, PillarboxError } from '../model/errors.ts'
 import { ACTIONS, type Action, type NotificationStatus, type NotificationView } from '../model/notification.ts'
+import type { ItemRef } from '../model/operation.ts'
 import { type Address, addressField, addressOf } from '../model/recipient.ts'
 import { asSentTo } from '../model/sent-address.ts'
 import { regionOf } from '../model/tenant.ts'
@@ -30,6 +31,8 @@ export interface NotificationAct extends RetryOptions {
   actor: string
   /** Why, in the actor's own words; kept in the audit. */
   note?: string
+  /** The item of an operation that it is part of. */
+  item?: ItemRef
 }
 
 /** What a retry may ask for; it goes out as it was planned where nothing is. */
@@ -85,6 +88,8 @@ async function move({ store }: ActDeps, request: ActRequest): Promise<void> {
       `The same was told by notification ${moved.twin} meanwhile; this one is not needed.`,
       { notificationId: moved.twin },
     )
+  if (moved.isPassedOver)
+    throw new PillarboxError('changed_meanwhile', 'It has moved since it was chosen, or the operation does not run.')
   if (!moved.moved) throw refusal(request.action, moved.from)
 }
 
@@ -160,7 +165,8 @@ async function findAccount(notification: NotificationView, snapshots: ActDeps['s
   return { replacement: { ...way, ...words } }
 }
 
-function unlessProblem<T extends object>(answer: T): Exclude<T, { problem: unknown }> {
+/** What planning answered. Throws `not_plannable` where that is what stands in the way. */
+export function unlessProblem<T extends object>(answer: T): Exclude<T, { problem: unknown }> {
   if (!('problem' in answer)) return answer as Exclude<T, { problem: unknown }>
   const { reason, error } = answer.problem as { reason: string; error: string }
   throw new PillarboxError('not_plannable', `${reason}: ${error}`)

@@ -1,8 +1,9 @@
 import { addressProblems } from '../model/address.ts'
 import type { Channel } from '../model/channel.ts'
-import { invalidBody, PillarboxError } from '../model/errors.ts'
+import { found, invalidBody, PillarboxError } from '../model/errors.ts'
 import type { Entity } from '../model/event.ts'
 import type { NewNotification } from '../model/notification.ts'
+import type { ItemRef } from '../model/operation.ts'
 import type { Logger } from '../model/ports.ts'
 import type { Address } from '../model/recipient.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
@@ -15,10 +16,12 @@ import type { PeopleBook } from '../plan/people.ts'
 import { type EventCause, type PlanTools, planNotifications } from '../plan/plan-event.ts'
 import { NOBODY } from '../plan/reached.ts'
 import { noRecipient, type Recipient } from '../plan/recipients.ts'
+import type { Rewrite } from '../plan/rewrite.ts'
 import { channelsFor } from '../plan/routes.ts'
 import { createTemplateUses } from '../plan/template-uses.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
+import { unlessProblem } from './act.ts'
 
 /** Sends what an entity was last told once more, on one channel, by hand. */
 export interface ResendRequest {
@@ -80,6 +83,31 @@ export function createResend(deps: ResendDeps): Resend {
     await uses.note(notifications)
     return { requestId, notifications: notifications.map(({ id }) => id) }
   }
+}
+
+export interface ResendOneDeps {
+  store: Pick<Store, 'notifications'>
+  rewrite: Pick<Rewrite, 'repeat'>
+  nudge: (topic: WakeTopic) => void
+}
+
+/**
+ * Tells the recipient of one notification once more what it told, as an item of an operation: once for each item, however
+ * often it is tried.
+ */
+export async function resendNotification(
+  { store, rewrite, nudge }: ResendOneDeps,
+  { tenantId, id, actor, note, item }: { tenantId: string; id: string; actor: string; note?: string; item: ItemRef },
+): Promise<void> {
+  const notification = found(await store.notifications.find(tenantId, id))
+  const repeated = unlessProblem(await rewrite.repeat(notification, { requestId: item.operationId, actor }))
+  const isWritten = await store.notifications.insertByHand([repeated], {
+    actor,
+    action: 'resend',
+    item: { ...item, notificationId: notification.id },
+    ...(note !== undefined && { note }),
+  })
+  if (isWritten) nudge('dispatch')
 }
 
 async function templateOf({ store }: ResendDeps, request: ResendRequest): Promise<Template | null> {

@@ -11,17 +11,21 @@ import type {
   SealedContent,
   Warning,
 } from '../model/notification.ts'
+import type { ItemRef } from '../model/operation.ts'
 import type { Page, PageOf } from '../model/page.ts'
 import type { Address } from '../model/recipient.ts'
 
 export interface NotificationStore {
   /** Writes ledger and dispatch rows; a repeated (tenant, key) answers the first one's id and writes nothing. */
   insert(notifications: readonly NewNotification[]): Promise<{ id: string; duplicate: boolean }[]>
-  /** Writes what somebody has sent by hand, with an audit row for each. Their keys are new. */
+  /**
+   * Writes what somebody has sent by hand, with an audit row for each. Their keys are new. False, and nothing is written:
+   * it was part of an operation that does not run any more, or has done it, or whose notification has moved.
+   */
   insertByHand(
     notifications: readonly NewNotification[],
-    act: { actor: string; action: 'resend'; note?: string },
-  ): Promise<void>
+    act: { actor: string; action: 'resend'; note?: string; item?: RepeatedItem },
+  ): Promise<boolean>
   find(tenantId: string | null, id: string): Promise<NotificationView | null>
   /** Reads no words: a page of long mails costs what a page of short ones does. */
   list(filter: NotificationFilter, page: Page): Promise<PageOf<ListedNotification>>
@@ -51,6 +55,13 @@ export interface Acted {
   accountId: string | null
   /** Not moved because this one has the key that the replacement would have: it was told in another way meanwhile. */
   twin?: string
+  /** Not moved because the item of its operation says otherwise; what is wrong is written there. */
+  isPassedOver?: boolean
+}
+
+/** The item of an operation for which a notification is sent once more. */
+export interface RepeatedItem extends ItemRef {
+  notificationId: string
 }
 
 export interface ActRequest {
@@ -60,6 +71,8 @@ export interface ActRequest {
   actor: string
   /** Why, in the actor's own words. */
   note?: string
+  /** As part of an operation: moves it only where the item has no outcome yet and it stands where it stood; then writes that. */
+  item?: ItemRef
   /** For a retry: send it though its address is suppressed. */
   overridesSuppression?: boolean
   /** For a discard: what is sent in its place, to a corrected address. Written in the same commit. */
@@ -94,6 +107,8 @@ export interface NotificationFilter {
   site?: string
   accountId?: string
   reason?: string
+  /** What all that stopped by one cause have in common. */
+  fingerprint?: string
   possibleDuplicate?: boolean
   triggeredBy?: string
   /** Live, and due for longer than this. */

@@ -1,7 +1,7 @@
 import { chooseAccount } from '../model/account-choice.ts'
 import { addressProblems } from '../model/address.ts'
 import { invalidBody } from '../model/errors.ts'
-import { correctedKey } from '../model/idempotency.ts'
+import { correctedKey, manualKey } from '../model/idempotency.ts'
 import type { NewNotification, NotificationView } from '../model/notification.ts'
 import type { Address } from '../model/recipient.ts'
 import { type Composition, compose, noAccount, type Obstacle, problem } from './compose.ts'
@@ -28,6 +28,14 @@ export interface Rewrite {
    * `PillarboxError` where the address cannot be used on the channel.
    */
   correct(notification: NotificationView, correction: Correction): Promise<NewNotification | { problem: Obstacle }>
+  /**
+   * The notification that tells the same recipient the same once more: in the words its event would be told in now, or,
+   * where it came without an event, in its own. One request makes one, however often it is asked.
+   */
+  repeat(
+    notification: NotificationView,
+    request: { requestId: string; actor: string },
+  ): Promise<NewNotification | { problem: Obstacle }>
 }
 
 type RewriteDeps = Omit<ChainDeps, 'suppressions'>
@@ -54,21 +62,45 @@ export function createRewrite(deps: RewriteDeps): Rewrite {
         rerender || notification.content === null
           ? await wordsOfToday(deps, corrected)
           : await keptWords(deps, corrected, id)
-      if ('problem' in words) return words
-      const cause = {
-        ...causeOf(notification),
-        fallbackOf: notification.fallbackOf,
-        correctedFrom: notification.id,
-        triggeredBy: actor,
-        expiresAt: null,
-      }
       const key = correctedKey(notification.id, id)
-      // The place of the event stays that of the first.
-      const recipient = words.recipient && { ...words.recipient, place: null }
-      const composed = await compose(deps, { ...words, recipient, id, key, channel, cause, fallback })
-      return composed.stopped ? { problem: composed.stopped } : composed
+      const cause = { fallbackOf: notification.fallbackOf, correctedFrom: notification.id, triggeredBy: actor }
+      return composeBeside(deps, notification, { words, id, key, cause, fallback })
+    },
+    async repeat(notification, { requestId, actor }) {
+      const { channel, eventId, entity, templateId } = notification
+      const id = deps.ids()
+      const words = eventId === null ? await keptWords(deps, notification, id) : await wordsOfToday(deps, notification)
+      const key = manualKey({
+        entityId: entity?.id ?? notification.id,
+        channel,
+        templateId: templateId ?? '',
+        requestId,
+        recipient: notification.id,
+      })
+      const cause = { fallbackOf: null, correctedFrom: null, triggeredBy: actor }
+      return composeBeside(deps, notification, { words, id, key, cause, fallback: [] })
     },
   }
+}
+
+/** A notification beside another one: it goes back to the same, and the place of the event stays that of the first. */
+async function composeBeside(
+  deps: RewriteDeps,
+  first: NotificationView,
+  given: {
+    words: SentWords | { problem: Obstacle }
+    id: string
+    key: string
+    cause: Pick<NewNotification, 'fallbackOf' | 'correctedFrom' | 'triggeredBy'>
+    fallback: NotificationView['fallback']
+  },
+): Promise<NewNotification | { problem: Obstacle }> {
+  const { words, id, key, fallback } = given
+  if ('problem' in words) return words
+  const cause = { ...causeOf(first), ...given.cause, expiresAt: null }
+  const recipient = words.recipient && { ...words.recipient, place: null }
+  const composed = await compose(deps, { ...words, recipient, id, key, channel: first.channel, cause, fallback })
+  return composed.stopped ? { problem: composed.stopped } : composed
 }
 
 type SentWords = Pick<Composition, 'recipient' | 'words'> & { account: Route['account'] }

@@ -2,6 +2,8 @@ import type { MessageFilter, SandboxMessage, SandboxVendor } from '../channels/s
 import type { EndedChain, NewNotification, Takeover } from '../model/notification.ts'
 import type { Address } from '../model/recipient.ts'
 import type { Suppression } from '../model/suppression.ts'
+import type { Candidate } from '../operate/operation-store.ts'
+import type { NotificationFilter } from '../plan/notification-store.ts'
 import type { TakenBatch } from '../plan/plan-store.ts'
 import type { Store } from '../store/store.ts'
 import type { TokenSeal } from './token-seal.ts'
@@ -74,7 +76,16 @@ type Elsewhere = 'events' | 'catalogue' | 'clearTokens'
 /** The store, in which device tokens are sealed, as those see it who send to them. */
 export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
   const { open, seal, openText } = tokenDoor(tokens)
-  const { plan, notifications, dispatch, workers, receipts, suppressions } = store
+  const { plan, notifications, dispatch, workers, receipts, suppressions, operations } = store
+  const sealFilter = <Filter extends NotificationFilter>(filter: Filter): Filter => {
+    const { q, tenantId } = filter
+    const isToken = q !== undefined && tenantId !== undefined
+    return isToken ? { ...filter, sealedToken: tokens.seal(tenantId, q) } : filter
+  }
+  const openCandidates = (tenantId: string, found: readonly Candidate[]): Candidate[] =>
+    found.map((each) =>
+      each.channel === 'push' && each.address !== null ? { ...each, address: openText(tenantId, each.address) } : each,
+    )
   const sealNext = <T extends { next: Takeover | null } & Partial<EndedChain>>(noun: T): T => {
     if (!noun.next) return noun.skipped ? { ...noun, skipped: noun.skipped.map(seal) } : noun
     const { passedOver } = noun.next
@@ -105,12 +116,7 @@ export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
         return found && open(found)
       },
       async list(filter, page) {
-        const { q, tenantId } = filter
-        const isToken = q !== undefined && tenantId !== undefined
-        const found = await notifications.list(
-          isToken ? { ...filter, sealedToken: tokens.seal(tenantId, q) } : filter,
-          page,
-        )
+        const found = await notifications.list(sealFilter(filter), page)
         return { ...found, items: found.items.map(open) }
       },
       act({ replacement, correction, ...request }) {
@@ -121,6 +127,15 @@ export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
           ...(correction && { correction: seal(correction) }),
         })
       },
+    },
+    operations: {
+      ...operations,
+      causes: (filter, limits) => operations.causes(sealFilter(filter), limits),
+      async candidates(filter, page) {
+        const found = await operations.candidates(sealFilter(filter), page)
+        return { ...found, items: openCandidates(filter.tenantId, found.items) }
+      },
+      candidatesById: async (tenantId, ids) => openCandidates(tenantId, await operations.candidatesById(tenantId, ids)),
     },
     dispatch: {
       async claim(workerId, lanes) {

@@ -7,6 +7,7 @@ import type { ClearTokenStore } from '../operate/clear-token-store.ts'
 import type { DueStore } from '../operate/due-store.ts'
 import type { InstanceStore } from '../operate/instance-store.ts'
 import type { KeyStore } from '../operate/key-store.ts'
+import type { OperationStore } from '../operate/operation-store.ts'
 import type { ScheduleStore } from '../operate/schedule-store.ts'
 import type { SealedStore } from '../operate/sealed-store.ts'
 import type { EventStore } from '../plan/event-store.ts'
@@ -56,6 +57,7 @@ export interface Store {
   readonly people: PeopleStore
   readonly lists: ListStore
   readonly schedules: ScheduleStore
+  readonly operations: OperationStore
   readonly due: DueStore
   readonly instance: InstanceStore
   readonly sealed: SealedStore

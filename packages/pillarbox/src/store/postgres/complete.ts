@@ -71,9 +71,10 @@ const SENT = `
 const GIVEN = `
   select * from unnest($2::uuid[], $3::bigint[], $4::int[], $5::boolean[], $6::int[], $7::int[], $8::text[], $9::text[],
     $10::uuid[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::int[], $18::int[],
-    $19::json[], $20::text[], $21::text[], $22::json[])
+    $19::json[], $20::text[], $21::text[], $22::json[], $23::text[])
     as g (id, token, attempt, possible_duplicate, age_ms, duration_ms, provider, provider_message_id, account_id, answer,
-      outcome, code, error, to_status, reason, wait_ms, spent, resolved_targets, settled_as, audited_as, refused)`
+      outcome, code, error, to_status, reason, wait_ms, spent, resolved_targets, settled_as, audited_as, refused,
+      fingerprint)`
 
 const ATTEMPT = `notification_id, number, late, outcome, to_status, possible_duplicate, duration_ms, started_at, token,
   worker_id, provider, provider_message_id, account_id, answer, code, error, reason, resolved_targets, refused`
@@ -106,9 +107,9 @@ const COMPLETE = `
     select ${attemptOf(false)} from ended where outcome is not null
   ), settled as (
     insert into pillarbox.settled
-      (notification_id, tenant_id, status, reason, last_error, spent, attempt, possible_duplicate)
+      (notification_id, tenant_id, status, reason, last_error, spent, attempt, possible_duplicate, code, fingerprint)
     select ended.id, n.tenant_id, ended.settled_as, ended.reason, ended.error, ended.spent, ended.attempt,
-      ended.possible_duplicate
+      ended.possible_duplicate, ended.code, ended.fingerprint
     from ended join pillarbox.notifications n on n.id = ended.id
     where ended.settled_as is not null
   ), audited as (
@@ -180,6 +181,7 @@ function columns(all: readonly CompletionChanges[]): string[] {
     plainArray(all.map((each) => each.settledAs)),
     plainArray(all.map((each) => each.auditedAs)),
     jsonArray(all.map((each) => each.refused)),
+    plainArray(all.map((each) => each.fingerprint)),
   ]
 }
 

@@ -1,10 +1,11 @@
 import type { NewNotification, SettledStatus } from '../../model/notification.ts'
 import type { NotificationStore } from '../../plan/notification-store.ts'
-import { act, handAudits } from '../shared/act.ts'
+import { act, handAudits, takeRepeated } from '../shared/act.ts'
 import { writeAudit } from '../shared/audit.ts'
 import { duplicateOf } from '../shared/duplicates.ts'
 import { isSealed } from '../shared/fields.ts'
 import { NEW_NOTIFICATION } from '../shared/new-rows.ts'
+import { bornPrint } from '../shared/transitions.ts'
 import { columnArrays, givenColumns, plainArray, storable, textArray } from './arrays.ts'
 import { grouped } from './group.ts'
 import { dialect, scriptRunner } from './scripts.ts'
@@ -24,8 +25,10 @@ export function openNotifications(
     ),
     insertByHand: (notifications, by) =>
       admin.transaction(async (run) => {
+        if (by.item && !(await scripts.follow(run, takeRepeated(dialect, by.item, notifications)))) return false
         await insertNotifications(run, notifications)
         await scripts.follow(run, writeAudit(dialect, ...handAudits(notifications, by)))
+        return true
       }),
     act: (request) =>
       admin.transaction(async (run) => {
@@ -70,20 +73,21 @@ export const WRITE_NOTIFICATIONS = `
     order by account_id, greatest(now(), due_at), id
     returning lane_id, visible_at
   ), stopped as (
-    insert into pillarbox.settled (notification_id, tenant_id, status, reason, last_error)
-    select id, tenant_id, status, reason, error
-    from unnest(${STOPPED_IDS}, ${behind(2)}::text[], ${behind(3)}::text[], ${behind(4)}::text[], ${behind(5)}::text[])
-      as given (id, tenant_id, status, reason, error)
+    insert into pillarbox.settled (notification_id, tenant_id, status, reason, last_error, fingerprint)
+    select id, tenant_id, status, reason, error, fingerprint
+    from unnest(${STOPPED_IDS}, ${behind(2)}::text[], ${behind(3)}::text[], ${behind(4)}::text[], ${behind(5)}::text[],
+        ${behind(6)}::text[])
+      as given (id, tenant_id, status, reason, error, fingerprint)
     where (id in (select id from ledger)) is true
   ), sealed as (
     insert into pillarbox.sealed_contents (notification_id, tenant_id, event_id)
     select id, tenant_id, event_id
-    from unnest(${behind(6)}::uuid[], ${behind(7)}::text[], ${behind(8)}::text[]) as given (id, tenant_id, event_id)
+    from unnest(${behind(7)}::uuid[], ${behind(8)}::text[], ${behind(9)}::text[]) as given (id, tenant_id, event_id)
     where (id in (select id from ledger)) is true
   )`
 
 /** How many parameters `WRITE_NOTIFICATIONS` has. */
-export const NOTIFICATION_VALUES = LEDGER_VALUES + 8
+export const NOTIFICATION_VALUES = LEDGER_VALUES + 9
 
 const INSERT = `with ${WRITE_NOTIFICATIONS} select id, coalesce(due_at <= now(), true) as due from ledger`
 
@@ -149,6 +153,7 @@ export function notificationValues(notifications: readonly NewNotification[]): s
     ...(['status', 'reason', 'error'] as const).map((field) =>
       textArray(stopped.map((each) => each.stopped?.[field] ?? null)),
     ),
+    plainArray(stopped.map(bornPrint)),
     plainArray(sealed.map((each) => each.id)),
     textArray(sealed.map((each) => each.tenantId)),
     textArray(sealed.map((each) => each.eventId)),

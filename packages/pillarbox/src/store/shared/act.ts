@@ -1,9 +1,11 @@
 import { ACTIONS, type Action, type NewNotification, type NotificationStatus } from '../../model/notification.ts'
+import type { ItemRef } from '../../model/operation.ts'
 import { addressOf } from '../../model/recipient.ts'
-import type { Acted, ActRequest } from '../../plan/notification-store.ts'
+import type { Acted, ActRequest, RepeatedItem } from '../../plan/notification-store.ts'
 import { type AuditRow, writeAudit } from './audit.ts'
 import { booleanOf, isSealed, textOrNull, uuidOrNull } from './fields.ts'
 import { IS_RETRYING, statusOf } from './notification-view.ts'
+import { takeItem } from './operation-items.ts'
 import { type Dialect, row, rows, type Script } from './script.ts'
 import { writeSettled } from './settle.ts'
 import { type ActChanges, actChanges, type RestingNotification } from './transitions.ts'
@@ -28,12 +30,15 @@ export function* act(dialect: Dialect, request: ActRequest): Script<Acted | null
   const hasWords = replacement !== undefined || (accountId !== null && booleanOf(notification['has_content']))
   const twin = replacement ? yield* twinOf(tenantId, id, replacement.idempotencyKey) : null
   const canBeSent = hasWords && twin === null && !booleanOf(notification['is_scrubbed'])
-  const resting = action === 'retry' && !canBeSent ? null : yield* lockResting(dialect, { id, tenantId, action })
+  const place = { id, tenantId, action, accountId }
+  const resting = action === 'retry' && !canBeSent ? null : yield* lockResting(dialect, place)
   const changes = resting && actChanges(request, resting)
   if (!changes) {
     const from = yield* statusNow(id)
     return from && { moved: false, from, accountId, ...(twin === null ? {} : { twin }) }
   }
+  if (request.item && !(yield* takeItem(dialect, request.item, { notificationId: id })))
+    return { moved: false, from: resting.from, accountId, isPassedOver: true }
 
   if (resting.from === 'queued' || resting.from === 'retrying')
     yield* rows('delete from pillarbox.dispatch where notification_id = :id', { id })
@@ -66,7 +71,7 @@ const DISCARDED_FROM = `(select a.from_status from pillarbox.audit a
 /** Locks the row that the notification rests in, in the table where the action may find it; null: there is none. */
 function* lockResting(
   dialect: Dialect,
-  { id, tenantId, action }: { id: string; tenantId: string; action: Action },
+  { id, tenantId, action, accountId }: { id: string; tenantId: string; action: Action; accountId: string | null },
 ): Script<RestingNotification | null> {
   const movable: readonly NotificationStatus[] = ACTIONS[action].from
   const columns = 'attempt, spent, possible_duplicate, last_error'
@@ -81,7 +86,8 @@ function* lockResting(
   const found =
     waiting ??
     (yield* row(
-      `select null as live, s.status as settled_status, s.reason, ${columns}, ${DISCARDED_FROM} as discarded_from
+      `select null as live, s.status as settled_status, s.reason, s.code, s.fingerprint, ${columns},
+          ${DISCARDED_FROM} as discarded_from
         from pillarbox.settled s
         where s.notification_id = :id ${dialect.lock('s')}`,
       { id },
@@ -94,7 +100,10 @@ function* lockResting(
       attempt: Number(found['attempt']),
       spent: Number(found['spent']),
       possibleDuplicate: booleanOf(found['possible_duplicate']),
+      accountId,
       lastError: textOrNull(found['last_error']),
+      code: textOrNull(found['code']),
+      fingerprint: textOrNull(found['fingerprint']),
       stoppedBecause: textOrNull(found['reason'] ?? null),
       discardedFrom: textOrNull(found['discarded_from'] ?? null) as NotificationStatus | null,
     }
@@ -146,14 +155,24 @@ function* correct(dialect: Dialect, { id, actor, note }: ActRequest, correction:
   )
 }
 
+/** The item of an operation for which these are sent; false: nothing is to be sent for it. */
+export function takeRepeated(
+  dialect: Dialect,
+  { notificationId, ...ref }: RepeatedItem,
+  [first]: readonly NewNotification[],
+): Script<boolean> {
+  return takeItem(dialect, ref, { notificationId, resultId: first?.id ?? null })
+}
+
 /** The audit rows of notifications that somebody has sent by hand. */
 export function handAudits(
   notifications: readonly NewNotification[],
-  { actor, action, note }: { actor: string; action: string; note?: string },
+  { actor, action, note, item }: { actor: string; action: string; note?: string; item?: ItemRef },
 ): AuditRow[] {
+  const operationId = item?.operationId ?? null
   return notifications.map(({ id, tenantId, stopped }) => {
     const to = stopped?.status ?? 'queued'
-    return { tenantId, actor, action, notificationId: id, attempt: 0, to, note: note ?? null }
+    return { tenantId, actor, action, notificationId: id, attempt: 0, to, note: note ?? null, operationId }
   })
 }
 

@@ -17,6 +17,8 @@ export interface AuditRow {
   reason?: string | null
   /** Why somebody did it, in their own words. */
   note?: string | null
+  /** The operation that it was part of. */
+  operationId?: string | null
 }
 
 /** Which accounts a notification moved from and to, as its audit row says it. */
@@ -36,6 +38,7 @@ const COLUMNS = {
   to_status: 'text',
   reason: 'text',
   note: 'text',
+  operation_id: 'uuid',
 } as const
 
 /** Writes the audit rows of transitions, in their order and in the transaction of the script that makes them. */
@@ -53,12 +56,14 @@ export function* writeAudit(dialect: Dialect, ...audits: AuditRow[]): Script<voi
     to_status: audit.to ?? null,
     reason: audit.reason ?? null,
     note: audit.note ?? null,
+    operation_id: audit.operationId ?? null,
   }))
   yield* rows(
     `insert into pillarbox.audit
-        (tenant_id, at, actor, action, notification_id, subject, attempt, from_status, to_status, reason, note)
+        (tenant_id, at, actor, action, notification_id, subject, attempt, from_status, to_status, reason, note,
+          operation_id)
       select g.tenant_id, ${dialect.now}, g.actor, g.action, g.notification_id, g.subject, g.attempt, g.from_status,
-        g.to_status, g.reason, g.note from :g order by g.place`,
+        g.to_status, g.reason, g.note, g.operation_id from :g order by g.place`,
     { g: givenRows(COLUMNS, given) },
   )
 }

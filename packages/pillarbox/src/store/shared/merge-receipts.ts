@@ -34,11 +34,11 @@ export interface Merged {
  */
 export function* mergeReceipts(dialect: Dialect, given: readonly NewReceipt[]): Script<Merged> {
   const receipts = given.map((receipt) => ({ ...receipt, notificationId: uuidOrNull(receipt.notificationId) ?? '' }))
-  const takers = yield* lockNotifications(dialect, receipts)
-  const known = receipts.filter((receipt) => takers.has(nameOf(receipt)))
+  const locked = yield* lockNotifications(dialect, receipts)
+  const known = receipts.filter((receipt) => locked.has(nameOf(receipt)))
   const answers = yield* keep(dialect, known)
   const news = known.filter((receipt) => answers.get(receipt) === 'kept' && wordOf(receipt) !== null)
-  const concerned = news.length > 0 ? yield* lockSettled(dialect, news, takers) : []
+  const concerned = news.length > 0 ? yield* lockSettled(dialect, news, locked) : []
   const changed = concerned.map((each) => ({ ...each, ...receiptChanges(each.notification, each.receipts) }))
   for (const { moved } of changed) for (const receipt of moved) answers.set(receipt, 'moved')
   yield* writeStandings(dialect, changed)
@@ -58,25 +58,31 @@ function nameOf({ tenantId, notificationId }: Pick<NewReceipt, 'tenantId' | 'not
   return `${tenantId} ${notificationId}`
 }
 
-/**
- * The notifications that are there, by `nameOf`, each with the id of the notification that took over from it, or null.
- * They are locked in the order of their ids, as everywhere.
- */
-function* lockNotifications(dialect: Dialect, receipts: readonly NewReceipt[]): Script<Map<string, string | null>> {
+/** A notification that receipts are about: the one that took over from it, or null, and its account. */
+interface LockedNotification {
+  takerId: string | null
+  accountId: string | null
+}
+
+/** The notifications that are there, by `nameOf`. They are locked in the order of their ids, as everywhere. */
+function* lockNotifications(
+  dialect: Dialect,
+  receipts: readonly NewReceipt[],
+): Script<Map<string, LockedNotification>> {
   const wanted = new Map(receipts.map((receipt) => [nameOf(receipt), receipt]))
   const given = [...wanted.values()].flatMap(({ notificationId, tenantId }) =>
     notificationId === '' ? [] : [{ id: notificationId, tenant_id: tenantId }],
   )
   if (given.length === 0) return new Map()
   const found = yield* rows(
-    `select n.id, n.tenant_id, n.fallback_to from :g cross join pillarbox.notifications n
+    `select n.id, n.tenant_id, n.fallback_to, n.account_id from :g cross join pillarbox.notifications n
       where n.id = g.id and n.tenant_id = g.tenant_id order by n.id ${dialect.lock('n')}`,
     { g: givenRows({ id: 'uuid', tenant_id: 'text' }, given) },
   )
   return new Map(
     found.map((row) => {
       const name = nameOf({ tenantId: String(row['tenant_id']), notificationId: String(row['id']) })
-      return [name, textOrNull(row['fallback_to'])]
+      return [name, { takerId: textOrNull(row['fallback_to']), accountId: textOrNull(row['account_id']) }]
     }),
   )
 }
@@ -164,14 +170,14 @@ interface Concerned {
 function* lockSettled(
   dialect: Dialect,
   news: readonly NewReceipt[],
-  takers: ReadonlyMap<string, string | null>,
+  locked: ReadonlyMap<string, LockedNotification>,
 ): Script<Concerned[]> {
   const byId = Map.groupBy(news, ({ notificationId }) => notificationId)
   const told = new Map([...byId].map(([id, receipts]) => [id, toldTimes(receipts)]))
   const settled = yield* writeTimes(dialect, told)
   const unsettled = [...byId.keys()].filter((id) => !settled.has(id))
   const attempts = unsettled.length > 0 ? yield* lastAttempts(unsettled) : new Map<string, Row>()
-  const channels = yield* channelsOf(news, takers)
+  const channels = yield* channelsOf(news, locked)
   return [...byId].flatMap(([id, receipts]): Concerned[] => {
     const [first] = receipts
     if (!first) return []
@@ -185,7 +191,8 @@ function* lockSettled(
       reason: row ? textOrNull(row['reason']) : null,
       attempt: Number(last?.['attempt'] ?? 0),
       possibleDuplicate: booleanOf(last?.['possible_duplicate']),
-      takenOverBy: channels.get(takers.get(nameOf(first)) ?? '') ?? null,
+      takenOverBy: channels.get(locked.get(nameOf(first))?.takerId ?? '') ?? null,
+      accountId: locked.get(nameOf(first))?.accountId ?? null,
     }
     const times = told.get(id) ?? { delivered: null, read: null }
     return [{ notification, receipts, times, isSettled: row !== undefined }]
@@ -221,10 +228,10 @@ function* lastAttempts(ids: readonly string[]): Script<Map<string, Row>> {
 /** The channels of those that took over before, where that matters. */
 function* channelsOf(
   news: readonly NewReceipt[],
-  takers: ReadonlyMap<string, string | null>,
+  locked: ReadonlyMap<string, LockedNotification>,
 ): Script<Map<string, string>> {
   const ids = new Set(
-    news.flatMap((receipt) => (isFailure(wordOf(receipt)) ? (takers.get(nameOf(receipt)) ?? []) : [])),
+    news.flatMap((receipt) => (isFailure(wordOf(receipt)) ? (locked.get(nameOf(receipt))?.takerId ?? []) : [])),
   )
   if (ids.size === 0) return new Map()
   const found = yield* rows('select n.id, n.channel from :g cross join pillarbox.notifications n where n.id = g.id', {
@@ -239,6 +246,8 @@ const STANDING = {
   new_status: 'text',
   new_reason: 'text',
   error: 'text',
+  new_code: 'text',
+  new_fingerprint: 'text',
   new_heard: 'text',
   attempt: 'bigint',
   possible_duplicate: 'boolean',
@@ -250,25 +259,26 @@ function* writeStandings(dialect: Dialect, all: readonly (Concerned & ReceiptCha
   const given = all.flatMap(({ notification, settled, times, isSettled }) => {
     if (!settled) return []
     const { id, tenantId, attempt, possibleDuplicate } = notification
-    const { status, reason, heard, lastError: error } = settled
+    const { status, reason, heard, lastError: error, code, fingerprint } = settled
     const standing = { id, tenant_id: tenantId, new_status: status, new_reason: reason, error, new_heard: heard }
-    return [{ isSettled, ...standing, attempt, possible_duplicate: possibleDuplicate, ...times }]
+    const cause = { new_code: code, new_fingerprint: fingerprint }
+    return [{ isSettled, ...standing, ...cause, attempt, possible_duplicate: possibleDuplicate, ...times }]
   })
   const known = given.filter(({ isSettled }) => isSettled)
   if (known.length > 0)
     yield* rows(
       `update pillarbox.settled as s set status = g.new_status, reason = g.new_reason, last_error = g.error,
-          heard = g.new_heard, settled_at = ${dialect.now}
+          code = g.new_code, fingerprint = g.new_fingerprint, heard = g.new_heard, settled_at = ${dialect.now}
         from :g where s.notification_id = g.id`,
       { g: givenRows(STANDING, known) },
     )
   const fresh = given.filter(({ isSettled }) => !isSettled)
   if (fresh.length > 0)
     yield* rows(
-      `insert into pillarbox.settled (notification_id, tenant_id, status, reason, last_error, heard, spent, attempt,
-          possible_duplicate, settled_at, delivered_at, read_at)
-        select g.id, g.tenant_id, g.new_status, g.new_reason, g.error, g.new_heard, 0, g.attempt, g.possible_duplicate,
-          ${dialect.now}, ${dialect.instant('g.delivered')}, ${dialect.instant('g.read')} from :g`,
+      `insert into pillarbox.settled (notification_id, tenant_id, status, reason, last_error, code, fingerprint, heard,
+          spent, attempt, possible_duplicate, settled_at, delivered_at, read_at)
+        select g.id, g.tenant_id, g.new_status, g.new_reason, g.error, g.new_code, g.new_fingerprint, g.new_heard, 0,
+          g.attempt, g.possible_duplicate, ${dialect.now}, ${dialect.instant('g.delivered')}, ${dialect.instant('g.read')} from :g`,
       { g: givenRows(STANDING, fresh) },
     )
 }

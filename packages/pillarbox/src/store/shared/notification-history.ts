@@ -42,6 +42,7 @@ const AUDITS = nounOf<StoredAudit>('audit', {
   toStatus: 'text',
   reason: 'text',
   note: 'text',
+  operationId: 'uuid',
 })
 
 export function* listAttempts(notificationId: string): Script<AttemptView[]> {
@@ -66,10 +67,11 @@ export function* auditOf(notificationId: string): Script<AuditView[]> {
 }
 
 function attemptAudits({ notificationId, number, startedAt, durationMs, ...made }: Attempt): AuditView[] {
-  const common = { at: startedAt + durationMs, actor: 'system', notificationId, attempt: number, durationMs }
+  const byHand = { note: null, operationId: null }
+  const common = { at: startedAt + durationMs, actor: 'system', notificationId, attempt: number, durationMs, ...byHand }
   // A late result is on record as a call that was made; it moved nothing.
-  const call = { ...common, action: 'attempt', from: null, to: null, reason: made.late ? 'late' : null, note: null }
+  const call = { ...common, action: 'attempt', from: null, to: null, reason: made.late ? 'late' : null }
   if (made.late) return [call]
   const { toStatus: to, reason } = made
-  return [call, { ...common, action: RESULT_VERBS[to], from: 'sending', to, reason, note: null }]
+  return [call, { ...common, action: RESULT_VERBS[to], from: 'sending', to, reason }]
 }

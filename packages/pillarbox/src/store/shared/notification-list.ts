@@ -18,21 +18,35 @@ export function* listNotifications(
   filter: NotificationFilter,
   page: Page,
 ): Script<PageOf<ListedNotification>> {
+  const selection = yield* selectionOf(dialect, filter, page)
+  if (!selection) return { items: [], nextCursor: null }
+  const found = yield* rows(
+    `select ${LISTED_COLUMNS} from ${selection.from}
+      join pillarbox.notifications n on n.id = page.id ${VIEW_JOINS}
+      order by n.id desc limit :limit`,
+    selection.values,
+  )
+  return pageOf(found.map(listedOf), page.limit, (notification) => [notification.id])
+}
+
+/**
+ * The ids of what a filter finds, as a table called `page` to be selected from with these values. It has one row more
+ * than a page of each status, so whoever reads it sorts and limits it anew. Null: nothing can be found.
+ */
+export function* selectionOf(
+  dialect: Dialect,
+  filter: NotificationFilter,
+  page: Page,
+): Script<{ from: string; values: object } | null> {
   const values = valuesOf(yield* withEntity(filter), page)
   const sources = values && statusSources(dialect, filter)
-  if (!values || !sources?.length) return { items: [], nextCursor: null }
+  if (!values || !sources?.length) return null
   const where = conditions(dialect, values)
   const branches = sources.map(({ from, key, conditions: own }, i) => {
     const all = [...own, ...where, ...(page.cursor === undefined ? [] : [`${key} < :before`])]
     return `select id from (select n.id from ${from} ${whereAll(all)} order by ${key} desc limit :limit) source_${i}`
   })
-  const found = yield* rows(
-    `select ${LISTED_COLUMNS} from (${branches.join(' union all ')}) page
-      join pillarbox.notifications n on n.id = page.id ${VIEW_JOINS}
-      order by n.id desc limit :limit`,
-    values,
-  )
-  return pageOf(found.map(listedOf), page.limit, (notification) => [notification.id])
+  return { from: `(${branches.join(' union all ')}) page`, values }
 }
 
 /** What the statement's names stand for; null when nothing can match, because an id is asked for that is none. */
@@ -122,6 +136,7 @@ function statusSources(dialect: Dialect, filter: NotificationFilter): StatusSour
       ...conditionsOf(filter, {
         tenantId: 's.tenant_id = :tenantId',
         reason: filter.reason === 'fallback_triggered' ? `s.reason like 'fallback_triggered%'` : 's.reason = :reason',
+        fingerprint: 's.fingerprint = :fingerprint',
       }),
     ]
     return { from: SETTLED, key: 's.notification_id', conditions: own }
@@ -145,7 +160,7 @@ function sentBefore(instant: string): string {
 function wantedStatuses(filter: NotificationFilter): NotificationStatus[] | null {
   const limits: (readonly NotificationStatus[])[] = []
   if (filter.status?.length) limits.push([...new Set(filter.status)])
-  if (filter.reason !== undefined) limits.push(STOPPED)
+  if (filter.reason !== undefined || filter.fingerprint !== undefined) limits.push(STOPPED)
   if (filter.stuckForMs !== undefined) limits.push(LIVE_STATUSES)
   if (filter.staleForMs !== undefined) limits.push(['sent'])
   const [first, ...others] = limits

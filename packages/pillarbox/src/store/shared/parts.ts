@@ -7,6 +7,7 @@ import { sharedInstance } from './instance.ts'
 import { sharedKeys } from './keys.ts'
 import { sharedLanes } from './lanes.ts'
 import { sharedLists } from './lists.ts'
+import { sharedOperations } from './operations.ts'
 import { sharedPeople } from './people.ts'
 import { sharedSchedules } from './schedules.ts'
 import type { ScriptRunner } from './script.ts'
@@ -45,6 +46,7 @@ export function sharedParts({ admin, planning, dispatching, control, beats }: Ru
     schedules: sharedSchedules(admin),
     due: sharedDue(admin),
     instance: sharedInstance(admin),
+    operations: sharedOperations(admin),
     sealed: sharedSealed(admin),
     clearTokens: sharedClearTokens(admin),
   } satisfies Partial<Store>

@@ -1,12 +1,14 @@
-import type { EndedChain, NotificationStatus, Takeover } from '../../model/notification.ts'
+import type { EndedChain, Takeover } from '../../model/notification.ts'
 import { landingOf, outranks, type ReceiptKind, type Standing, wordOfOne } from '../../model/receipt.ts'
 import type { NewReceipt } from '../../receipts/receipt-store.ts'
 import type { AuditRow } from './audit.ts'
+import { printOf, type SettledRow } from './transitions.ts'
 
 /** A notification that receipts are about, as it was when its rows were locked. */
 export interface ReceivingNotification extends Standing {
   id: string
   tenantId: string
+  accountId: string | null
   reason: string | null
   attempt: number
   possibleDuplicate: boolean
@@ -17,7 +19,9 @@ export interface ReceivingNotification extends Standing {
 /** What receipts do to one notification. */
 export interface ReceiptChanges {
   /** What its row in `settled` says from now on; null: the row stays as it is. */
-  settled: { status: NotificationStatus; reason: string | null; lastError: string | null; heard: ReceiptKind } | null
+  settled:
+    | (Pick<SettledRow, 'status' | 'reason' | 'lastError' | 'code' | 'fingerprint'> & { heard: ReceiptKind })
+    | null
   audits: AuditRow[]
   /** The notification that takes over. */
   next: Takeover | null
@@ -45,7 +49,10 @@ export function receiptChanges(given: ReceivingNotification, receipts: readonly 
     const [from, before] = [status, reason]
     ;({ status, reason } = landing)
     heard = word
-    changes.settled = { status, reason, lastError: landing.error, heard }
+    const { error } = landing
+    const code = reason === null ? null : (receipt.failure?.code ?? null)
+    const fingerprint = printOf(landing.status, { reason, code, error, accountId: given.accountId })
+    changes.settled = { status: landing.status, reason, lastError: error, code, fingerprint, heard }
     // Another channel had taken over already: that stands.
     if (status === from && reason === before) continue
     changes.next ??= next

@@ -1,6 +1,6 @@
 import type { Reason } from '../../model/reason.ts'
 import { writeAudit } from './audit.ts'
-import { booleanOf } from './fields.ts'
+import { booleanOf, textOrNull } from './fields.ts'
 import { IS_RETRYING } from './notification-view.ts'
 import { type Dialect, givenIds, givenRows, type Row, rows, type Script } from './script.ts'
 import { type SettledRow, type StopReason, stopChanges, type WaitingNotification } from './transitions.ts'
@@ -14,6 +14,8 @@ const SETTLED_COLUMNS = {
   spent: 'bigint',
   attempt: 'bigint',
   possible_duplicate: 'boolean',
+  code: 'text',
+  fingerprint: 'text',
 } as const
 
 /**
@@ -30,21 +32,24 @@ export function* writeSettled(dialect: Dialect, settled: readonly SettledRow[]):
     spent: each.spent,
     attempt: each.attempt,
     possible_duplicate: each.possibleDuplicate,
+    code: each.code,
+    fingerprint: each.fingerprint,
   }))
   yield* rows(
     `insert into pillarbox.settled
-        (notification_id, tenant_id, status, reason, last_error, spent, attempt, possible_duplicate, settled_at)
+        (notification_id, tenant_id, status, reason, last_error, spent, attempt, possible_duplicate, code, fingerprint,
+          settled_at)
       select g.notification_id, g.tenant_id, g.status, g.reason, g.last_error, g.spent, g.attempt, g.possible_duplicate,
-        ${dialect.now} from :g where true
+        g.code, g.fingerprint, ${dialect.now} from :g where true
       on conflict (notification_id) do update set status = excluded.status, reason = excluded.reason,
-        last_error = excluded.last_error, possible_duplicate = excluded.possible_duplicate, settled_at = excluded.settled_at,
-        heard = null`,
+        last_error = excluded.last_error, possible_duplicate = excluded.possible_duplicate, code = excluded.code,
+        fingerprint = excluded.fingerprint, settled_at = excluded.settled_at, heard = null`,
     { g: givenRows(SETTLED_COLUMNS, given) },
   )
 }
 
 /** What `waitingOf` reads of a dispatch row `d` without a token and its ledger row `n`. */
-export const WAITING_COLUMNS = `d.notification_id, d.attempt, d.spent, d.possible_duplicate, n.tenant_id,
+export const WAITING_COLUMNS = `d.notification_id, d.attempt, d.spent, d.possible_duplicate, n.tenant_id, n.account_id,
   ${IS_RETRYING} as is_retrying`
 
 function waitingOf(found: Row): WaitingNotification {
@@ -55,6 +60,7 @@ function waitingOf(found: Row): WaitingNotification {
     attempt: Number(found['attempt']),
     spent: Number(found['spent']),
     possibleDuplicate: booleanOf(found['possible_duplicate']),
+    accountId: textOrNull(found['account_id']),
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { sampleCompletion } from '../../../../../test/support/samples.ts'
+import { fingerprintOf } from '../../model/fingerprint.ts'
 import { ACTIONS, type Action, NOTIFICATION_STATUSES } from '../../model/notification.ts'
 import { actChanges, completionChanges, lateChanges, type RestingNotification, stopChanges } from './transitions.ts'
 
@@ -35,6 +36,17 @@ describe('what a result does to the rows', () => {
     assert.deepEqual([moved, moveReason], [null, null])
   })
 
+  it('gives a fingerprint to what stops, and none to what is sent, waits or is called off', () => {
+    const cause = { reason: 'invalid_recipient', code: '550', error: 'no such user' } as const
+    const printOfResult = (to: 'parked' | 'failed' | 'uncertain' | 'cancelled' | 'sent' | 'retrying'): string | null =>
+      completionChanges(sampleCompletion({ to, ...cause })).fingerprint
+
+    const { accountId } = sampleCompletion({})
+    assert.equal(printOfResult('parked'), fingerprintOf({ ...cause, accountId }))
+    assert.equal(printOfResult('failed'), printOfResult('uncertain'))
+    assert.deepEqual([printOfResult('cancelled'), printOfResult('sent'), printOfResult('retrying')], [null, null, null])
+  })
+
   it('never flags a late attempt', () => {
     assert.equal(lateChanges(sampleCompletion({ possibleDuplicate: true })).possibleDuplicate, false)
   })
@@ -48,7 +60,10 @@ describe('what an operator’s act does to the rows', () => {
     attempt: 2,
     spent: 1,
     possibleDuplicate: false,
+    accountId: 'lane-1',
     lastError: 'no answer',
+    code: '550',
+    fingerprint: 'as-it-stopped',
     discardedFrom: null,
     stoppedBecause: from === 'skipped' ? 'no_address' : null,
   })
@@ -80,6 +95,20 @@ describe('what an operator’s act does to the rows', () => {
     assert.deepEqual(flags, [true, true, false])
   })
 
+  it('keeps the cause of what is given up or taken back, and makes parking by hand one of its own', () => {
+    const prints = (
+      [
+        ['discard', 'parked'],
+        ['restore', 'discarded'],
+        ['park', 'queued'],
+        ['cancel', 'queued'],
+      ] as const
+    ).map(([action, from]) => actChanges({ action, actor: 'key:ada' }, resting(from))?.settled?.fingerprint)
+
+    const byHand = { reason: 'parked_by_operator', code: null, error: 'no answer', accountId: 'lane-1' }
+    assert.deepEqual(prints, ['as-it-stopped', 'as-it-stopped', fingerprintOf(byHand), null])
+  })
+
   it('flags one that is restored where it was discarded in doubt: it may be sent again', () => {
     const flags = (['uncertain', 'parked'] as const).map((discardedFrom) => {
       const changes = actChanges({ action: 'restore', actor: 'key:ada' }, { ...resting('discarded'), discardedFrom })
@@ -92,6 +121,7 @@ describe('what an operator’s act does to the rows', () => {
 
 it('a stop settles a waiting notification with its reason, and says from where', () => {
   const waiting = { notificationId: 'n-1', tenantId: 'atlas', attempt: 1, spent: 1, possibleDuplicate: true }
+  const accountId = 'lane-1'
   const stop = {
     to: 'parked',
     action: 'park',
@@ -100,8 +130,16 @@ it('a stop settles a waiting notification with its reason, and says from where',
     actor: 'key:ada',
   } as const
 
-  const { settled, audit } = stopChanges({ ...waiting, from: 'retrying' }, stop)
+  const { settled, audit } = stopChanges({ ...waiting, accountId, from: 'retrying' }, stop)
 
-  assert.deepEqual(settled, { ...waiting, status: 'parked', reason: 'channel_suspended', lastError: 'suspended' })
+  const cause = { reason: 'channel_suspended', code: null, error: 'suspended', accountId }
+  assert.deepEqual(settled, {
+    ...waiting,
+    status: 'parked',
+    reason: 'channel_suspended',
+    lastError: 'suspended',
+    code: null,
+    fingerprint: fingerprintOf(cause),
+  })
   assert.deepEqual([audit.from, audit.to, audit.actor, audit.attempt], ['retrying', 'parked', 'key:ada', 1])
 })

@@ -1,8 +1,10 @@
 import type { Completion } from '../../dispatch/dispatch-store.ts'
+import { type Cause, fingerprintOf } from '../../model/fingerprint.ts'
 import {
   ACTIONS,
   type Action,
   type EndedChain,
+  type NewNotification,
   type NotificationStatus,
   type SettledStatus,
 } from '../../model/notification.ts'
@@ -25,6 +27,27 @@ export interface SettledRow {
   spent: number
   attempt: number
   possibleDuplicate: boolean
+  /** The provider's, where a provider stopped it. */
+  code: string | null
+  /** See `printOf`. */
+  fingerprint: string | null
+}
+
+/** What was called off, or has arrived, did not stop by a cause that somebody could mend. */
+export const PRINTED: readonly NotificationStatus[] = ['parked', 'uncertain', 'failed', 'discarded', 'skipped']
+
+/** The fingerprint of a row in `settled`; null where its status has none. */
+export function printOf(
+  status: NotificationStatus,
+  cause: Omit<Cause, 'reason'> & { reason: string | null },
+): string | null {
+  const { reason } = cause
+  return reason !== null && PRINTED.includes(status) ? fingerprintOf({ ...cause, reason }) : null
+}
+
+/** Of a notification that is born stopped. */
+export function bornPrint({ stopped, accountId }: NewNotification): string | null {
+  return stopped && printOf(stopped.status, { ...stopped, code: null, accountId })
 }
 
 /** The verb of a worker's transition out of `sending`, by where it leads. */
@@ -44,6 +67,8 @@ export interface CompletionChanges extends Completion {
   waitMs: number | null
   /** The status of the row that is written to `settled`; null: none is. */
   settledAs: SettledStatus | null
+  /** Of that row. */
+  fingerprint: string | null
   /** The verb of the audit row that is written; null: none is, because the attempt's own row tells the transition. */
   auditedAs: string | null
   /** Why the audit says that the notification moved to the account `moveTo`; null: it does not move. */
@@ -53,17 +78,19 @@ export interface CompletionChanges extends Completion {
 }
 
 export function completionChanges(completion: Completion): CompletionChanges {
-  const { to, outcome, accountId, next } = completion
+  const { to, outcome, accountId, next, code, error } = completion
   const isOver = to !== 'retrying'
   const moveTo = isOver ? null : completion.moveTo
   const waitMs = isOver ? null : wholeMs(completion.delayMs)
+  const settledAs = to === 'sent' || to === 'retrying' ? null : to
   return {
     ...completion,
     ageMs: wholeMs(completion.ageMs),
     durationMs: wholeMs(completion.durationMs),
     moveTo,
     waitMs,
-    settledAs: to === 'sent' || to === 'retrying' ? null : to,
+    settledAs,
+    fingerprint: settledAs && printOf(settledAs, { reason: completion.reason, code, error, accountId }),
     auditedAs: outcome === null ? RESULT_VERBS[to] : null,
     skipped: next === null && (to === 'parked' || to === 'failed') ? (completion.skipped ?? []) : [],
     moveReason: moveTo && moveReason(accountId, moveTo.accountId),
@@ -101,6 +128,7 @@ export interface WaitingNotification {
   attempt: number
   spent: number
   possibleDuplicate: boolean
+  accountId: string | null
 }
 
 /** Why waiting notifications are stopped: their account was suspended, or a later event cancelled them. */
@@ -119,11 +147,12 @@ export function stopBy({ reason, error }: Ending): StopReason & { to: 'cancelled
 
 /** The dispatch row goes; these are written. */
 export function stopChanges(waiting: WaitingNotification, stop: StopReason): { settled: SettledRow; audit: AuditRow } {
-  const { from, ...rest } = waiting
+  const { from, accountId, ...rest } = waiting
   const { notificationId, tenantId, attempt } = rest
   const { to, action, reason, error, actor } = stop
+  const cause = { code: null, fingerprint: printOf(to, { reason, code: null, error, accountId }) }
   return {
-    settled: { ...rest, status: to, reason, lastError: error },
+    settled: { ...rest, ...cause, status: to, reason, lastError: error },
     audit: { tenantId, actor, action, notificationId, attempt, from, to, reason },
   }
 }
@@ -136,7 +165,11 @@ export interface RestingNotification {
   attempt: number
   spent: number
   possibleDuplicate: boolean
+  accountId: string | null
   lastError: string | null
+  code: string | null
+  /** Null where it waits. */
+  fingerprint: string | null
   /** Where it stood when it was discarded; null: it is not. */
   discardedFrom: NotificationStatus | null
   /** Null where it waits. */
@@ -167,10 +200,11 @@ export function actChanges(
     note,
     correction,
     overridesSuppression,
-  }: Pick<ActRequest, 'action' | 'actor' | 'note' | 'correction' | 'overridesSuppression'>,
+    item,
+  }: Pick<ActRequest, 'action' | 'actor' | 'note' | 'correction' | 'overridesSuppression' | 'item'>,
   resting: RestingNotification,
 ): ActChanges | null {
-  const { from, discardedFrom, stoppedBecause, ...rest } = resting
+  const { from, discardedFrom, stoppedBecause, accountId, ...rest } = resting
   const { notificationId, tenantId, attempt } = rest
   const { to } = ACTIONS[action]
   // What could be retried can be sent to a corrected address, what was skipped for want of one above all.
@@ -189,10 +223,16 @@ export function actChanges(
     to,
     reason: why,
     note: note ?? null,
+    operationId: item?.operationId ?? null,
   }
   // The call in doubt of an uncertain notification may have arrived: if it is sent again, that may be a second time.
   const isInDoubt = action === 'restore' ? discardedFrom === 'uncertain' : from === 'uncertain' && action !== 'discard'
   const possibleDuplicate = rest.possibleDuplicate || isInDoubt
   if (to === 'queued') return { settled: null, queued: { possibleDuplicate, attempt }, audit }
-  return { settled: { ...rest, status: to, reason, possibleDuplicate }, queued: null, audit }
+  // Whether it is given up or not, it stopped by what it stopped by. Who parks it by hand is a cause of its own.
+  const { lastError: error } = rest
+  const cause =
+    action === 'park' ? { code: null, fingerprint: printOf(to, { reason, code: null, error, accountId }) } : {}
+  const fingerprint = to === 'cancelled' ? { fingerprint: null } : {}
+  return { settled: { ...rest, ...cause, ...fingerprint, status: to, reason, possibleDuplicate }, queued: null, audit }
 }

@@ -135,10 +135,13 @@ const LINK_FALLBACK = 'update pillarbox.notifications set fallback_to = $2 where
 function applyChanges(connection: Connection, now: number, changes: CompletionChanges): string[] {
   const { notificationId, attempt, spent, possibleDuplicate, reason, moveTo, next, skipped, dueLane } = changes
   const tenantId = String(connection.prepare(TENANT).get(notificationId)?.['tenant_id'])
-  const { settledAs: status, auditedAs: action, error: lastError, to } = changes
+  const { settledAs: status, auditedAs: action, error: lastError, to, code, fingerprint } = changes
   const rest = { notificationId, tenantId, attempt, reason }
   if (status !== null)
-    runScript(connection, writeSettled(dialect, [{ ...rest, status, lastError, spent, possibleDuplicate }]))
+    runScript(
+      connection,
+      writeSettled(dialect, [{ ...rest, status, lastError, spent, possibleDuplicate, code, fingerprint }]),
+    )
   if (action !== null) insertAudit(connection, { ...rest, actor: 'system', action, from: 'sending', to })
   if (moveTo) {
     connection.prepare(CHANGE_ACCOUNT).run(notificationId, moveTo.accountId, moveTo.provider)

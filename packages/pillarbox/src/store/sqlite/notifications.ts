@@ -1,9 +1,10 @@
 import type { NewNotification, SettledStatus } from '../../model/notification.ts'
 import type { NotificationStore } from '../../plan/notification-store.ts'
-import { act, handAudits } from '../shared/act.ts'
+import { act, handAudits, takeRepeated } from '../shared/act.ts'
 import type { KeyOwner } from '../shared/duplicates.ts'
 import { isSealed, textOrNull } from '../shared/fields.ts'
 import { NEW_NOTIFICATION } from '../shared/new-rows.ts'
+import { bornPrint } from '../shared/transitions.ts'
 import { insertAudit } from './audit.ts'
 import type { Connection } from './connection.ts'
 import { type Connections, dialect, insertText, runScript } from './scripts.ts'
@@ -22,8 +23,10 @@ export function openNotifications({
       ),
     insertByHand: (notifications, by) =>
       writer.write((now) => {
+        if (by.item && !runScript(connection, takeRepeated(dialect, by.item, notifications))) return false
         for (const notification of notifications) insertNotification(connection, notification, now)
         insertAudit(connection, ...handAudits(notifications, by))
+        return true
       }),
     act: (request) =>
       writer.write((now) => {
@@ -42,8 +45,8 @@ const FIRST = `select n.id, n.event_id, n.place, s.status from pillarbox.notific
 
 const ENQUEUE = 'insert into pillarbox.dispatch (notification_id, lane_id, visible_at) values ($1, $2, $3)'
 
-const STOP = `insert into pillarbox.settled (notification_id, tenant_id, status, reason, last_error, settled_at)
-  values ($1, $2, $3, $4, $5, $6)`
+const STOP = `insert into pillarbox.settled (notification_id, tenant_id, status, reason, last_error, fingerprint, settled_at)
+  values ($1, $2, $3, $4, $5, $6, $7)`
 
 const SEAL = 'insert into pillarbox.sealed_contents (notification_id, tenant_id, event_id) values ($1, $2, $3)'
 
@@ -70,7 +73,7 @@ export function insertNotification(
   if (isSealed(n.content)) connection.prepare(SEAL).run(n.id, n.tenantId, n.eventId)
   if (n.stopped) {
     const { status, reason, error } = n.stopped
-    connection.prepare(STOP).run(n.id, n.tenantId, status, reason, error, now)
+    connection.prepare(STOP).run(n.id, n.tenantId, status, reason, error, bornPrint(n), now)
     return { id: n.id, duplicate: false, lane: null }
   }
   const visibleAt = Math.max(n.dueAt ?? now, now)
