@@ -8,7 +8,7 @@ import { allPages, assertBetween, type Bench, dueLater, dueNow, FAR_MS, type Rul
 
 type ScheduleAction = Parameters<ScheduleStore['act']>[0]['action']
 
-const ACTIONS = ['cancel', 'approve', 'reject', 'replay'] as const satisfies ScheduleAction[]
+const ACTIONS = ['cancel', 'approve', 'reject', 'replay', 'send-now'] as const satisfies ScheduleAction[]
 const STATUSES = [
   'awaiting_approval',
   'pending',
@@ -23,6 +23,7 @@ const MOVES: Record<ScheduleAction, Partial<Record<ScheduleStatus, ScheduleStatu
   approve: { awaiting_approval: 'pending' },
   reject: { awaiting_approval: 'cancelled' },
   replay: { failed: 'pending' },
+  'send-now': { pending: 'pending' },
 }
 
 /** Schedules as operators see and move them. */
@@ -95,6 +96,18 @@ export function scheduleRules(rule: Rule): void {
     const { approvedAt: _, ...old } = before
     assert.deepEqual(after, { ...old, status: 'pending', approvedBy: 'key:ada' })
     assert.deepEqual(await dueSchedules(bench), [], 'it is not due yet')
+  })
+
+  rule('a schedule that is sent now is due at once, keeps its time, and says who wanted it', async (bench) => {
+    const { store, schedule } = bench
+    const before = await reached(bench, 'pending')
+    const { tenantId, id } = before
+    assert.deepEqual(await dueSchedules(bench), [])
+
+    await store.schedules.act({ tenantId, id, action: 'send-now', actor: 'key:ada' })
+
+    assert.deepEqual(await schedule(tenantId, id), before)
+    assert.deepEqual(await dueSchedules(bench), [id])
   })
 
   rule('a schedule approved after its time is due at once', async (bench) => {

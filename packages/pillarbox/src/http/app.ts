@@ -11,7 +11,9 @@ import { openAccountSecrets } from '../security/account-secrets.ts'
 import { createUserTokens } from '../security/user-token.ts'
 import { installAuthentication } from './auth.ts'
 import { automationScheduleRoutes } from './automation-schedules.ts'
+import { bulkRoutes } from './bulk.ts'
 import { callbackRoutes } from './callbacks.ts'
+import { causeRoutes } from './causes.ts'
 import { channelAccountRoutes } from './channel-accounts.ts'
 import { trustIn } from './client-address.ts'
 import { communicationLogRoutes } from './communication-logs.ts'
@@ -34,6 +36,7 @@ import { notificationIntakeRoutes } from './notification-intake.ts'
 import { notificationRoutes } from './notifications.ts'
 import { collectOpenApi, isPluginRoute, serveOpenApi } from './openapi.ts'
 import { keepRouteTable } from './operation.ts'
+import { operationRoutes } from './operations.ts'
 import { outboxRoutes } from './outbox.ts'
 import { createErrorHandler } from './problems.ts'
 import { recipientListRoutes } from './recipient-lists.ts'
@@ -136,6 +139,9 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     notificationRequestRoutes,
     notificationIntakeRoutes,
     notificationRoutes,
+    causeRoutes,
+    bulkRoutes,
+    operationRoutes,
     communicationLogRoutes,
     automationScheduleRoutes,
     resendRoutes,

@@ -98,6 +98,7 @@ const SUMMARIES = {
   replay: 'Plan a failed schedule again',
   approve: 'Let a schedule go ahead',
   reject: 'Cancel a schedule that awaits approval',
+  'send-now': 'Plan a schedule now instead of when it is due',
 } as const satisfies Record<ScheduleAction, string>
 
 const DESCRIPTIONS = {
@@ -106,4 +107,5 @@ const DESCRIPTIONS = {
   approve:
     'From awaiting_approval, else 409 not_awaiting_approval. It is planned when it is due; at once if that is past.',
   reject: 'From awaiting_approval, else 409 not_awaiting_approval.',
+  'send-now': 'From pending, else 409 not_waiting. It keeps its `dueAt`: the words are those of that time.',
 } as const satisfies Record<ScheduleAction, string>

@@ -145,6 +145,7 @@ export interface AnswerJson {
   nextStep: unknown
   onUnknown: unknown
   openBreakers: unknown
+  operationId: string
   openapi: unknown
   pace: unknown
   path: unknown

@@ -3,8 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { InboxWords } from '../channels/in_app/inbox.ts'
 import { JsonObject, Nullable } from '../intake/body-fields.ts'
-import { parseDuration } from '../model/duration.ts'
-import { found, invalidBody, PillarboxError } from '../model/errors.ts'
+import { found, PillarboxError } from '../model/errors.ts'
 import type { InboxMessage } from '../model/inbox.ts'
 import { isUserId } from '../model/recipient.ts'
 import { type Access, TO_PUBLISH } from './auth.ts'
@@ -14,6 +13,7 @@ import { createInboxStreams } from './inbox-stream.ts'
 import { operationsOf } from './operation.ts'
 import {
   Closed,
+  durationField,
   idParameter,
   iso,
   isoOrNull,
@@ -62,9 +62,8 @@ const NewToken = Closed({
   ),
 })
 
-const MINUTE_MS = 60_000
-const DEFAULT_TOKEN_MS = 60 * MINUTE_MS
-const LONGEST_TOKEN_MS = 24 * 60 * MINUTE_MS
+const DEFAULT_TOKEN_MS = 3_600_000
+const TOKEN_LIFE = { least: 'PT1M', most: 'P1D' }
 /** Marking a very large inbox as read goes on for so long; the rest is for another call. */
 const MARKING_MS = 10_000
 
@@ -302,9 +301,5 @@ function lastEventId(header: string | string[] | undefined, parameter: string | 
 }
 
 function tokenLife(expiresIn: string | undefined): number {
-  if (expiresIn === undefined) return DEFAULT_TOKEN_MS
-  const ms = parseDuration(expiresIn)
-  if (ms === null || ms < MINUTE_MS || ms > LONGEST_TOKEN_MS)
-    throw invalidBody([{ path: '/expiresIn', message: 'must be an ISO 8601 duration from PT1M to P1D' }])
-  return ms
+  return expiresIn === undefined ? DEFAULT_TOKEN_MS : durationField('/expiresIn', expiresIn, TOKEN_LIFE)
 }

@@ -3,6 +3,13 @@ import { PillarboxError } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
 import { takesCursor } from './cursors.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** No list, but as much work as one: it waits for its turn. */
+    readsMuch?: boolean
+  }
+}
+
 export interface TurnLimits {
   /** Lists read at the same time. */
   most: number
@@ -22,7 +29,7 @@ export interface TurnLimits {
 export function readListsInTurns(app: FastifyInstance, clock: Clock, limits: TurnLimits): void {
   const turns = createTurns(clock, limits)
   app.addHook('onRoute', (route) => {
-    if (route.method !== 'GET' || !takesCursor(route.schema)) return
+    if (route.method !== 'GET' || !(takesCursor(route.schema) || route.config?.readsMuch === true)) return
     const read = route.handler
     route.handler = async function takeTurn(this: FastifyInstance, request: FastifyRequest, reply: FastifyReply) {
       const release = await turns.take(whoseTurn(request))

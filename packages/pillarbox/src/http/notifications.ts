@@ -3,10 +3,8 @@ import { withoutNulls } from '../intake/body-fields.ts'
 import { found, notFound } from '../model/errors.ts'
 import { ACTIONS, type Action, NOTIFICATION_STATUSES, type NotificationView } from '../model/notification.ts'
 import { ACT_REFUSALS, actOnNotification } from '../operate/act.ts'
-import type { NotificationFilter } from '../plan/notification-store.ts'
 import { callerOf, scopeOf, TO_OPERATE, TO_READ, TO_READ_STATUS } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { entityQuery } from './entity-query.ts'
 import {
   attemptJson,
   auditJson,
@@ -20,20 +18,15 @@ import {
   statusJson,
   waitingForJson,
 } from './notification-json.ts'
+import { filterOf, listQuery } from './notification-filter.ts'
 import { operationsOf } from './operation.ts'
 import {
   Closed,
   CorrectedAddress,
-  Exactly,
   ForOps,
   idParameter,
-  instantsMs,
-  MadeBetween,
   Note,
-  OnChannel,
-  PATTERNS,
   PageSchema,
-  Paging,
   pageJson,
 } from './schemas.ts'
 
@@ -188,72 +181,4 @@ const DESCRIPTIONS: { [A in Action]?: { description: string } } = {
     description:
       'With `to`, the answer is a new notification (`correctedFrom`) that goes to the corrected address; the one that was named is discarded (`correctedTo`). A suppressed address is refused (409 `address_suppressed`) unless `override` says otherwise.',
   },
-}
-
-/** Fields of a notification that are no filters. */
-const NOT_FILTERS = ['correlation', 'execution', 'parentExecution', 'template', 'providerMessage', 'notification']
-
-/** `?stuck=true` narrows the list; there is no asking for the others. */
-function OnlyTrue(description: string) {
-  return Type.Unsafe<true>({ type: 'boolean', const: true, description })
-}
-
-const listQuery = entityQuery(
-  {
-    status: Type.Optional(
-      Type.Array(Type.Enum([...NOTIFICATION_STATUSES]), {
-        maxItems: NOTIFICATION_STATUSES.length,
-        description: 'Only those that stand there; may be repeated.',
-      }),
-    ),
-    ...OnChannel,
-    eventId: Exactly(200, 'Only those that this event led to.'),
-    eventType: Exactly(100, 'Only those of this event type.'),
-    contactId: Exactly(36, 'Only those to this contact.'),
-    conversationId: Exactly(36, 'Only those of this conversation.'),
-    site: Exactly(100, 'Only those that this site handed off.'),
-    accountId: Exactly(36, 'Only those that go through this account.'),
-    reason: Type.Optional(
-      Type.String({ pattern: PATTERNS.reason, description: 'Only those stopped for this reason.' }),
-    ),
-    possibleDuplicate: Type.Optional(
-      Type.Boolean({ description: 'Only those that the recipient may have got twice, or only the others.' }),
-    ),
-    stuck: Type.Optional(OnlyTrue('Live, and due for longer than the server’s stuckAfter.')),
-    stale: Type.Optional(
-      OnlyTrue('Sent longer ago than the server’s staleAfter, and nobody has said since what became of it.'),
-    ),
-    ...MadeBetween,
-    q: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 300,
-        description: 'Exactly an id, an idempotency key, a provider’s id or an address.',
-      }),
-    ),
-    ...ForOps,
-    ...Paging,
-  },
-  NOT_FILTERS,
-)
-
-/** The filter of a list. */
-async function filterOf(
-  { stuck, stale, from, to, ...query }: Static<typeof listQuery.schema>,
-  tenantId: string | null,
-  { store, config }: Pick<Context, 'store' | 'config'>,
-): Promise<NotificationFilter> {
-  const { eventId, ...others } = query
-  // `eventId` is our event, unless the tenant's catalogue has entities of the type `event`: then it is theirs.
-  const isEntity =
-    tenantId !== null && eventId !== undefined && Object.hasOwn(await store.catalogue.entities(tenantId), 'event')
-  const wanted = isEntity ? { ...others, entityType: 'event', entityId: eventId } : query
-  return {
-    ...wanted,
-    ...(await listQuery.knownEntityOf(wanted, tenantId, store)),
-    ...(stuck && { stuckForMs: config.stuckAfterMs }),
-    ...(stale && { staleForMs: config.staleAfterMs }),
-    ...(tenantId !== null && { tenantId }),
-    ...instantsMs({ from, to }),
-  }
 }

@@ -332,6 +332,20 @@ for (const { engine, open } of ENGINES) {
       assert.deepEqual((await call(tenant.keys.viewer, 'GET', `/${id}`)).json(), answer.json())
     })
 
+    it('are planned now when an operator cannot wait, but not before they are approved', async () => {
+      const tenant = await setup()
+      const [pending, waiting] = [await scheduled(tenant), await scheduled(tenant, { needsApproval: true })]
+      f.nudges.length = 0
+
+      const answer = await call(tenant.keys.operator, 'POST', `/${pending}/send-now`)
+
+      assert.deepEqual([answer.statusCode, answer.json().status], [200, 'pending'], answer.body)
+      assert.deepEqual(f.nudges, ['events'])
+      const refused = await call(tenant.keys.operator, 'POST', `/${waiting}/send-now`)
+      assert.deepEqual([refused.statusCode, refused.json().code], [409, 'not_waiting'])
+      assert.equal(refused.json().detail, 'The schedule is awaiting_approval: approve it first.')
+    })
+
     it('are rejected and cancelled, with a reason or without', async () => {
       const tenant = await setup()
       const [rejected, cancelled, waiting] = [

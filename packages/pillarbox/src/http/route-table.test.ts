@@ -87,9 +87,28 @@ const failedEvent = async (tenant: TestTenant): Promise<Record<string, string>> 
   await f.store.plan.deferEvent({ tenantId: tenant.id, id }, 'broken', null)
   return { id }
 }
+let token = ''
+/** A preview of nothing, which can be started. */
+const preview = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const body = { action: 'retry', filter: { status: ['parked'], channel: 'push' } }
+  const answer = await f.call(tenant.keys.operator, 'POST', '/api/notifications/bulk/preview', body)
+  token = String(answer.json().token)
+  return {}
+}
+/** An operation in its grace. */
+const operation = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  await preview(tenant)
+  const answer = await f.call(tenant.keys.operator, 'POST', '/api/notifications/bulk', { token, grace: 'PT1H' })
+  return { id: String(answer.json().operationId) }
+}
+const pausedOperation = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const path = await operation(tenant)
+  await f.call(tenant.keys.operator, 'POST', `/api/operations/${path['id']}/pause`)
+  return path
+}
 /** One that stands where `action` may be asked for. */
 const schedule =
-  (action: 'cancel' | 'replay' | 'approve' | 'reject') =>
+  (action: 'cancel' | 'replay' | 'approve' | 'reject' | 'send-now') =>
   async (tenant: TestTenant): Promise<Record<string, string>> => {
     const body = { id: unique(), type: 'booking.confirmed', entity: { type: 'booking', id: '1' } }
     await f.call(tenant.keys.publisher, 'POST', '/api/events', body)
@@ -185,6 +204,19 @@ const ENTRIES: Record<string, Entry> = {
   'POST /api/notifications/:id/cancel': { path: queued, ok: 200 },
   'POST /api/notifications/:id/park': { path: queued, ok: 200 },
   'POST /api/notifications/:id/restore': { path: discarded, ok: 200 },
+  'GET /api/notifications/causes': { ok: 200 },
+  'POST /api/notifications/bulk/preview': {
+    body: () => ({ action: 'retry', filter: { status: ['parked'], channel: 'push' } }),
+    ok: 200,
+  },
+  'POST /api/notifications/bulk': { path: preview, body: () => ({ token }), ok: 202 },
+  'GET /api/operations': { ok: 200 },
+  'GET /api/operations/:id': { path: operation, ok: 200 },
+  'GET /api/operations/:id/items': { path: operation, ok: 200 },
+  'POST /api/operations/:id/pause': { path: operation, ok: 200 },
+  'POST /api/operations/:id/resume': { path: pausedOperation, ok: 200 },
+  'POST /api/operations/:id/cancel': { path: operation, ok: 200 },
+  'POST /api/operations/:id/undo': { path: operation, ok: 200 },
   'GET /api/communication-logs': { query: 'bookingId=1', ok: 200 },
   'GET /api/automation-schedules': { ok: 200 },
   'GET /api/automation-schedules/:id': { path: schedule('cancel'), ok: 200 },
@@ -192,6 +224,7 @@ const ENTRIES: Record<string, Entry> = {
   'POST /api/automation-schedules/:id/replay': { path: schedule('replay'), ok: 200 },
   'POST /api/automation-schedules/:id/approve': { path: schedule('approve'), ok: 200 },
   'POST /api/automation-schedules/:id/reject': { path: schedule('reject'), ok: 200 },
+  'POST /api/automation-schedules/:id/send-now': { path: schedule('send-now'), ok: 200 },
   'POST /api/:plural/:id/resend-notification': {
     path: async (tenant) => ({ plural: 'bookings', id: `of-${tenant.id}` }),
     body: () => ({ channel: 'email' }),

@@ -3,7 +3,8 @@ import { type TSchema, Type } from 'typebox'
 import { PATTERN_WORDS as BODY_PATTERN_WORDS, instantMs, Line, Nullable } from '../intake/body-fields.ts'
 import { AddressFields } from '../intake/notification-body.ts'
 import { CHANNELS } from '../model/channel.ts'
-import { ERRORS, type ErrorCode, type FieldError, found } from '../model/errors.ts'
+import { parseDuration } from '../model/duration.ts'
+import { ERRORS, type ErrorCode, type FieldError, found, invalidBody } from '../model/errors.ts'
 import type { Warning } from '../model/notification.ts'
 import type { PageOf } from '../model/page.ts'
 import { REASONS } from '../model/reason.ts'
@@ -17,6 +18,7 @@ export const PATTERNS = {
   provider: '^[a-z0-9][a-z0-9-]{0,39}$',
   settingName: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
   headerName: '^[A-Za-z0-9-]{1,64}$',
+  fingerprint: '^[0-9a-f]{16}$',
   reason: `^(?:${Object.keys(REASONS).join('|')}|fallback_triggered:[a-z_]{1,20})$`,
 } as const
 
@@ -28,6 +30,7 @@ export const PATTERN_WORDS: Record<string, string> = {
   [PATTERNS.provider]: 'must be 1 to 40 lower-case letters, digits or -, and begin with a letter or digit',
   [PATTERNS.settingName]: 'has a name that is not 1 to 64 letters, digits or _, beginning with a letter',
   [PATTERNS.headerName]: 'must be the name of a header: 1 to 64 letters, digits or -',
+  [PATTERNS.fingerprint]: 'must be the fingerprint of a cause: 16 digits and letters from a to f',
   [PATTERNS.reason]: `must be one of ${Object.keys(REASONS).join(', ')}, or fallback_triggered:<channel>`,
 }
 
@@ -74,6 +77,29 @@ export const Closed = <T extends Properties>(
 
 /** Why somebody does something. */
 export const Note = Type.Optional(Line(1, 1_000, 'Why, in your own words. Kept in the audit.'))
+
+/** The shortest and the longest duration that is taken. */
+export interface DurationBounds {
+  least: string
+  most: string
+}
+
+export function durationWords({ least, most }: DurationBounds): string {
+  return `must be an ISO 8601 duration from ${least} to ${most}`
+}
+
+/** Milliseconds of a duration; null where it is none, or not within its bounds. */
+export function durationWithin(text: string, { least, most }: DurationBounds): number | null {
+  const ms = parseDuration(text)
+  return ms !== null && ms >= (parseDuration(least) ?? 0) && ms <= (parseDuration(most) ?? 0) ? ms : null
+}
+
+/** The same of a field of a body, where anything else is refused. */
+export function durationField(path: string, text: string, bounds: DurationBounds): number {
+  const ms = durationWithin(text, bounds)
+  if (ms === null) throw invalidBody([{ path, message: durationWords(bounds) }])
+  return ms
+}
 
 /** Where to send something instead. */
 export const CorrectedAddress = Closed(AddressFields, {

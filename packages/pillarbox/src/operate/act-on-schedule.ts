@@ -5,7 +5,7 @@ import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
 
 /** What an operator may ask of a schedule. */
-export const SCHEDULE_ACTIONS = ['cancel', 'replay', 'approve', 'reject'] as const
+export const SCHEDULE_ACTIONS = ['cancel', 'replay', 'approve', 'reject', 'send-now'] as const
 export type ScheduleAction = (typeof SCHEDULE_ACTIONS)[number]
 
 /** Moves a schedule by hand. Of two callers at once one moves it; the other is told where it stands. */
@@ -16,10 +16,12 @@ export async function actOnSchedule(
   const answer = found(await store.schedules.act(request))
   const schedule = found(await store.schedules.find(request.tenantId, request.id))
   if (!answer.moved) throw refusal(request.action, answer.from)
-  // Both make it pending: it may be due at once.
-  if (request.action === 'approve' || request.action === 'replay') nudge('events')
+  // It may be due at once.
+  if (MAKE_DUE.has(request.action)) nudge('events')
   return schedule
 }
+
+const MAKE_DUE: ReadonlySet<ScheduleAction> = new Set(['approve', 'replay', 'send-now'])
 
 /** What is said of a schedule that does not stand where the act begins. */
 export const SCHEDULE_REFUSALS = {
@@ -27,8 +29,10 @@ export const SCHEDULE_REFUSALS = {
   replay: 'not_failed',
   approve: 'not_awaiting_approval',
   reject: 'not_awaiting_approval',
+  'send-now': 'not_waiting',
 } as const satisfies Record<ScheduleAction, string>
 
 function refusal(action: ScheduleAction, status: ScheduleStatus): PillarboxError {
-  return new PillarboxError(SCHEDULE_REFUSALS[action], `The schedule is ${status}.`)
+  const advice = action === 'send-now' && status === 'awaiting_approval' ? ': approve it first' : ''
+  return new PillarboxError(SCHEDULE_REFUSALS[action], `The schedule is ${status}${advice}.`)
 }

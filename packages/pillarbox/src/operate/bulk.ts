@@ -106,7 +106,10 @@ async function* candidates(
   { store }: BulkDeps,
   { tenantId, filter, ids }: PreviewRequest,
 ): AsyncGenerator<readonly Candidate[]> {
-  if (ids) return yield await store.operations.candidatesById(tenantId, [...new Set(ids)])
+  if (ids) {
+    yield await store.operations.candidatesById(tenantId, [...new Set(ids)])
+    return
+  }
   let cursor: string | null = null
   do {
     const page: PageOf<Candidate> = await store.operations.candidates(

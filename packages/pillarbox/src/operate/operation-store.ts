@@ -1,5 +1,6 @@
 import type { StoppedCause } from '../model/cause.ts'
 import type { Channel } from '../model/channel.ts'
+import type { NotificationStatus } from '../model/notification.ts'
 import type {
   BulkAction,
   BulkOptions,
@@ -61,8 +62,8 @@ export interface OperationStore {
   ): Promise<Pick<OperationItem, 'place' | 'notificationId' | 'outcome'>[]>
   /** Writes what became of an item whose act was refused; nothing where it has its outcome or the operation does not run. */
   settleItem(ref: ItemRef, settled: { outcome: ItemOutcome; why: string }): Promise<void>
-  /** What became of what its canary moved. */
-  canary(operationId: string): Promise<CanaryStand>
+  /** What was moved, or could not be, so far, in order: to be asked while that is no more than its canary. */
+  canary(operationId: string): Promise<CanaryItem[]>
   /**
    * Counts the outcomes up to `position`, and gives the operation back, or keeps it. Changes nothing where another worker
    * has counted them. What was paused or cancelled meanwhile stays so.
@@ -125,13 +126,13 @@ export interface TakenOperation extends Operation {
   canaryLeftMs: number | null
 }
 
-export interface CanaryStand {
-  /** How many were moved. */
-  moved: number
-  /** Of those: how many are not sent yet. */
-  waiting: number
-  /** Of those, and of all that could not be moved: what went wrong, at most a few. */
-  failures: { notificationId: string; why: string }[]
+/** One of those that went first: what became of its item, and where what was sent for it stands now. */
+export interface CanaryItem {
+  notificationId: string
+  outcome: Exclude<ItemOutcome, 'left_alone'>
+  why: string | null
+  status: NotificationStatus
+  reason: string | null
 }
 
 export interface Checkpoint {

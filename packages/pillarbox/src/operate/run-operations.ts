@@ -1,9 +1,10 @@
 import { errorText, isPassing, isPillarboxError } from '../model/errors.ts'
-import { type ItemOutcome, sends } from '../model/operation.ts'
+import { isLive, type NotificationStatus } from '../model/notification.ts'
+import { type ItemOutcome, type Operation, sends } from '../model/operation.ts'
 import { type ChoreDeps, runChore } from '../runtime/chore.ts'
 import type { Store } from '../store/store.ts'
 import { type ActDeps, actOnNotification } from './act.ts'
-import type { Checkpoint, TakenOperation } from './operation-store.ts'
+import type { CanaryItem, Checkpoint, TakenOperation } from './operation-store.ts'
 import { type ResendOneDeps, resendNotification } from './resend.ts'
 
 /**
@@ -29,13 +30,15 @@ export const CANARY_MS = 10 * 60_000
 const LOOK_EVERY_MS = 500
 
 export function runOperations(deps: OperationsDeps, stop: AbortSignal): Promise<void> {
-  const work = async (): Promise<boolean> => {
-    const operation = await deps.store.operations.take(LEASE_MS)
-    if (!operation) return false
-    await workOn(deps, operation, stop)
-    return true
-  }
+  const work = (): Promise<boolean> => operate(deps, stop)
   return runChore(deps, { work, trouble: 'operations could not be worked on' }, stop)
+}
+
+/** Works on the operation whose turn it is; false: there is none. */
+export async function operate(deps: OperationsDeps, stop: AbortSignal): Promise<boolean> {
+  const operation = await deps.store.operations.take(LEASE_MS)
+  if (operation) await workOn(deps, operation, stop)
+  return operation !== null
 }
 
 const MOST_DROPPED = 1_000
@@ -94,23 +97,22 @@ async function goOn(deps: OperationsDeps, operation: TakenOperation, stop: Abort
 /** The first few; then it waits until each of them was sent, and fails where one was not. */
 async function flyCanary(deps: OperationsDeps, operation: TakenOperation, stop: AbortSignal): Promise<Step> {
   const { operations } = deps.store
-  const before = await operations.canary(operation.id)
+  const before = judgeCanary(operation, await operations.canary(operation.id))
   const missing = operation.canary - before.moved
   // Of those that could not be moved none is left: others go in their place.
   const { position, isEnd } =
-    missing > 0 && before.failures.length === 0
+    missing > 0 && before.failure === null
       ? await moveItems(deps, operation, missing, stop)
       : { position: operation.position, isEnd: false }
-  const { moved, waiting, failures } = await operations.canary(operation.id)
+  const { moved, waiting, failure } = judgeCanary(operation, await operations.canary(operation.id))
   const at = { ...standing(operation), position }
-  if (failures.length > 0) {
-    const [first] = failures
-    const problem = `Of the ${operation.canary} that went first, notification ${first?.notificationId} was not well: ${first?.why}. The others were left as they are.`
+  if (failure !== null) {
+    const problem = `Of the ${operation.canary} that went first, ${failure}. The others were left as they are.`
     return { checkpoint: { ...at, to: 'failed', problem }, isBusy: false }
   }
   if (isEnd) return { checkpoint: { ...at, to: 'done' }, isBusy: false }
   if (moved < operation.canary) return { checkpoint: at, isBusy: true }
-  if (waiting === 0 || !sends(operation.action)) return { checkpoint: { ...at, to: 'running' }, isBusy: true }
+  if (waiting === 0) return { checkpoint: { ...at, to: 'running' }, isBusy: true }
   const { canaryLeftMs } = operation
   if (canaryLeftMs !== null && canaryLeftMs <= 0) {
     const problem = `Of the ${moved} that went first, ${waiting} were not sent within ${CANARY_MS / 60_000} minutes. The others were left as they are.`
@@ -119,6 +121,22 @@ async function flyCanary(deps: OperationsDeps, operation: TakenOperation, stop: 
   const wait = { leaseMs: LOOK_EVERY_MS, ...(canaryLeftMs === null && { canaryMs: CANARY_MS }) }
   return { checkpoint: { ...at, ...wait }, isBusy: false }
 }
+
+/** How many were moved, of how many the outcome is not known yet, and what went wrong with the first that failed. */
+function judgeCanary({ action }: Operation, items: readonly CanaryItem[]) {
+  const moved = items.filter(({ outcome }) => outcome === 'done')
+  const isAwaited = sends(action)
+  const refused = items.find(({ outcome }) => outcome === 'failed')
+  const stopped = isAwaited && moved.find(({ status }) => !isLive(status) && !ARRIVED.includes(status))
+  const failure = refused
+    ? `notification ${refused.notificationId} could not be moved: ${refused.why}`
+    : stopped
+      ? `notification ${stopped.notificationId} is ${stopped.status}: ${stopped.reason}`
+      : null
+  return { moved: moved.length, waiting: isAwaited ? moved.filter(({ status }) => isLive(status)).length : 0, failure }
+}
+
+const ARRIVED: readonly NotificationStatus[] = ['sent', 'delivered', 'read']
 
 function standing({ id, position }: TakenOperation): Checkpoint {
   return { operationId: id, from: position, position, to: null, leaseMs: 0 }

@@ -9,12 +9,13 @@ export interface ScheduleStore {
   list(filter: ScheduleFilter, page: Page): Promise<PageOf<StoredSchedule>>
   /**
    * cancel: pending or awaiting_approval → cancelled. approve: awaiting_approval → pending. reject: awaiting_approval →
-   * cancelled. replay: failed → pending with a fresh count, to be planned from its beginning. Audited. Null: no such schedule of that tenant.
+   * cancelled. replay: failed → pending with a fresh count, to be planned from its beginning. send-now: a pending one is
+   * due at once, and keeps the time it was made for. Audited. Null: no such schedule of that tenant.
    */
   act(request: {
     tenantId: string
     id: string
-    action: 'cancel' | 'approve' | 'reject' | 'replay'
+    action: 'cancel' | 'approve' | 'reject' | 'replay' | 'send-now'
     actor: string
     reason?: string
   }): Promise<{ moved: boolean; from: ScheduleStatus } | null>

@@ -1,11 +1,10 @@
-import type { NotificationStatus } from '../../model/notification.ts'
 import type { Operation, OperationItem } from '../../model/operation.ts'
-import type { CanaryStand, Checkpoint, OperationStore, TakenOperation } from '../../operate/operation-store.ts'
+import type { CanaryItem, Checkpoint, OperationStore, TakenOperation } from '../../operate/operation-store.ts'
 import { writeAudit } from './audit.ts'
 import { textOrNull } from './fields.ts'
 import { nounOf } from './noun.ts'
 import { STAND_COLUMNS, standOf } from './operation-items.ts'
-import { type Dialect, instantOf, instantOrNull, type Row, row, rows, type Script } from './script.ts'
+import { type Dialect, instantOf, instantOrNull, row, rows, type Script } from './script.ts'
 
 /** What the worker of an operation asks for, and writes. */
 
@@ -70,11 +69,7 @@ export function* nextItems(
   }))
 }
 
-const ARRIVED: ReadonlySet<NotificationStatus> = new Set(['sent', 'delivered', 'read'])
-const MOST_FAILURES = 5
-
-/** Only for as long as the canary is all that was worked on: it reads all of that. */
-export function* canaryStand(operationId: string): Script<CanaryStand> {
+export function* canaryItems(operationId: string): Script<CanaryItem[]> {
   const found = yield* rows(
     `select i.notification_id, i.outcome, i.why, s.reason, ${STAND_COLUMNS}
       from pillarbox.operation_items i
@@ -83,16 +78,13 @@ export function* canaryStand(operationId: string): Script<CanaryStand> {
       where i.operation_id = :operationId and i.outcome in ('done', 'failed') order by i.place`,
     { operationId },
   )
-  const moved = found.filter((each) => each['outcome'] === 'done')
-  const isWaiting = (each: Row): boolean => each['live'] !== null
-  const failures = found.flatMap((each) => {
-    const notificationId = String(each['notification_id'])
-    if (each['outcome'] === 'failed') return [{ notificationId, why: String(each['why']) }]
-    const { status } = standOf(each)
-    if (isWaiting(each) || ARRIVED.has(status)) return []
-    return [{ notificationId, why: `${status}: ${textOrNull(each['reason'])}` }]
-  })
-  return { moved: moved.length, waiting: moved.filter(isWaiting).length, failures: failures.slice(0, MOST_FAILURES) }
+  return found.map((each) => ({
+    notificationId: String(each['notification_id']),
+    outcome: String(each['outcome']) as CanaryItem['outcome'],
+    why: textOrNull(each['why']),
+    status: standOf(each).status,
+    reason: textOrNull(each['reason']),
+  }))
 }
 
 export function* checkpoint(

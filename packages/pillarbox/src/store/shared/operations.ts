@@ -17,7 +17,7 @@ import { booleanOf, textOrNull, uuidOrNull } from './fields.ts'
 import { selectionOf } from './notification-list.ts'
 import { conditionsOf, findBy, newestFirst, whereAll } from './noun.ts'
 import { STAND_COLUMNS, settleItem, standOf } from './operation-items.ts'
-import { canaryStand, checkpoint, nextItems, OPERATIONS, takeOperation } from './operation-work.ts'
+import { canaryItems, checkpoint, nextItems, OPERATIONS, takeOperation } from './operation-work.ts'
 import {
   type Dialect,
   givenIds,
@@ -63,7 +63,7 @@ export function sharedOperations({ dialect, read, write }: ScriptRunner): Operat
       write(function* () {
         yield* settleItem(ref, settled)
       }),
-    canary: (operationId) => read(() => canaryStand(operationId)),
+    canary: (operationId) => read(() => canaryItems(operationId)),
     checkpoint: (request) => write(() => checkpoint(dialect, request)),
   }
 }

@@ -47,6 +47,7 @@ const MOVES = {
   approve: { from: ['awaiting_approval'], to: 'pending', reason: null },
   reject: { from: ['awaiting_approval'], to: 'cancelled', reason: 'rejected_by_operator' },
   replay: { from: ['failed'], to: 'pending', reason: null },
+  'send-now': { from: ['pending'], to: 'pending', reason: null },
 } as const satisfies Record<
   ScheduleAct['action'],
   { from: readonly ScheduleStatus[]; to: ScheduleStatus; reason: Reason | null }
@@ -61,6 +62,7 @@ function* act(dialect: Dialect, { tenantId, id, action, actor, reason: words }: 
   const changes = {
     approve: `next_attempt_at = due_at, approved_by = :actor, approved_at = ${dialect.now}`,
     replay: `next_attempt_at = ${dialect.now}, attempt_count = 0, crashes = 0, last_error = null, progress = null, is_replayed = true`,
+    'send-now': `next_attempt_at = ${dialect.now}`,
     cancel: 'next_attempt_at = null, last_error = :error',
     reject: 'next_attempt_at = null, last_error = :error',
   }[action]
