@@ -29,6 +29,11 @@ export const KILL_POINTS = {
   'rescue.taken': 'a dead worker’s rows were taken over, the rescuer was not told',
   'rescue.settling': 'rows taken over are about to be settled as unknown',
   'rescue.settled': 'rows taken over are settled, the rescuer was not told',
+  'operate.taken': 'an operation has its worker, and nothing of it is moved yet',
+  'operate.moving': 'an item of an operation is about to be moved',
+  'operate.moved': 'the item is moved and marked, the worker was not told',
+  'operate.counting': 'items were moved and are not counted',
+  'operate.counted': 'the items are counted, the worker was not told',
 } as const
 
 export type KillPoint = keyof typeof KILL_POINTS
@@ -63,6 +68,25 @@ export function storeUnderTest(store: Store, reach: Reach, note: Note, callsUnde
         const answer = await store.notifications.insert(notifications)
         reach('submit.after')
         return answer
+      },
+      async act(request) {
+        if (request.item) reach('operate.moving')
+        const answer = await store.notifications.act(request)
+        if (request.item && answer?.moved) reach('operate.moved')
+        return answer
+      },
+    },
+    operations: {
+      ...store.operations,
+      async take(leaseMs) {
+        const taken = await store.operations.take(leaseMs)
+        if (taken) reach('operate.taken')
+        return taken
+      },
+      async checkpoint(request) {
+        reach('operate.counting')
+        await store.operations.checkpoint(request)
+        reach('operate.counted')
       },
     },
     plan: {

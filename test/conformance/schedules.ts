@@ -177,6 +177,41 @@ export function scheduleRules(rule: Rule): void {
     assert.equal(answers.filter((answer) => answer?.moved).length, 1)
   })
 
+  rule('a test clock moves what waits of its tenant, there and back', async (bench) => {
+    const { store } = bench
+    const mine = await reached(bench, 'pending')
+    const theirs = await reached(bench, 'pending')
+    const { tenantId } = mine
+    const lane = await bench.lane({ tenantId })
+    const dueAt = (await store.now()) + FAR_MS
+    const [notificationId = ''] = await bench.enqueue(lane, 1, { dueAt, expiresAt: dueAt + FAR_MS })
+    const move = { tenantId, actor: 'key:ada', most: 10, longestMs: 3 * FAR_MS }
+
+    assert.deepEqual(await store.due.moveTestClock({ ...move, advanceMs: FAR_MS / 2 }), {
+      aheadMs: FAR_MS / 2,
+      schedules: 1,
+      notifications: 1,
+    })
+    assert.equal((await bench.schedule(tenantId, mine.id)).dueAt, mine.dueAt - FAR_MS / 2)
+    assert.deepEqual(await dueSchedules(bench), [])
+    assert.deepEqual(await store.due.moveTestClock({ ...move, advanceMs: null }), {
+      aheadMs: 0,
+      schedules: 1,
+      notifications: 1,
+    })
+    assert.deepEqual(await bench.schedule(tenantId, mine.id), mine)
+    const view = await bench.view(notificationId)
+    assert.deepEqual([view.dueAt, view.expiresAt, view.nextAttemptAt], [dueAt, dueAt + FAR_MS, dueAt])
+
+    await store.due.moveTestClock({ ...move, advanceMs: FAR_MS + 1_000 })
+    assert.deepEqual(await dueSchedules(bench), [mine.id])
+    assert.equal((await bench.claim(await bench.worker(), lane)).length, 1)
+    assert.deepEqual(await bench.schedule(theirs.tenantId, theirs.id), theirs)
+    assert.deepEqual(await store.due.moveTestClock({ ...move, advanceMs: 1, most: 0 }), { waiting: 1 })
+    assert.deepEqual(await store.due.moveTestClock({ ...move, advanceMs: 3 * FAR_MS }), { tooFar: true })
+    assert.equal(await store.due.moveTestClock({ ...move, tenantId: 'nobody', advanceMs: 1 }), null)
+  })
+
   rule('pages through schedules, newest first', async (bench) => {
     const { store, tenant, event } = bench
     const tenantId = await tenant()

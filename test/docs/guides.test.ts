@@ -28,33 +28,60 @@ async function guide(name: string): Promise<string> {
 
 describe('docs/guides/first-tenant.md', () => {
   it('shows commands that work, and what they answer', async (t) => {
-    const { url, dataDir } = await open(t)
     const steps = stepsOf(await guide('first-tenant.md'))
     assert.ok(steps.length > 12)
-
-    /** What one step sets, the next ones have, as in a terminal. */
-    const run = async (command: string): Promise<unknown> => {
-      const script = `set -euo pipefail\n[ -f env ] && . ./env\nset -a\n${command}\nexport -p > env\n`
-      const { stdout } = await promisify(execFile)(
-        'bash',
-        ['-c', script.replaceAll('localhost:4400', new URL(url).host)],
-        { cwd: dataDir, env: { PATH: process.env['PATH'] ?? '', OPS_KEY } },
-      )
-      return JSON.parse(stdout)
-    }
-    for (const { command, answer } of steps) {
-      const isQuestion = !/-X P/.test(command)
-      let given: unknown
-      const isAnswered = async (): Promise<boolean> => {
-        given = await run(command)
-        return isLike(given, answer)
-      }
-      // What is sent in the background may take a moment; what was asked for may not.
-      if (isQuestion) await until(`"${command}" answers what the guide shows`, isAnswered)
-      else assert.ok(await isAnswered(), `${command}\nanswered ${JSON.stringify(given, null, 2)}`)
-    }
+    await follow(await open(t), steps, { OPS_KEY })
   })
 })
+
+describe('docs/guides/recovery.md', () => {
+  it('shows commands that lead from what is parked to what is sent', async (t) => {
+    const world = await open(t)
+    const tenant = await world.tenant()
+    await tenant.account({
+      channel: 'email',
+      provider: 'sandbox',
+      name: 'gateway',
+      settings: { faults: [{ kind: 'permanent', times: 3, reason: 'permanent_refusal' }] },
+    })
+    for (const name of ['ana', 'ben', 'eva']) {
+      const id = await tenant.submit({ channel: 'email', to: { email: `${name}@example.test` }, body: 'Hello' })
+      await tenant.comesTo(id, 'parked')
+    }
+    const steps = stepsOf(await guide('recovery.md'))
+    assert.equal(steps.length, 5)
+    await follow(world, steps, { KEY: await tenant.key('operator') })
+  })
+})
+
+/** Runs the commands of a guide, in their order, and compares the answers with those that it shows. */
+async function follow(
+  { url, dataDir }: World,
+  steps: readonly { command: string; answer: unknown }[],
+  env: Record<string, string>,
+): Promise<void> {
+  /** What one step sets, the next ones have, as in a terminal. */
+  const run = async (command: string): Promise<unknown> => {
+    const script = `set -euo pipefail\n[ -f env ] && . ./env\nset -a\n${command}\nexport -p > env\n`
+    const { stdout } = await promisify(execFile)(
+      'bash',
+      ['-c', script.replaceAll('localhost:4400', new URL(url).host)],
+      { cwd: dataDir, env: { PATH: process.env['PATH'] ?? '', ...env } },
+    )
+    return JSON.parse(stdout)
+  }
+  for (const { command, answer } of steps) {
+    const isQuestion = !/-X P/.test(command)
+    let given: unknown
+    const isAnswered = async (): Promise<boolean> => {
+      given = await run(command)
+      return isLike(given, answer)
+    }
+    // What is sent in the background may take a moment; what was asked for may not.
+    if (isQuestion) await until(`"${command}" answers what the guide shows`, isAnswered)
+    else assert.ok(await isAnswered(), `${command}\nanswered ${JSON.stringify(given, null, 2)}`)
+  }
+}
 
 /** Each command with the answer that is shown below it; what only starts the server is not run. */
 function stepsOf(text: string): { command: string; answer: unknown }[] {

@@ -273,6 +273,8 @@ export interface NotificationDetail extends NotificationView {
     reason: string | null
     /** Why somebody did it, in their own words. */
     note: string | null
+    /** The operation that it was part of. */
+    operationId: string | null
     correlationId: string | null
     executionId: string | null
     parentExecutionId: string | null

@@ -66,6 +66,7 @@ export interface AnswerJson {
   actor: unknown
   added: unknown
   address: unknown
+  ahead: unknown
   approvedAt: unknown
   approvedBy: unknown
   attemptCount: unknown
@@ -81,6 +82,7 @@ export interface AnswerJson {
   channel: unknown
   city: unknown
   code: unknown
+  complete: unknown
   contactId: unknown
   content: unknown
   context: unknown
@@ -88,6 +90,7 @@ export interface AnswerJson {
   correctedFrom: unknown
   correctedTo: unknown
   correlationId: unknown
+  count: unknown
   counts: Record<string, number>
   createdAt: string
   createdBy: unknown
@@ -114,6 +117,8 @@ export interface AnswerJson {
   executionId: unknown
   expiresAt: unknown
   explanation: AnswerJson[]
+  fingerprint: unknown
+  firstAt: unknown
   from: unknown
   id: string
   idempotencyKey: string
@@ -128,6 +133,7 @@ export interface AnswerJson {
   key: string
   keys: { admin: string }
   kind: unknown
+  lastAt: unknown
   lastError: unknown
   links: unknown
   locale: unknown

@@ -301,6 +301,7 @@ const ENTRIES: Record<string, Entry> = {
   'PATCH /api/tenant': { body: () => ({ name: 'Renamed' }), ok: 200 },
   'GET /api/sealing-key': { ok: 200 },
   'GET /api/sandbox/messages': { ok: 200 },
+  'POST /api/sandbox/clock': { body: () => ({ advance: 'PT1S' }), ok: 200 },
   'POST /ops/tenants': { body: () => ({ id: unique(), name: 'New' }), ok: 201 },
   'GET /ops/tenants': { ok: 200 },
   'GET /ops/tenants/:id': { path: tenantPath, ok: 200, isTenantPath: true },

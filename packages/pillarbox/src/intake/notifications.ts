@@ -8,7 +8,7 @@ import type { NewNotification, NotificationStatus, Warning } from '../model/noti
 import type { Clock, IdSource } from '../model/ports.ts'
 import { type Address, addressOf } from '../model/recipient.ts'
 import { asSentTo } from '../model/sent-address.ts'
-import { regionOf } from '../model/tenant.ts'
+import { regionOf, testClockMs } from '../model/tenant.ts'
 import { type ComposeTools, compose, policyOf, throwUnlessRendered } from '../plan/compose.ts'
 import { noRecipient } from '../plan/recipients.ts'
 import { createWordsFinder, type RequestWords, type WordsDeps, wordsProblems } from '../plan/request-words.ts'
@@ -225,6 +225,11 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
   ): Promise<NewNotification> {
     const id = ids()
     const locale = contact?.locale ?? null
+    const aheadMs = testClockMs((await snapshots.get(tenantId)).tenant)
+    const realTime = (text: string | null | undefined): number | null => {
+      const at = instantMs(text)
+      return at === null ? null : at - aheadMs
+    }
     const notification = await compose(deps, {
       id,
       key: body.idempotencyKey ?? id,
@@ -242,8 +247,8 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
         traceparent,
         executionId: body.executionId ?? null,
         parentExecutionId: body.parentExecutionId ?? null,
-        dueAt: instantMs(body.dueAt),
-        expiresAt: instantMs(body.expiresAt),
+        dueAt: realTime(body.dueAt),
+        expiresAt: realTime(body.expiresAt),
       },
       fallback,
       warnings,

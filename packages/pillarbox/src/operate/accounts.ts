@@ -16,9 +16,10 @@ import { openAccount } from '../tenant/account-book.ts'
 import type { AccountChecks } from './account-checks.ts'
 import { type GivenPace, paceOf } from './account-pace.ts'
 import type { Operator } from './operator.ts'
+import { refuseAhead } from './test-clock.ts'
 
 export interface AccountDeps {
-  store: Pick<Store, 'accounts'>
+  store: Pick<Store, 'accounts' | 'tenants'>
   registry: Registry
   seal: Seal
   checks: AccountChecks
@@ -55,6 +56,7 @@ export async function makeAccount(
   const { store, checks, ids, seal } = deps
   const { channel, provider, status = 'active' } = given
   checks.refuseUnknownProvider(channel, provider)
+  if (status === 'active') await refuseAhead(deps, tenantId, given)
   const secrets = withToken(deps, given, mergeSecrets({}, given.secrets))
   const settings = settingsOf(given)
   checks.refuseWrongFields(given, { settings, newSecrets: secrets, secretNames: Object.keys(secrets) })
@@ -139,6 +141,7 @@ export async function setAccountStatus(
   status: Exclude<AccountStatus, 'paused'>,
 ): Promise<StoredAccount> {
   const account = found(await deps.store.accounts.find(tenantId, id))
+  if (status === 'active') await refuseAhead(deps, tenantId, account)
   await deps.store.accounts.setStatus(id, status, status === 'active' ? null : `suspended by ${actor}`, actor)
   return await settled(deps, account)
 }

@@ -1,5 +1,6 @@
 import { type ChoreDeps, runChore } from '../runtime/chore.ts'
 import type { Store } from '../store/store.ts'
+import type { DueStore } from './due-store.ts'
 import { readStoreClock, type StoreClockReading, stepBetween } from './store-clock.ts'
 
 /**
@@ -8,7 +9,7 @@ import { readStoreClock, type StoreClockReading, stepBetween } from './store-clo
  * always past, because work is done in the order of that time: otherwise a second attempt would wait for all first ones.
  */
 export interface ClockWatchDeps extends ChoreDeps {
-  store: Pick<Store, 'now' | 'due'>
+  store: Pick<Store, 'now'> & { due: Pick<DueStore, 'bringForward'> }
 }
 
 /** Less than this is made up for by waiting. */

@@ -6,4 +6,25 @@ export interface DueStore {
    * `limit` rows of each kind at most, and answers how many rows of work it changed: fewer than `limit` when none is left.
    */
   bringForward(limit: number): Promise<number>
+  /**
+   * Moves a tenant's test clock on, or back to the real time where `advanceMs` is null, and with it what waits: schedules,
+   * and notifications that are due later or expire. Their times stay real ones. Audited. `waiting`: nothing was moved,
+   * because more than `most` wait; `tooFar`: because it would be more than `longestMs` ahead. Null: no such tenant.
+   */
+  moveTestClock(request: TestClockMove): Promise<TestClockMoved | { waiting: number } | { tooFar: true } | null>
+}
+
+export interface TestClockMove {
+  tenantId: string
+  advanceMs: number | null
+  actor: string
+  most: number
+  longestMs: number
+}
+
+export interface TestClockMoved {
+  /** How far it is ahead of the real time now. */
+  aheadMs: number
+  schedules: number
+  notifications: number
 }

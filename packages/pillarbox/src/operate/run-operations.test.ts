@@ -465,7 +465,7 @@ describe('a worker', () => {
       await operate({ ...deps, store: mortal }, forever).catch((error: unknown) =>
         assert.ok(isPillarboxError(error, 'store_unavailable')),
       )
-      await clock.advance(15_000)
+      await clock.advance(5_000)
       while (await operate(deps, forever));
 
       const { status, done } = await operation(token)

@@ -19,7 +19,7 @@ export interface OperationsDeps extends ChoreDeps, Omit<ActDeps, 'store'>, Omit<
 }
 
 /** Several times what a page takes. Where a worker is gone, another one goes on after it. */
-const LEASE_MS = 15_000
+const LEASE_MS = 5_000
 /** Moved between two looks at the clock, and so many of them side by side. */
 const PAGE_ITEMS = 100
 const AT_ONCE = 4

@@ -13,6 +13,7 @@ import type {
 import type { Clock } from '../model/ports.ts'
 import { isSkipReason, type Reason } from '../model/reason.ts'
 import type { Template } from '../model/template.ts'
+import { testClockMs } from '../model/tenant.ts'
 import { onlyWords, type TemplateWords } from '../render/render.ts'
 import { suppliedFields } from '../render/render-options.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
@@ -262,7 +263,7 @@ function fromTemplate(
   { template, message, data }: Extract<WordsSource, { kind: 'template' }>,
 ): PendingWords {
   const { tenantId, payload, secrets } = message
-  const { rendering, eventType } = message.context
+  const { rendering, eventType, tenant } = message.context
   const from = { templateId: template.id, templateVersion: template.version, locale: template.locale }
   const finish: PendingWords['finish'] = (rendered) => {
     if ('error' in rendered) {
@@ -287,7 +288,7 @@ function fromTemplate(
   }
   if (!rendering) return { finish }
   const supplied = suppliedFields(eventType, { recipient, entity: cause.entity ?? null })
-  const options = { ...rendering, locale: template.locale, now: clock.now(), supplied }
+  const options = { ...rendering, locale: template.locale, now: clock.now() + testClockMs(tenant), supplied }
   return { job: { tenantId, template: sentWords(template), channel, context: payload, options }, finish }
 }
 

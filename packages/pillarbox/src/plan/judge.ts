@@ -2,6 +2,7 @@ import { CHANNELS, isChannel } from '../model/channel.ts'
 import type { FieldError } from '../model/errors.ts'
 import type { StoredEvent } from '../model/event.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
+import { testClockMs } from '../model/tenant.ts'
 import { dueAt } from '../model/timing.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Obstacle } from './compose.ts'
@@ -50,18 +51,22 @@ export function openNewEvent(
 }
 
 /** Whether a new event can be told, and when. `faults`: what is wrong with its payload. */
-export function judgeEvent(now: number, opened: DueEvent, faults: readonly FieldError[]): Judgement {
+export function judgeEvent(realNow: number, opened: DueEvent, faults: readonly FieldError[]): Judgement {
   const { event, payload, tenant, type } = opened
   if (faults.length > 0) return failedEvent('invalid_event', inWords(faults))
   if (type.delivery.kind === 'none') return { kind: 'no_delivery' }
 
-  const at = happenedAt(event, now)
+  // Judged by the tenant's clock; what comes of it is written in real time.
+  const aheadMs = testClockMs(tenant)
+  const now = realNow + aheadMs
+  const at = happenedAt(event, now, aheadMs)
   const moment = { eventAt: at, payload, timeZone: tenant.timeZone, now }
   const due = event.dueAt === null ? dueAt(type.timing, moment) : { dueAt: event.dueAt }
   if ('problem' in due) return failedEvent('invalid_event', due.problem)
   if ('expired' in due) return { kind: 'cancelled', reason: 'expired', error: due.expired }
-  if (type.approval || due.dueAt > now) return { kind: 'wait', dueAt: due.dueAt, needsApproval: type.approval }
-  return { kind: 'ready', due: opened, dueAt: Math.max(due.dueAt, at) }
+  if (type.approval || due.dueAt > now)
+    return { kind: 'wait', dueAt: due.dueAt - aheadMs, needsApproval: type.approval }
+  return { kind: 'ready', due: opened, dueAt: Math.max(due.dueAt, at) - aheadMs }
 }
 
 /** A schedule whose time has come. Whatever it needs is as it is now, not as it was when the event was written. */
@@ -80,8 +85,8 @@ const SKEW_MS = 60_000
  * When it happened. What claims to be a moment from now comes from a clock that is ahead of ours, and is not put off; nor is
  * what was written later than now, which only a clock that was set back makes possible.
  */
-function happenedAt(event: StoredEvent, now: number): number {
-  const at = eventTime(event)
+function happenedAt(event: StoredEvent, now: number, aheadMs = 0): number {
+  const at = eventTime(event) + (event.occurredAt === null ? aheadMs : 0)
   return at > now && (event.occurredAt === null || at <= now + SKEW_MS) ? now : at
 }
 

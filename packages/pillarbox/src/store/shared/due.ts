@@ -1,8 +1,13 @@
-import type { DueStore } from '../../operate/due-store.ts'
-import { type Dialect, type Row, rows, type Script, type ScriptRunner } from './script.ts'
+import { TEST_CLOCK, testClockMs } from '../../model/tenant.ts'
+import type { DueStore, TestClockMove } from '../../operate/due-store.ts'
+import { writeAudit } from './audit.ts'
+import { type Dialect, jsonOf, type Row, row, rows, type Script, type ScriptRunner } from './script.ts'
 
 export function sharedDue({ dialect, write }: ScriptRunner): DueStore {
-  return { bringForward: (limit) => write(() => bringForward(dialect, limit)) }
+  return {
+    bringForward: (limit) => write(() => bringForward(dialect, limit)),
+    moveTestClock: (request) => write(() => moveTestClock(dialect, request)),
+  }
 }
 
 /**
@@ -33,4 +38,61 @@ function* bringForward(dialect: Dialect, limit: number): Script<number> {
   )
   yield* rows(`update pillarbox.workers set beat_at = ${now} where beat_at > ${now}`)
   return events.length + schedules.length + callbacks.length + notifications.length
+}
+
+const WAITING_NOTIFICATIONS = `select d.notification_id from pillarbox.accounts a cross join pillarbox.dispatch d
+  where a.tenant_id = :tenantId and d.lane_id = a.id and d.token is null`
+
+function* moveTestClock(
+  dialect: Dialect,
+  { tenantId, advanceMs, actor, most, longestMs }: TestClockMove,
+): Script<Awaited<ReturnType<DueStore['moveTestClock']>>> {
+  const tenant = yield* row(`select t.settings from pillarbox.tenants t where t.id = :tenantId ${dialect.lock('t')}`, {
+    tenantId,
+  })
+  if (!tenant) return null
+  const counted = yield* row(
+    `select (select count(*) from pillarbox.schedules where tenant_id = :tenantId and status <> 'completed'
+        and status in ('pending', 'awaiting_approval')) + (select count(*) from (${WAITING_NOTIFICATIONS}) w) as waiting`,
+    { tenantId },
+  )
+  const waiting = Number(counted?.['waiting'])
+  if (waiting > most) return { waiting }
+
+  const { [TEST_CLOCK]: _, ...settings } = jsonOf<Record<string, unknown>>(tenant['settings'])
+  const before = testClockMs({ settings: jsonOf(tenant['settings']) })
+  const aheadMs = advanceMs === null ? 0 : before + advanceMs
+  if (aheadMs > longestMs) return { tooFar: true }
+  const byMs = before - aheadMs
+  yield* rows('update pillarbox.tenants set settings = :settings where id = :tenantId', {
+    tenantId,
+    settings: aheadMs === 0 ? settings : { ...settings, [TEST_CLOCK]: aheadMs },
+  })
+  const moved = (instant: string): string => dialect.plus(instant, ':byMs')
+  // Only forwards does an attempt that failed wait for less: back in the real time it is not put off again.
+  const everything = advanceMs === null ? 'attempt_count = 0' : 'true'
+  const schedules = yield* rows(
+    `update pillarbox.schedules set due_at = ${moved('due_at')},
+        next_attempt_at = case when ${everything} then ${moved('next_attempt_at')} else next_attempt_at end
+      where tenant_id = :tenantId and status <> 'completed' and status in ('pending', 'awaiting_approval') returning id`,
+    { tenantId, byMs },
+  )
+  const notifications = yield* rows(
+    `update pillarbox.notifications set due_at = ${moved('due_at')}, expires_at = ${moved('expires_at')}
+      where id in (${WAITING_NOTIFICATIONS}) returning id`,
+    { tenantId, byMs },
+  )
+  yield* rows(
+    advanceMs === null
+      ? `update pillarbox.dispatch set visible_at = (select n.due_at from pillarbox.notifications n
+            where n.id = notification_id)
+          where token is null and notification_id in (${WAITING_NOTIFICATIONS}) and exists
+            (select 1 from pillarbox.notifications n where n.id = notification_id and n.due_at > ${dialect.now})`
+      : `update pillarbox.dispatch set visible_at = ${moved('visible_at')}
+          where token is null and notification_id in (${WAITING_NOTIFICATIONS})`,
+    { tenantId, byMs },
+  )
+  const note = `${Math.round(aheadMs / 1_000)} seconds ahead`
+  yield* writeAudit(dialect, { tenantId, actor, action: 'move-clock', subject: `tenant:${tenantId}`, note })
+  return { aheadMs, schedules: schedules.length, notifications: notifications.length }
 }
