@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { fingerprintOf } from '../../packages/pillarbox/src/model/fingerprint.ts'
 import type { ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
 import { only, receiptOf } from './fixtures.ts'
@@ -119,6 +120,25 @@ export function rowsOfSchema2(prefix: string, now: string): string {
     insert into ${prefix}settled (notification_id, tenant_id, status, reason, attempt, settled_at)
       values ('${id}', 'acme', '${status}', ${text(reason)}, 1, ${now});`,
     ).join('')}`
+}
+
+/** What had stopped gets the fingerprint of its cause when somebody comes by, a few at a time, and once. */
+export async function assertCausesUpgraded(store: Store): Promise<void> {
+  const causes = async () => (await store.operations.causes({ tenantId: 'acme' }, { mostRows: 100, limit: 100 })).causes
+  assert.deepEqual(await causes(), [])
+
+  assert.deepEqual([await store.operations.printStopped(2), await store.operations.printStopped(2)], [2, 1])
+  assert.equal(await store.operations.printStopped(2), 0)
+
+  const found = await causes()
+  assert.deepEqual(found.map(({ reason, count }) => [reason, count]).toSorted(), [
+    ['attempts_exhausted', 1],
+    ['bounced', 1],
+    ['complained', 1],
+  ])
+  const exhausted = found.find(({ reason }) => reason === 'attempts_exhausted')
+  const cause = { reason: 'attempts_exhausted', code: null, error: null, accountId: ID(0) }
+  assert.equal(exhausted?.fingerprint, fingerprintOf(cause))
 }
 
 /** Each is where it was, is found by the vendor's message id, and is moved on by what outranks it and by nothing else. */

@@ -20,8 +20,8 @@ export interface BulkDeps {
 /** So many are chosen at once; whoever has more takes them in parts. */
 export const MOST_CHOSEN = 250_000
 /** So many previews of a tenant wait at a time for somebody to start them, and for so long. */
-export const MOST_PREVIEWS = 20
-export const PREVIEW_LIFE_MS = 15 * 60_000
+const MOST_PREVIEWS = 20
+const PREVIEW_LIFE_MS = 15 * 60_000
 /** How many go first where something is sent and nobody says otherwise. */
 export const DEFAULT_CANARY = 5
 const PAGE_ROWS = 2_000

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { completion } from '../../../../test/conformance/fixtures.ts'
+import { refusalOf } from '../../../../test/support/refusal.ts'
 import { sampleNotification } from '../../../../test/support/samples.ts'
 import type { Completion } from '../dispatch/dispatch-store.ts'
 import { isPillarboxError, PillarboxError } from '../model/errors.ts'
@@ -95,15 +96,6 @@ async function setup(t: TestContext, plant: (deps: OperationsDeps) => Partial<Op
         ({ id }) => id,
       ),
   }
-}
-
-async function refusalOf(acting: Promise<unknown>): Promise<string> {
-  const error = await acting.then(
-    () => null,
-    (refused: unknown) => refused,
-  )
-  assert.ok(isPillarboxError(error), String(error))
-  return `${error.code}: ${error.message}`
 }
 
 describe('a preview', () => {

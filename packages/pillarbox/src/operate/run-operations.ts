@@ -20,9 +20,9 @@ export interface OperationsDeps extends ChoreDeps, Omit<ActDeps, 'store'>, Omit<
 
 /** Several times what a page takes. Where a worker is gone, another one goes on after it. */
 const LEASE_MS = 5_000
-/** Moved between two looks at the clock, and so many of them side by side. */
+/** Moved between two looks at the clock, and so many of them side by side: PostgreSQL has a connection left for people. */
 const PAGE_ITEMS = 100
-const AT_ONCE = 4
+const AT_ONCE = 3
 /** After so long the next operation has its turn. */
 const SLICE_MS = 2_000
 /** How long what became of a canary is waited for, and how often it is looked at. */

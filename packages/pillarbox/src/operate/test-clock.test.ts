@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { refusalOf } from '../../../../test/support/refusal.ts'
 import { sampleNotification } from '../../../../test/support/samples.ts'
-import { isPillarboxError } from '../model/errors.ts'
 import { bodyOf, openPlanning } from '../plan/fixture.ts'
 import { moveTestClock, refuseAhead } from './test-clock.ts'
 
@@ -56,15 +56,6 @@ async function setup(t: TestContext) {
     bodies: async () => (await bench.notifications()).map(bodyOf),
     isoDay: (days: number) => new Date(clock.now() + days * DAY_MS).toISOString().slice(0, 10),
   }
-}
-
-async function refusalOf(acting: Promise<unknown>): Promise<string> {
-  const error = await acting.then(
-    () => null,
-    (refused: unknown) => refused,
-  )
-  assert.ok(isPillarboxError(error), String(error))
-  return `${error.code}: ${error.message}`
 }
 
 describe('a test clock', () => {

@@ -1,6 +1,7 @@
 import { it } from 'node:test'
 import pg from 'pg'
 import {
+  assertCausesUpgraded,
   assertListUpgraded,
   assertReceiptsUpgraded,
   listOfSchema2,
@@ -30,6 +31,7 @@ it('takes along where receipts had led, and lists, in a database of schema 2', a
 
   await store.migrate()
 
+  await assertCausesUpgraded(store)
   await assertReceiptsUpgraded(store)
   await assertListUpgraded(store)
   await store.close()

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { it } from 'node:test'
 import {
+  assertCausesUpgraded,
   assertListUpgraded,
   assertReceiptsUpgraded,
   listOfSchema2,
@@ -31,6 +32,7 @@ it('takes along where receipts had led, and lists, in a database of schema 2', a
 
   await store.migrate()
 
+  await assertCausesUpgraded(store)
   await assertReceiptsUpgraded(store)
   await assertListUpgraded(store)
   await store.close()
