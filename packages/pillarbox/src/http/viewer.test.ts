@@ -49,6 +49,7 @@ describe('a viewer', () => {
     await plantEvent()
     await plantPersonalIds()
     for (const [channel, to] of Object.entries(TO)) await plantSuppression(channel as Channel, to)
+    await plantOperation()
   })
   after(() => f.app.close())
 
@@ -77,6 +78,9 @@ describe('a viewer', () => {
       '/api/notifications',
       '/api/notifications/:id',
       '/api/notifications/:id/status',
+      '/api/notifications/causes',
+      '/api/operations',
+      '/api/operations/:id',
       '/api/recipient-lists/:id',
       '/api/recipient-lists/:id/members',
       '/api/sandbox/messages',
@@ -213,6 +217,16 @@ describe('a viewer', () => {
       assert.equal(published.statusCode, 202, published.body)
       plant('/api/events', id)
     }
+  }
+
+  /** Of what was discarded, with a note; not begun. */
+  async function plantOperation(): Promise<void> {
+    const operator = (path: string, body: object) => f.call(tenant.keys.operator, 'POST', path, body)
+    const preview = { action: 'restore', filter: { status: ['discarded'] } }
+    const { token } = (await operator('/api/notifications/bulk/preview', preview)).json()
+    const started = await operator('/api/notifications/bulk', { token, note: `Called ${NAME} at ${PHONE}` })
+    assert.equal(started.statusCode, 202, started.body)
+    plant('/api/operations', started.json().operationId)
   }
 
   async function account(channel: Channel): Promise<string> {

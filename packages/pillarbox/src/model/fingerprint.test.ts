@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { type Cause, causeText, fingerprintOf } from './fingerprint.ts'
+import { causeText, fingerprintOf, type StopCause } from './fingerprint.ts'
 
-const cause = (changes: Partial<Cause> = {}): Cause => ({
+const cause = (changes: Partial<StopCause> = {}): StopCause => ({
   reason: 'invalid_recipient',
   code: '550',
   error: 'no such user',

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /** What a notification stopped by. */
-export interface Cause {
+export interface StopCause {
   reason: string
   /** The provider's, where a provider said it. */
   code: string | null
@@ -20,7 +20,7 @@ const MOST_OF_CODE = 100
  * error without what is different each time. Sixteen hexadecimal digits of SHA-256, because errors come from strangers,
  * who must not be able to make theirs look like another one.
  */
-export function fingerprintOf({ reason, code, error, accountId }: Cause): string {
+export function fingerprintOf({ reason, code, error, accountId }: StopCause): string {
   const parts = [reason, code?.slice(0, MOST_OF_CODE) ?? null, causeText(error), accountId]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16)
 }

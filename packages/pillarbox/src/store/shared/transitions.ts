@@ -1,5 +1,5 @@
 import type { Completion } from '../../dispatch/dispatch-store.ts'
-import { type Cause, fingerprintOf } from '../../model/fingerprint.ts'
+import { fingerprintOf, type StopCause } from '../../model/fingerprint.ts'
 import {
   ACTIONS,
   type Action,
@@ -39,7 +39,7 @@ export const PRINTED: readonly NotificationStatus[] = ['parked', 'uncertain', 'f
 /** The fingerprint of a row in `settled`; null where its status has none. */
 export function printOf(
   status: NotificationStatus,
-  cause: Omit<Cause, 'reason'> & { reason: string | null },
+  cause: Omit<StopCause, 'reason'> & { reason: string | null },
 ): string | null {
   const { reason } = cause
   return reason !== null && PRINTED.includes(status) ? fingerprintOf({ ...cause, reason }) : null
