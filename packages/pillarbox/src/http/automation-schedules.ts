@@ -69,7 +69,7 @@ export function automationScheduleRoutes(app: App, context: Context): void {
         TO_OPERATE,
         SUMMARIES[action],
         {
-          operationId: `${action}Schedule`,
+          operationId: action === 'send-now' ? 'sendScheduleNow' : `${action}Schedule`,
           description: DESCRIPTIONS[action],
           body: ActionBody,
           problems: [SCHEDULE_REFUSALS[action]],

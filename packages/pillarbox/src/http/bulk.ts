@@ -71,7 +71,7 @@ const StartBody = Closed({
   ),
 })
 
-const operation = operationsOf('Operations')
+const operation = operationsOf('Bulk')
 
 /** `/api/notifications/bulk`: choosing very many notifications, and starting what is done to them. */
 export function bulkRoutes(app: App, context: Context): void {
@@ -83,6 +83,7 @@ export function bulkRoutes(app: App, context: Context): void {
       TO_OPERATE,
       'Choose notifications for a bulk action, and see what it would do',
       {
+        operationId: 'previewBulk',
         description: `What the filter finds is written down, at most ${MOST_CHOSEN.toLocaleString('en')} of them; nothing is moved. One that moves afterwards is left alone.`,
         body: PreviewBody,
         response: { 200: PreviewJson },
@@ -107,8 +108,10 @@ export function bulkRoutes(app: App, context: Context): void {
   app.post(
     '/api/notifications/bulk',
     operation(TO_OPERATE, 'Start what was previewed', {
+      operationId: 'startBulk',
       description: 'The same token again answers the same operation. A preview can be started for 15 minutes.',
       body: StartBody,
+      problems: ['not_found', 'preview_expired'],
       response: { 202: Type.Object({ operationId: Id }) },
     }),
     async (request, reply) => {

@@ -7,20 +7,23 @@ import { causesQuery, filterOf } from './notification-filter.ts'
 import { operationsOf } from './operation.ts'
 import { Id, TextOrNull, Time, withTimes } from './schemas.ts'
 
-const CauseJson = Type.Object({
-  fingerprint: Type.String({ description: 'Finds them: `fingerprint=` of the list and of a bulk filter.' }),
-  reason: Type.String(),
-  code: TextOrNull,
-  text: Type.String({ description: 'What was said of them, without numbers, ids and addresses.' }),
-  accountId: TextOrNull,
-  channel: ChannelName,
-  count: Type.Integer(),
-  firstAt: Time,
-  lastAt: Time,
-  sampleId: { ...Id, description: 'The newest of them.' },
-})
+const CauseJson = Type.Object(
+  {
+    fingerprint: Type.String({ description: 'Finds them: `fingerprint=` of the list and of a bulk filter.' }),
+    reason: Type.String(),
+    code: TextOrNull,
+    text: Type.String({ description: 'What was said of them, without numbers, ids and addresses.' }),
+    accountId: TextOrNull,
+    channel: ChannelName,
+    count: Type.Integer(),
+    firstAt: Time,
+    lastAt: Time,
+    sampleId: { ...Id, description: 'The newest of them.' },
+  },
+  { title: 'Cause' },
+)
 
-const operation = operationsOf('Notifications', 'any')
+const operation = operationsOf('Bulk', 'any')
 
 /** `/api/notifications/causes`: what stopped notifications have in common. */
 export function causeRoutes(app: App, context: Context): void {
@@ -30,6 +33,7 @@ export function causeRoutes(app: App, context: Context): void {
       TO_READ,
       'What stopped notifications have in common, the commonest cause first',
       {
+        operationId: 'listCauses',
         description: `Takes the filters of the list. What is parked, uncertain, failed, discarded or skipped has a cause; of all that stopped the newest ${MOST_STOPPED.toLocaleString('en')} are looked at.`,
         querystring: causesQuery.schema,
         response: {

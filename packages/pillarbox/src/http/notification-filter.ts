@@ -15,43 +15,41 @@ function OnlyTrue(description: string) {
 
 /** What narrows a list of notifications, in a query and in a body alike. */
 const FILTERS = {
-    status: Type.Optional(
-      Type.Array(Type.Enum([...NOTIFICATION_STATUSES]), {
-        maxItems: NOTIFICATION_STATUSES.length,
-        description: 'Only those that stand there; may be repeated.',
-      }),
-    ),
-    ...OnChannel,
-    eventId: Exactly(200, 'Only those that this event led to.'),
-    eventType: Exactly(100, 'Only those of this event type.'),
-    contactId: Exactly(36, 'Only those to this contact.'),
-    conversationId: Exactly(36, 'Only those of this conversation.'),
-    site: Exactly(100, 'Only those that this site handed off.'),
-    accountId: Exactly(36, 'Only those that go through this account.'),
-    reason: Type.Optional(
-      Type.String({ pattern: PATTERNS.reason, description: 'Only those stopped for this reason.' }),
-    ),
-    fingerprint: Type.Optional(
-      Type.String({
-        pattern: PATTERNS.fingerprint,
-        description: 'Only those that stopped by this cause, from /api/notifications/causes.',
-      }),
-    ),
-    possibleDuplicate: Type.Optional(
-      Type.Boolean({ description: 'Only those that the recipient may have got twice, or only the others.' }),
-    ),
-    stuck: Type.Optional(OnlyTrue('Live, and due for longer than the server’s stuckAfter.')),
-    stale: Type.Optional(
-      OnlyTrue('Sent longer ago than the server’s staleAfter, and nobody has said since what became of it.'),
-    ),
-    ...MadeBetween,
-    q: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 300,
-        description: 'Exactly an id, an idempotency key, a provider’s id or an address.',
-      }),
-    ),
+  status: Type.Optional(
+    Type.Array(Type.Enum([...NOTIFICATION_STATUSES]), {
+      maxItems: NOTIFICATION_STATUSES.length,
+      description: 'Only those that stand there; may be repeated.',
+    }),
+  ),
+  ...OnChannel,
+  eventId: Exactly(200, 'Only those that this event led to.'),
+  eventType: Exactly(100, 'Only those of this event type.'),
+  contactId: Exactly(36, 'Only those to this contact.'),
+  conversationId: Exactly(36, 'Only those of this conversation.'),
+  site: Exactly(100, 'Only those that this site handed off.'),
+  accountId: Exactly(36, 'Only those that go through this account.'),
+  reason: Type.Optional(Type.String({ pattern: PATTERNS.reason, description: 'Only those stopped for this reason.' })),
+  fingerprint: Type.Optional(
+    Type.String({
+      pattern: PATTERNS.fingerprint,
+      description: 'Only those that stopped by this cause, from /api/notifications/causes.',
+    }),
+  ),
+  possibleDuplicate: Type.Optional(
+    Type.Boolean({ description: 'Only those that the recipient may have got twice, or only the others.' }),
+  ),
+  stuck: Type.Optional(OnlyTrue('Live, and due for longer than the server’s stuckAfter.')),
+  stale: Type.Optional(
+    OnlyTrue('Sent longer ago than the server’s staleAfter, and nobody has said since what became of it.'),
+  ),
+  ...MadeBetween,
+  q: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 300,
+      description: 'Exactly an id, an idempotency key, a provider’s id or an address.',
+    }),
+  ),
 }
 
 export const listQuery = entityQuery({ ...FILTERS, ...ForOps, ...Paging }, NOT_FILTERS)

@@ -1,10 +1,11 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { withoutNulls } from '../intake/body-fields.ts'
 import { found, notFound } from '../model/errors.ts'
-import { ACTIONS, type Action, NOTIFICATION_STATUSES, type NotificationView } from '../model/notification.ts'
+import { ACTIONS, type Action, type NotificationView } from '../model/notification.ts'
 import { ACT_REFUSALS, actOnNotification } from '../operate/act.ts'
 import { callerOf, scopeOf, TO_OPERATE, TO_READ, TO_READ_STATUS } from './auth.ts'
 import type { App, Context } from './context.ts'
+import { filterOf, listQuery } from './notification-filter.ts'
 import {
   attemptJson,
   auditJson,
@@ -18,17 +19,8 @@ import {
   statusJson,
   waitingForJson,
 } from './notification-json.ts'
-import { filterOf, listQuery } from './notification-filter.ts'
 import { operationsOf } from './operation.ts'
-import {
-  Closed,
-  CorrectedAddress,
-  ForOps,
-  idParameter,
-  Note,
-  PageSchema,
-  pageJson,
-} from './schemas.ts'
+import { Closed, CorrectedAddress, idParameter, Note, PageSchema, pageJson } from './schemas.ts'
 
 const ActBody = Closed({ note: Note })
 const RetryBody = Closed({

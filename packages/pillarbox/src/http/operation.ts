@@ -12,6 +12,7 @@ export const TAGS = {
   Intake: 'What is to be told: events and single notifications, durable when answered.',
   Events: 'What was published, and what became of it.',
   Notifications: 'The ledger: one row per recipient and channel, and what an operator may do to it.',
+  Bulk: 'Why notifications stopped, and acts on very many of them at once.',
   Schedules: 'When events are to be turned into notifications.',
   Catalogue: 'What events mean: who is told, when, on which channels.',
   Templates: 'The words, per event type, channel, locale and scope.',

@@ -9,33 +9,39 @@ import type { App, Context } from './context.ts'
 import { operationsOf } from './operation.ts'
 import { Id, idParameter, PageSchema, Paging, pageJson, TextOrNull, Time, TimeOrNull, withTimes } from './schemas.ts'
 
-const OperationJson = Type.Object({
-  id: Id,
-  tenantId: Type.String(),
-  action: Type.Enum([...BULK_ACTIONS]),
-  options: Type.Object({ rerender: Type.Optional(Type.Boolean()) }),
-  status: Type.Enum([...OPERATION_STATUSES]),
-  total: Type.Integer(),
-  done: Type.Integer(),
-  leftAlone: Type.Integer({ description: 'They had moved since they were chosen.' }),
-  failed: Type.Integer({ description: 'They could not be moved; `/items?outcome=failed` says why.' }),
-  startedAt: Time,
-  by: Type.String({ description: 'Who started it.' }),
-  note: TextOrNull,
-  pace: Nullable(Type.Object({ perSecond: Type.Number() })),
-  canary: Type.Integer(),
-  graceUntil: TimeOrNull,
-  endedAt: TimeOrNull,
-  problem: Nullable(Type.String({ description: 'Why it failed, or was given up.' })),
-})
+const OperationJson = Type.Object(
+  {
+    id: Id,
+    tenantId: Type.String(),
+    action: Type.Enum([...BULK_ACTIONS]),
+    options: Type.Object({ rerender: Type.Optional(Type.Boolean()) }),
+    status: Type.Enum([...OPERATION_STATUSES]),
+    total: Type.Integer(),
+    done: Type.Integer(),
+    leftAlone: Type.Integer({ description: 'They had moved since they were chosen.' }),
+    failed: Type.Integer({ description: 'They could not be moved; `/items?outcome=failed` says why.' }),
+    startedAt: Time,
+    by: Type.String({ description: 'Who started it.' }),
+    note: TextOrNull,
+    pace: Nullable(Type.Object({ perSecond: Type.Number() })),
+    canary: Type.Integer(),
+    graceUntil: TimeOrNull,
+    endedAt: TimeOrNull,
+    problem: Nullable(Type.String({ description: 'Why it failed, or was given up.' })),
+  },
+  { title: 'Operation' },
+)
 
-const ItemJson = Type.Object({
-  place: Type.Integer(),
-  notificationId: Id,
-  outcome: Nullable(Type.Enum([...ITEM_OUTCOMES])),
-  why: TextOrNull,
-  resultId: Nullable(Type.String({ description: 'Of a resend: the notification that was sent.' })),
-})
+const ItemJson = Type.Object(
+  {
+    place: Type.Integer(),
+    notificationId: Id,
+    outcome: Nullable(Type.Enum([...ITEM_OUTCOMES])),
+    why: TextOrNull,
+    resultId: Nullable(Type.String({ description: 'Of a resend: the notification that was sent.' })),
+  },
+  { title: 'OperationItem' },
+)
 
 const STEERING: Record<SteerAction, string> = {
   pause: 'Stop an operation until it is resumed',
@@ -51,7 +57,7 @@ const DESCRIPTIONS: Record<SteerAction, string> = {
   undo: 'In its grace, as long as nothing was done; afterwards 409 operation_over: what was sent cannot be taken back.',
 }
 
-const operation = operationsOf('Operations')
+const operation = operationsOf('Bulk')
 
 /** `/api/operations`: watching and steering what is done to very many notifications. */
 export function operationRoutes(app: App, context: Context): void {
@@ -60,8 +66,14 @@ export function operationRoutes(app: App, context: Context): void {
   app.get(
     '/api/operations',
     operation(TO_READ, 'List operations, newest first', {
+      operationId: 'listOperations',
       query: {
-        status: Type.Optional(Type.Array(Type.Enum([...OPERATION_STATUSES]), { maxItems: OPERATION_STATUSES.length })),
+        status: Type.Optional(
+          Type.Array(Type.Enum([...OPERATION_STATUSES]), {
+            maxItems: OPERATION_STATUSES.length,
+            description: 'Only those that stand there; may be repeated.',
+          }),
+        ),
         ...Paging,
       },
       response: { 200: PageSchema(OperationJson) },
@@ -74,14 +86,18 @@ export function operationRoutes(app: App, context: Context): void {
 
   app.get(
     '/api/operations/:id',
-    operation(TO_READ, 'One operation', { response: { 200: OperationJson } }),
+    operation(TO_READ, 'One operation', { operationId: 'getOperation', response: { 200: OperationJson } }),
     async (request) => operationJson(await find(request)),
   )
 
   app.get(
     '/api/operations/:id/items',
     operation(TO_READ, 'What became of the notifications of an operation', {
-      query: { outcome: Type.Optional(Type.Enum([...ITEM_OUTCOMES])), ...Paging },
+      operationId: 'listOperationItems',
+      query: {
+        outcome: Type.Optional(Type.Enum([...ITEM_OUTCOMES], { description: 'Only those that came to this.' })),
+        ...Paging,
+      },
       response: { 200: PageSchema(ItemJson) },
     }),
     async (request) => {
@@ -95,7 +111,9 @@ export function operationRoutes(app: App, context: Context): void {
     app.post(
       `/api/operations/:id/${action}`,
       operation(TO_OPERATE, STEERING[action], {
+        operationId: `${action}Operation`,
         description: DESCRIPTIONS[action],
+        problems: ['operation_over'],
         response: { 200: OperationJson },
       }),
       async (request) => {

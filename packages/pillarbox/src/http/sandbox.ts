@@ -120,9 +120,11 @@ export function sandboxRoutes(app: App, context: Context): void {
   app.post(
     '/api/sandbox/clock',
     clockOperation(TO_OPERATE, 'Move the clock of a tenant that only tries things out', {
+      operationId: 'moveTestClock',
       description:
         'Either `advance` or `reset`. What waits is due as if so much time had passed. Refused (409 in_use) while an account of the tenant that is not suspended reaches real people.',
       body: ClockBody,
+      problems: ['in_use'],
       response: { 200: ClockJson },
     }),
     async (request) => {

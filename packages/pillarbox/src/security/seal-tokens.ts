@@ -49,7 +49,10 @@ type HoldsToken<T, Depth extends number = 7> = [Depth] extends [never]
             ? true
             : 'address' extends keyof T
               ? true
-              : { [Name in keyof T]-?: HoldsToken<T[Name], Less[Depth]> }[keyof T]
+              : // What somebody looks for may be one.
+                'sealedToken' extends keyof T
+                ? true
+                : { [Name in keyof T]-?: HoldsToken<T[Name], Less[Depth]> }[keyof T]
 
 type TokenMethods<Part> = {
   [Method in keyof Part]: true extends HoldsToken<Part[Method]> ? Method : never
@@ -129,7 +132,6 @@ export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
       },
     },
     operations: {
-      ...operations,
       causes: (filter, limits) => operations.causes(sealFilter(filter), limits),
       async candidates(filter, page) {
         const found = await operations.candidates(sealFilter(filter), page)
@@ -189,10 +191,11 @@ export function sandboxWithSealedTokens(vendor: SandboxVendor, tokens: TokenSeal
   const doors: Pick<SandboxVendor, TokenMethods<SandboxVendor>> = {
     accept: (submission, terms) => vendor.accept(seal(submission), terms),
     list: (filter) => vendor.list(filterOf(filter)).map((message): SandboxMessage => open(message)),
+    count: (filter) => vendor.count(filterOf(filter)),
     get(tenantId, id) {
       const found = vendor.get(tenantId, id)
       return found && open(found)
     },
   }
-  return { ...vendor, ...doors, count: (filter) => vendor.count(filterOf(filter)) }
+  return { ...vendor, ...doors }
 }
