@@ -10,7 +10,7 @@ import { providerFacts } from './migrations/0008-provider-facts.ts'
 import { acts } from './migrations/0009-acts.ts'
 import { eventFacts } from './migrations/0010-event-facts.ts'
 import { notesAndTraces } from './migrations/0011-notes-and-traces.ts'
-import { operations } from './migrations/0013-operations.ts'
+import { operations } from './migrations/0012-operations.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 
@@ -30,7 +30,6 @@ export const MIGRATIONS = [
   { name: 'acts', sql: acts },
   { name: 'event-facts', sql: eventFacts },
   { name: 'notes-and-traces', sql: notesAndTraces },
-  { name: 'reserved-12', sql: '' },
   { name: 'operations', sql: operations },
 ] as const
 

@@ -8,7 +8,7 @@ import { providerFacts } from './0008-provider-facts.ts'
 import { acts } from './0009-acts.ts'
 import { eventFacts } from './0010-event-facts.ts'
 import { notesAndTraces } from './0011-notes-and-traces.ts'
-import { operations } from './0013-operations.ts'
+import { operations } from './0012-operations.ts'
 
 export interface Migration {
   version: number
@@ -29,6 +29,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 9, name: 'acts', sql: acts },
   { version: 10, name: 'event-facts', sql: eventFacts },
   { version: 11, name: 'notes-and-traces', sql: notesAndTraces },
-  { version: 12, name: 'reserved-12', sql: '' },
-  { version: 13, name: 'operations', sql: operations },
+  { version: 12, name: 'operations', sql: operations },
 ]
