@@ -105,10 +105,17 @@ describe('the progress of a schedule', () => {
   it('leads back to the position it was made from', async () => {
     const part = await takePart(dueOf([{ list: 'x', expand: true }]), BEGINNING, 2, listsOf({ x: 3 }))
 
-    const progress = progressOf({ cursor: '', planned: 5, total: 8 }, part, 'no_recipient')
+    for (const reached of ['told', { no_address: ['sms'], no_active_account: ['email'] }] as const) {
+      const progress = progressOf({ cursor: '', planned: 5, total: 8 }, part, reached)
 
-    assert.deepEqual(positionOf(progress), { ...part.next, reached: 'no_recipient' })
-    assert.deepEqual([progress.planned, progress.total], [7, 7])
+      assert.deepEqual(positionOf(progress), { ...part.next, reached })
+      assert.deepEqual([progress.planned, progress.total], [7, 7])
+    }
+  })
+
+  it('that says nothing we know of how far it came has told somebody', () => {
+    for (const reached of ['"no_recipient"', '{"no_address":["fax"]}', '{"weather":[]}', '{"no_address":"sms"}', '[]'])
+      assert.equal(positionOf({ cursor: `[1,null,1,${reached}]`, planned: 1, total: 2 }).reached, 'told', reached)
   })
 
   it('that is not ours begins anew', () => {

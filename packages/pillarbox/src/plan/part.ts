@@ -2,7 +2,7 @@ import type { Progress } from '../model/schedule.ts'
 import type { Store } from '../store/store.ts'
 import type { Obstacle } from './compose.ts'
 import type { DueEvent } from './due-event.ts'
-import { isReached, type Reached } from './reached.ts'
+import { isReached, NOBODY_YET, type Reached } from './reached.ts'
 import { type AudienceEntry, ELEMENT, noRecipient, type Recipient, recipientOfMember } from './recipients.ts'
 import { channelsFor, isChain } from './routes.ts'
 
@@ -21,7 +21,7 @@ export interface Position {
   reached: Reached
 }
 
-export const BEGINNING: Position = { place: 0, after: null, found: 0, reached: 'nobody' }
+export const BEGINNING: Position = { place: 0, after: null, found: 0, reached: NOBODY_YET }
 
 /** The next recipients of an event. */
 export interface RecipientPart {

@@ -18,7 +18,7 @@ import { type DueEvent, eventTime, occurrenceOf } from './due-event.ts'
 import { progressOf, type RecipientPart } from './part.ts'
 import type { Cancels, EventPlan, SchedulePlan, StandingNotification } from './plan-store.ts'
 import type { PreparedRow } from './prepare.ts'
-import { furthest, type Reached, reachedBy, whyUntold } from './reached.ts'
+import { type Reached, reachedBy, together, whyUntold } from './reached.ts'
 import type { Recipient } from './recipients.ts'
 import {
   atEveryAddress,
@@ -144,7 +144,7 @@ async function tellPart(
   const cause: EventCause = { due, dueAt, scheduleId, standing, calledOff, limits: { bans } }
   const notifications = await planNotifications(tools, cause, part)
   const recipients = part.recipients.length + part.stopped.length
-  return { notifications, reached: furthest(part.next.reached, reachedBy(notifications, recipients)) }
+  return { notifications, reached: together(part.next.reached, reachedBy(notifications, recipients)) }
 }
 
 /**

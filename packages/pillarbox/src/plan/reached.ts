@@ -1,61 +1,84 @@
+import { CHANNELS, type Channel } from '../model/channel.ts'
 import type { NewNotification } from '../model/notification.ts'
 import type { Reason } from '../model/reason.ts'
 import type { Obstacle } from './compose.ts'
 import type { DueEvent } from './due-event.ts'
 import { channelsFor } from './routes.ts'
 
-/**
- * How far the planning of an event came with any of its recipients on any channel. Templates are looked for first, then
- * accounts, then addresses: an event that told nobody failed at the furthest point that it reached.
- */
-const STEPS = ['nobody', 'no_templates_found', 'no_active_channels', 'no_recipient', 'told'] as const
+/** What keeps somebody from being told, in the order in which planning looks for it. */
+const CAUSES = ['no_template', 'no_active_account', 'no_address', 'suppressed'] as const satisfies readonly Reason[]
+type Cause = (typeof CAUSES)[number]
 
-export type Reached = (typeof STEPS)[number]
+/**
+ * How far the planning of an event came with all of its recipients so far: somebody was told, or what stood in the way, on
+ * which channels. Empty where the event names nobody.
+ */
+export type Reached = 'told' | Partial<Record<Cause, readonly Channel[]>>
+
+export const NOBODY_YET: Reached = {}
 
 export function isReached(value: unknown): value is Reached {
-  return STEPS.some((step) => step === value)
+  if (value === 'told') return true
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const isChannels = (given: unknown): boolean =>
+    Array.isArray(given) && given.every((one) => CHANNELS.some((channel) => channel === one))
+  return Object.entries(value).every(([cause, on]) => CAUSES.some((known) => known === cause) && isChannels(on))
 }
 
-export function furthest(...reached: readonly Reached[]): Reached {
-  return STEPS.findLast((step) => reached.includes(step)) ?? 'nobody'
+/** How far two parts of an event's recipients came together. */
+export function together(one: Reached, other: Reached): Reached {
+  if (one === 'told' || other === 'told') return 'told'
+  const both: Partial<Record<Cause, readonly Channel[]>> = {}
+  for (const cause of CAUSES) {
+    if (!one[cause] && !other[cause]) continue
+    both[cause] = [...new Set([...(one[cause] ?? []), ...(other[cause] ?? [])])]
+  }
+  return both
 }
 
 /** How far the notifications of some recipients came; `recipients` is how many those are. */
 export function reachedBy(notifications: readonly NewNotification[], recipients: number): Reached {
-  if (recipients === 0) return 'nobody'
-  return furthest('no_templates_found', ...notifications.map(({ stopped }) => stepOf(stopped?.reason)))
-}
-
-/** What is told already, was called off, or waits for somebody to look, has been dealt with. */
-function stepOf(reason: Reason | undefined): Reached {
-  switch (reason) {
-    case 'no_template':
-      return 'no_templates_found'
-    case 'no_active_account':
-      return 'no_active_channels'
-    case 'no_address':
-    case 'suppressed':
-      return 'no_recipient'
-    default:
-      return 'told'
+  if (recipients === 0) return NOBODY_YET
+  const blocked = new Map<Cause, Set<Channel>>([['no_template', new Set()]])
+  for (const { channel, stopped } of notifications) {
+    const cause = CAUSES.find((one) => one === stopped?.reason)
+    // What is told already, was called off, or waits for somebody to look, has been dealt with.
+    if (cause === undefined) return 'told'
+    blocked.set(cause, (blocked.get(cause) ?? new Set()).add(channel))
   }
+  return Object.fromEntries([...blocked].map(([cause, channels]) => [cause, [...channels]]))
 }
 
-/** Why an event told nobody anything; null where it did. */
+/**
+ * Why an event told nobody anything; null where it did. It failed at the furthest point that it came to with anybody: its
+ * words begin with that, and name every other cause with its channels.
+ */
 export function whyUntold(due: DueEvent, reached: Reached): Obstacle | null {
-  const channels = channelsFor(due).join(', ') || 'any channel'
-  switch (reached) {
-    case 'nobody':
-      return NOBODY
-    case 'no_templates_found':
-      return { reason: reached, error: `Template not found: no active template for ${due.event.type} on ${channels}` }
-    case 'no_active_channels':
-      return { reason: reached, error: `No active channel: the tenant has no active account for ${channels}` }
-    case 'no_recipient':
-      return { reason: reached, error: `No recipient: nobody has an address that can be used for ${channels}` }
-    case 'told':
-      return null
-  }
+  if (reached === 'told') return null
+  if (Object.keys(reached).length === 0) return NOBODY
+  const asked = channelsFor(due)
+  const on = (...causes: Cause[]): string =>
+    asked.filter((channel) => causes.some((cause) => reached[cause]?.includes(channel))).join(', ')
+  const [unaddressed, suppressed, unaccounted] = [
+    on('no_address', 'suppressed'),
+    on('suppressed'),
+    on('no_active_account'),
+  ]
+  const unworded = on('no_template') || (unaddressed || unaccounted ? '' : asked.join(', ') || 'any channel')
+  const causes = [
+    unaddressed && `nobody has an address that can be used for ${unaddressed}`,
+    suppressed && `suppressed are those for ${suppressed}`,
+    unaccounted && `the tenant has no active account for ${unaccounted}`,
+    unworded && `no active template for ${due.event.type} on ${unworded}`,
+  ].filter((words) => words !== '')
+  const { reason, opening } = unaddressed ? FAILURES.address : unaccounted ? FAILURES.account : FAILURES.template
+  return { reason, error: `${opening}: ${causes.join('; ')}` }
 }
+
+const FAILURES = {
+  address: { reason: 'no_recipient', opening: 'No recipient' },
+  account: { reason: 'no_active_channels', opening: 'No active channel' },
+  template: { reason: 'no_templates_found', opening: 'Template not found' },
+} as const
 
 export const NOBODY: Obstacle = { reason: 'no_recipient', error: 'No recipient: the event names nobody' }
