@@ -12,7 +12,7 @@ import { createInboxFeed } from '../../packages/pillarbox/src/http/inbox-feed.ts
 import { engineSettings, openStore } from '../../packages/pillarbox/src/pillarbox.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { createLogger } from '../../packages/pillarbox/src/runtime/logger.ts'
-import { systemClock, systemRandom } from '../../packages/pillarbox/src/runtime/system.ts'
+import { isRunning, pidSpace, systemClock, systemRandom } from '../../packages/pillarbox/src/runtime/system.ts'
 import { hashKey } from '../../packages/pillarbox/src/security/keys.ts'
 import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
 import { createSeal } from '../../packages/pillarbox/src/security/seal.ts'
@@ -82,7 +82,7 @@ const engine = createEngine({
   registry,
   receiptSources: new Map(),
   untrusted,
-  processes: null,
+  processes: { space: pidSpace(), boot: ids(), isRunning },
   openSecrets: () => ({}),
   payloadSeal,
   scrub: (text) => text,

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
-import type { PlannerSelf } from '../../packages/pillarbox/src/plan/plan-store.ts'
+import type { NotingPlanner } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import { type Bench, dueLater, only, type Rule } from './fixtures.ts'
 
 const TTL_MS = 30_000
 
 /** What is known of planners that died, and of the rows that they were planning. */
 export function crashRules(rule: Rule): void {
-  const plannerOn = (bench: Bench, pid: number): PlannerSelf => ({ id: bench.newId(), host: 'here', pid })
+  const plannerOn = (bench: Bench, pid: number): NotingPlanner => {
+    return { id: bench.newId(), host: 'here', pid, space: 'its own', boot: `start ${pid}`, number: 1 }
+  }
   const crashesOf = async ({ store }: Bench, kind: 'takeEvents' | 'takeSchedules'): Promise<readonly number[]> => {
     const { crashes, release } = await store.plan[kind](10)
     await release()
@@ -23,14 +25,16 @@ export function crashRules(rule: Rule): void {
 
       assert.deepEqual(await plan.note(one, rows, TTL_MS), [])
       assert.deepEqual(await plan.note(one, rows, TTL_MS), [])
-      assert.deepEqual(await plan.note({ ...other, id: registered }, rows, TTL_MS), [{ ...one, isBeating: false }])
+      assert.deepEqual(await plan.note({ ...other, id: registered }, rows, TTL_MS), [{ ...one, isBeating: true }])
+      await bench.advance(10)
+      assert.deepEqual(await plan.note({ ...other, id: registered }, rows, 5), [{ ...one, isBeating: false }])
       await plan.forgetNote(one.id)
       assert.deepEqual(await plan.note(one, rows, TTL_MS), [{ ...other, id: registered, isBeating: true }])
     },
   )
 
   rule(
-    'each pending row that a dead planner had noted has one more crash; replaying forgets them, as does a written part',
+    'a crash among several rows makes each of them suspect, and no more; one alone counts; replaying forgets, as does a written part',
     async (bench) => {
       const { store, event, newId } = bench
       const { plan } = store
@@ -41,16 +45,22 @@ export function crashRules(rule: Rule): void {
       const refs = [first, second].map(({ id }) => ({ tenantId, id }))
 
       await plan.note(dead, { kind: 'event', rows: refs }, TTL_MS)
-      assert.equal(await plan.countCrashes([dead.id]), 2)
-      assert.equal(await plan.countCrashes([dead.id]), 0, 'a note counts once')
+      assert.equal(await plan.countCrashes([{ ...dead, number: 0 }]), 0, 'it has noted something else since')
+      assert.equal(await plan.countCrashes([dead]), 2)
+      assert.equal(await plan.countCrashes([dead]), 0, 'a note counts once')
       await plan.note(dead, { kind: 'event', rows: refs }, TTL_MS)
-      assert.equal(await plan.countCrashes([dead.id]), 0, 'one of several rows ended the process, not each of them')
+      assert.equal(await plan.countCrashes([dead]), 0, 'one of several rows ended the process, not each of them')
       assert.deepEqual(await crashesOf(bench, 'takeEvents'), [1, 1])
+      for (const crashes of [2, 3]) {
+        await plan.note(dead, { kind: 'event', rows: refs.slice(0, 1) }, TTL_MS)
+        assert.equal(await plan.countCrashes([dead]), 1)
+        assert.deepEqual(await crashesOf(bench, 'takeEvents'), [crashes, 1], 'what was planned alone')
+      }
 
       const batch = await plan.takeEvents(10)
       await batch.write(batch.rows.map(() => ({ kind: 'failed', reason: 'poisoned', error: 'it ended the process' })))
       await plan.note(dead, { kind: 'event', rows: refs }, TTL_MS)
-      assert.equal(await plan.countCrashes([dead.id]), 0, 'what is no longer pending is not counted')
+      assert.equal(await plan.countCrashes([dead]), 0, 'what is no longer pending is not counted')
       await store.events.replay(tenantId, first.id, 'key:ada')
       assert.deepEqual(await crashesOf(bench, 'takeEvents'), [0])
 
@@ -58,8 +68,8 @@ export function crashRules(rule: Rule): void {
       const again = await plan.takeEvents(10)
       await again.write(again.rows.map(() => dueLater(scheduleId, 0)))
       await plan.note(dead, { kind: 'schedule', rows: [{ tenantId, id: scheduleId }] }, TTL_MS)
-      assert.equal(await plan.countCrashes([dead.id]), 1)
-      assert.equal(only(await crashesOf(bench, 'takeSchedules')), 1)
+      assert.equal(await plan.countCrashes([dead]), 1)
+      assert.equal(only(await crashesOf(bench, 'takeSchedules')), 2)
 
       const progress = { cursor: '2', planned: 2, total: 3 }
       const due = await plan.takeSchedules(10)
@@ -67,4 +77,26 @@ export function crashRules(rule: Rule): void {
       assert.equal(only(await crashesOf(bench, 'takeSchedules')), 0, 'a part that was written ended no process')
     },
   )
+
+  rule('what could be planned, though it was refused, has ended no process', async (bench) => {
+    const { store, event, newId } = bench
+    const { plan } = store
+    const tenantId = await bench.tenant()
+    const { id } = only(await store.events.insert([event(tenantId)]))
+    const dead = plannerOn(bench, 1)
+    await plan.note(dead, { kind: 'event', rows: [{ tenantId, id }] }, TTL_MS)
+    await plan.countCrashes([dead])
+    assert.equal(only(await crashesOf(bench, 'takeEvents')), 2)
+
+    await plan.deferEvent({ tenantId, id }, 'the database refused it', 0)
+
+    assert.equal(only(await crashesOf(bench, 'takeEvents')), 0)
+    const scheduleId = newId()
+    const batch = await plan.takeEvents(10)
+    await batch.write(batch.rows.map(() => dueLater(scheduleId, 0)))
+    await plan.note(dead, { kind: 'schedule', rows: [{ tenantId, id: scheduleId }] }, TTL_MS)
+    await plan.countCrashes([dead])
+    await plan.deferSchedule({ tenantId, id: scheduleId }, 'the database refused it', 0)
+    assert.equal(only(await crashesOf(bench, 'takeSchedules')), 0)
+  })
 }

@@ -1,6 +1,6 @@
 import type { Claim, ClaimAnswer, Completion } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
 import type { NewCallback } from '../../packages/pillarbox/src/model/callback.ts'
-import type { NewEvent } from '../../packages/pillarbox/src/model/event.ts'
+import type { NewEvent, StoredEvent } from '../../packages/pillarbox/src/model/event.ts'
 import type {
   AttemptView,
   ListedNotification,
@@ -9,9 +9,11 @@ import type {
 import { RECEIPTS, type ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
 import type { WrittenBatch } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import type { NewReceipt } from '../../packages/pillarbox/src/receipts/receipt-store.ts'
+import { CrashLedger } from './crash-ledger.ts'
 import { TENANTS } from './plan-of-run.ts'
 import { EPOCH, type Scheduler } from './scheduler.ts'
 import type { World } from './simulate.ts'
+import type { SimProcess } from './simulated-process.ts'
 import type { VendorReport } from './simulated-provider.ts'
 
 /**
@@ -36,10 +38,16 @@ export class Ledger {
   /** Notifications that receipts handed over to another channel. */
   readonly #takenOver = new Set<string>()
   readonly #touchedByHand = new Set<string>()
+  readonly #crashes = new CrashLedger()
   #inserted = 0
 
   constructor(scheduler: Scheduler) {
     this.#scheduler = scheduler
+  }
+
+  /** Somebody works from now on. */
+  hired(process: SimProcess): void {
+    this.#crashes.hired(process)
   }
 
   acknowledgedEvent(event: NewEvent): void {
@@ -64,6 +72,16 @@ export class Ledger {
         return
       case 'notifications.insert':
         this.#inserted += (answer as { duplicate: boolean }[]).filter(({ duplicate }) => !duplicate).length
+        return
+      case 'plan.note':
+      case 'plan.forgetNote':
+      case 'plan.countCrashes':
+        this.broken.push(...this.#crashes.committed(worker, operation, args, this.#scheduler.now))
+        return
+      case 'workers.register':
+      case 'workers.beat':
+        // Whoever was declared dead is told so, and not heard.
+        if (answer !== false) this.#crashes.heard(worker, this.#scheduler.now)
         return
       case 'dispatch.claim':
         this.#answered(answer as ClaimAnswer)
@@ -186,6 +204,12 @@ export class Ledger {
         wrong.push(`P1: acknowledged event ${event.id} does not exist`)
         continue
       }
+      const poisoned = await poisonedRow(base, stored)
+      if (poisoned !== null) {
+        const deaths = this.#crashes.deathsAlone(poisoned)
+        if (deaths < 2) wrong.push(`P7: event ${event.id} is poisoned, and ${deaths} processes died over it alone`)
+        continue
+      }
       const wanted = event.type === 'nobody.knows' ? 'failed' : 'published'
       if (finished && stored.status !== wanted)
         wrong.push(`P1/P7: event ${event.id} is ${stored.status}, not ${wanted}`)
@@ -252,6 +276,15 @@ export class Ledger {
     }
     return wrong
   }
+}
+
+/** The id of the event, or of its schedule, that is poisoned; null where neither is. */
+async function poisonedRow(base: World['base'], { tenantId, id: eventId, status, lastError }: StoredEvent) {
+  const isPoisoned = (row: { status: string; lastError: string | null }): boolean =>
+    row.status === 'failed' && /ended the process twice/.test(row.lastError ?? '')
+  if (isPoisoned({ status, lastError })) return eventId
+  const { items } = await base.schedules.list({ tenantId, eventId }, { limit: 10 })
+  return items.find(isPoisoned)?.id ?? null
 }
 
 type AttemptsOf = (notificationId: string) => AttemptView[]

@@ -5,6 +5,7 @@ import type {
   Completion,
   DispatchStore,
 } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
+import { POISONED } from '../../packages/pillarbox/src/model/crash.ts'
 import { isPillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
 import type { NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
 import type { EventPlan } from '../../packages/pillarbox/src/plan/plan-store.ts'
@@ -417,6 +418,20 @@ export const PLANTED_BUGS: PlantedBug[] = [
         },
       }
     },
+  },
+  {
+    name: 'suspect taken for poisoned: whatever was in a batch that a process died over is given up',
+    breaks: /P7/,
+    store: (base) => ({
+      ...bound(base),
+      plan: {
+        ...bound(base.plan),
+        async takeEvents(limit) {
+          const batch = await base.plan.takeEvents(limit)
+          return { ...batch, crashes: batch.crashes.map((known) => known * POISONED) }
+        },
+      },
+    }),
   },
   {
     name: 'pace ignored: every token asked for is granted',

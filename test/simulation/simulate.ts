@@ -143,6 +143,7 @@ class Crew {
     const { plan, scheduler, random, ledger, tell, telling, vendor, bug } = this.#world
     const process = new SimProcess(`w${++this.#hired}`, scheduler)
     process.calm = this.#peace
+    ledger.hired(process)
     const clock = processClock(scheduler, process.gate, () => 0)
     const store = overTheWire(this.#world.store, {
       process,
@@ -161,7 +162,11 @@ class Crew {
       registry: (channel) => (channel ? (bug?.provider?.(provider, ledger) ?? provider) : null),
       receiptSources: new Map([['vendor', vendorReceipts]]),
       untrusted,
-      processes: null,
+      processes: {
+        space: 'simulated',
+        boot: process.name,
+        isRunning: (pid) => this.#staff[pid - 1]?.process.dead === false,
+      },
       openSecrets: () => ({}),
       payloadSeal: createPayloadSeal(Buffer.alloc(32, 7)),
       scrub: (text) => text,

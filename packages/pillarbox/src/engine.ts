@@ -113,7 +113,10 @@ export function createEngine(deps: EngineDeps): Engine {
   const suppressions = createSuppressionBook({ suppressions: store.suppressions, ...ports, maxAgeMs })
   const chains = { store, events, suppressions, untrusted, sealing, clock, ids }
   const { processes } = deps
-  const selfIn = (host: string): PlannerSelf => ({ id: heartbeat.id(), host, pid: settings.pid })
+  const selfIn = ({ space, boot }: ProcessTable): PlannerSelf => {
+    const { host, pid } = settings
+    return { id: heartbeat.id(), host, pid, space, boot }
+  }
   const planner = createPlanner({
     store,
     contexts,
@@ -126,7 +129,7 @@ export function createEngine(deps: EngineDeps): Engine {
       processes &&
       createCrashGuard({
         plan: store.plan,
-        self: () => selfIn(processes.space),
+        self: () => selfIn(processes),
         isRunning: processes.isRunning,
         ttlMs,
         logger,

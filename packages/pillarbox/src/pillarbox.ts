@@ -280,7 +280,7 @@ function assembleEngine(parts: Assembly): Engine {
     openSecrets: (account) => openAccountSecrets(seal, account),
     payloadSeal,
     resolve,
-    processes: { space: pidSpace(), isRunning },
+    processes: { space: pidSpace(), boot: ids(), isRunning },
     scrub: redact,
     clock,
     random,

@@ -45,7 +45,7 @@ export const REASONS = {
   invalid_event: 'The event cannot be turned into notifications.',
   unknown_event_type: 'The catalogue has no such event type.',
   planning_failed: 'Planning the event failed on every attempt.',
-  poisoned: 'Planning it ended the process twice. It is not tried again by itself.',
+  poisoned: 'Planning it, and nothing else, ended the process twice. It is not tried again by itself.',
 } as const satisfies Record<string, string>
 
 export type Reason = keyof typeof REASONS

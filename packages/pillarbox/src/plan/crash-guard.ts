@@ -1,20 +1,18 @@
 import type { Logger } from '../model/ports.ts'
-import type { PlannerSelf, PlanStore, RowRefs } from './plan-store.ts'
-
-/** A row on which so many processes have died is not tried again by itself. */
-export const MOST_CRASHES = 2
+import type { NoteRef, PlannerSelf, PlanStore, RowRefs } from './plan-store.ts'
 
 /**
- * Sees to it that a row which ends the process, however that comes about, does so no more once two such ends are known. What is about to be planned
- * is noted first; whoever finds the note of a planner that is dead counts a crash for each row of it. Rows with a crash are
- * planned alone, so that the second one tells which of them it was.
+ * Sees to it that a row which ends the process, however that comes about, does so only a few times. What is about to be
+ * planned is noted first; whoever finds the note of a planner that is dead counts a crash for each row of it.
  */
 export interface CrashGuard {
-  /** Resolves once the rows are noted. Answers the planners that died and left notes, to be counted once nothing is held. */
-  begin(rows: RowRefs): Promise<string[]>
-  count(dead: readonly string[]): Promise<void>
+  /** Resolves once the rows are noted. Answers the notes of planners that died, to be counted once nothing is held. */
+  begin(rows: RowRefs): Promise<NoteRef[]>
+  count(dead: readonly NoteRef[]): Promise<void>
   /** Nothing is being planned any more. */
   end(): Promise<void>
+  /** The process was asked to stop: should it be killed over that, no row is to blame. Nothing is noted from now on. */
+  leave(): Promise<void>
 }
 
 export interface CrashGuardDeps {
@@ -26,38 +24,57 @@ export interface CrashGuardDeps {
   logger: Logger
 }
 
-/** The processes that this one can see. */
+/** The processes that this one can see, and which one it is itself. */
 export interface ProcessTable {
   /** The same for two processes only where both see the same ones by the same numbers. */
   space: string
+  /** New at each start of the process. */
+  boot: string
   isRunning(pid: number): boolean
 }
 
 export function createCrashGuard({ plan, self, isRunning, ttlMs, logger }: CrashGuardDeps): CrashGuard {
-  let hasNote = false
+  /** As whom something is noted: a worker that was declared dead registers anew, as another. */
+  let notedAs: string | null = null
+  let noted = 0
+  let isLeaving = false
+
+  async function end(): Promise<void> {
+    if (notedAs === null) return
+    const id = notedAs
+    notedAs = null
+    await plan.forgetNote(id)
+  }
+
   return {
     async begin(rows) {
+      if (isLeaving) return []
       const own = self()
-      const others = await plan.note(own, rows, ttlMs)
-      hasNote = true
-      // One that beat lately may live, unless its process would be seen from here. A process that was started anew in a
-      // container looks like another engine in this one until the silence tells.
-      const isDead = ({ host, pid, isBeating }: (typeof others)[number]): boolean =>
-        !isBeating || (host === own.host && !isRunning(pid))
-      return others.filter(isDead).map(({ id }) => id)
+      if (notedAs !== own.id) await end()
+      notedAs = own.id
+      const others = await plan.note({ ...own, number: ++noted }, rows, ttlMs)
+      if (isLeaving) await end()
+      // One that is silent has died, or hangs over a row, which is no better. One that beat lately may live, unless its
+      // process would be seen from here, or this one has taken its place: a container's first process has the same number at
+      // every start.
+      const isDead = ({ host, space, pid, boot, isBeating }: (typeof others)[number]): boolean => {
+        if (boot === own.boot) return false
+        return !isBeating || (space === own.space && !isRunning(pid)) || (host === own.host && pid === own.pid)
+      }
+      return others.filter(isDead).map(({ id, number }) => ({ id, number }))
     },
     async count(dead) {
       const counted = await plan.countCrashes(dead)
       if (counted > 0)
         logger.warn(
-          { workerIds: dead, rows: counted },
+          { workerIds: dead.map(({ id }) => id), rows: counted },
           'a process died while it planned; its rows are planned one by one',
         )
     },
-    async end() {
-      if (!hasNote) return
-      hasNote = false
-      await plan.forgetNote(self().id)
+    end,
+    async leave() {
+      isLeaving = true
+      await end()
     },
   }
 }

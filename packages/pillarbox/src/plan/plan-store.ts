@@ -12,22 +12,25 @@ export interface PlanStore {
   takeEvents(limit: number): Promise<TakenBatch<StoredEvent, EventPlan>>
   /** The same for schedules whose time has come. */
   takeSchedules(limit: number): Promise<TakenBatch<DueSchedule, SchedulePlan>>
-  /** An event whose planning was refused: tried again after `delayMs`, or `failed` when that is null. */
+  /**
+   * An event whose planning was refused: tried again after `delayMs`, or `failed` when that is null. Planning it has ended no
+   * process, so its crashes are forgotten.
+   */
   deferEvent(ref: EventRef, error: string, delayMs: number | null): Promise<void>
   deferSchedule(ref: ScheduleRef, error: string, delayMs: number | null): Promise<void>
   /**
    * Notes that a planner is about to plan these rows, in place of what it noted before. Survives the end of its process.
-   * Answers the other planners whose notes stand; `isBeating`: they are workers that were
-   * heard of within `ttlMs`.
+   * Answers the other planners whose notes stand; `isBeating`: they were heard of within `ttlMs`, be it by this note, since
+   * a worker that was declared dead may be about to register anew.
    */
-  note(planner: PlannerSelf, rows: RowRefs, ttlMs: number): Promise<(PlannerSelf & { isBeating: boolean })[]>
+  note(planner: NotingPlanner, rows: RowRefs, ttlMs: number): Promise<(NotingPlanner & { isBeating: boolean })[]>
   /** The planner is planning nothing. */
   forgetNote(workerId: string): Promise<void>
   /**
-   * These planners died: each row that they had noted and that is still pending has one more crash, but the first at most
-   * where several were noted together, since it was one of them. Their notes are gone. Answers how many rows that were.
+   * The planners of these notes died: what that says of each row that was noted and is still pending is `afterCrash`'s to
+   * decide. The notes are gone; one that its planner has replaced meanwhile is left alone. Answers how many rows that changed.
    */
-  countCrashes(workerIds: readonly string[]): Promise<number>
+  countCrashes(notes: readonly NoteRef[]): Promise<number>
   /**
    * When each entity was last cancelled for an event type (`cancelledBy`), by the time of the event that did it; null:
    * never. Answers in the given order.
@@ -45,7 +48,7 @@ export interface PlanStore {
  */
 export interface TakenBatch<Row, Plan> {
   readonly rows: readonly Row[]
-  /** How often planning each of them has ended a process. */
+  /** What is known of processes that died while they planned each of them; see `afterCrash`. */
   readonly crashes: readonly number[]
   /**
    * Writes one plan for each row, in the order of `rows`, in one transaction, and ends the batch. Rejects, with nothing
@@ -70,10 +73,22 @@ export interface WrittenBatch {
 /** A worker, as the planner that it is. */
 export interface PlannerSelf {
   id: string
-  /** Where its `pid` is a process's number: a host, or a container in it. */
+  /** The name of its machine or container. */
   host: string
   pid: number
+  /** Where its `pid` is a process's number: the same for two processes only where both see the same ones. */
+  space: string
+  /** New at each start of its process. */
+  boot: string
 }
+
+export interface NotingPlanner extends PlannerSelf {
+  /** Which of its notes it is. */
+  number: number
+}
+
+/** A note of a planner. */
+export type NoteRef = Pick<NotingPlanner, 'id' | 'number'>
 
 export interface RowRefs {
   kind: 'event' | 'schedule'

@@ -1,3 +1,4 @@
+import { POISONED, SUSPECT } from '../model/crash.ts'
 import { isPassing } from '../model/errors.ts'
 import type { StoredEvent } from '../model/event.ts'
 import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
@@ -8,7 +9,7 @@ import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
 import { PLANNING, type Untrusted } from '../untrusted/untrusted.ts'
 import type { ContextBook } from './context-book.ts'
-import { type CrashGuard, MOST_CRASHES } from './crash-guard.ts'
+import type { CrashGuard } from './crash-guard.ts'
 import { createPeopleBook, type PeopleBook } from './people.ts'
 import { planEvent, planSchedule } from './plan-event.ts'
 import type {
@@ -83,6 +84,11 @@ export function createPlanner(deps: PlannerDeps): Planner {
     round,
     skips: tools.skips.counts,
     async run(stop) {
+      const leave = (): void =>
+        void deps.guard
+          ?.leave()
+          .catch((error: unknown) => logger.warn({ error: String(error) }, 'a planning note could not be withdrawn'))
+      stop.addEventListener('abort', leave, { once: true })
       const poll = createPoll(deps.random, settings.pollMaxMs)
       while (!stop.aborted) {
         let decided = 0
@@ -153,7 +159,7 @@ async function planBatch<Taken, Plan extends EventPlan | SchedulePlan>(
     if (batch.rows.length === 0) return 0
     const { crashes } = batch
     // One of them may have ended a process: alone, the next time tells which.
-    if (batch.rows.length > 1 && crashes.some((count) => count > 0 && count < MOST_CRASHES)) {
+    if (batch.rows.length > 1 && crashes.some((known) => known >= SUSPECT && known < POISONED)) {
       await batch.release()
       return await oneByOne(tools, kind, limit)
     }

@@ -1,3 +1,4 @@
+import { POISONED } from '../model/crash.ts'
 import type { StoredEvent } from '../model/event.ts'
 import type { Clock } from '../model/ports.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
@@ -7,7 +8,6 @@ import { checkPayloads } from '../untrusted/payloads.ts'
 import { PLANNING, type Untrusted } from '../untrusted/untrusted.ts'
 import type { Obstacle } from './compose.ts'
 import type { ContextBook, PlanContext } from './context-book.ts'
-import { MOST_CRASHES } from './crash-guard.ts'
 import { conversationOf, type DueEvent, eventTime, failedEvent, openEvent, withAnswer } from './due-event.ts'
 import { type Judgement, judgeEvent, judgeSchedule, openNewEvent, type ReadyEvent } from './judge.ts'
 import { BATCH_NOTIFICATIONS, channelCount, partLimit, positionOf, type RecipientPart, takePart } from './part.ts'
@@ -32,7 +32,7 @@ export interface PrepareDeps {
 export interface DueRow {
   event: StoredEvent
   schedule: StoredSchedule | null
-  /** How often planning it has ended a process. */
+  /** See `afterCrash`. */
   crashes?: number
 }
 
@@ -92,8 +92,8 @@ async function judge(
     const context = found[i]
     if (!context) return []
     const open = row.schedule ? openEvent : openNewEvent
-    const isPoisoned = (row.crashes ?? 0) >= MOST_CRASHES
-    return [{ row, context, result: isPoisoned ? POISONED : open(sealing, row.event, context) }]
+    const isPoisoned = (row.crashes ?? 0) >= POISONED
+    return [{ row, context, result: isPoisoned ? POISONED_EVENT : open(sealing, row.event, context) }]
   })
   // A schedule's event was checked when it was new.
   const unchecked = opened.flatMap(({ row, result }) => ('kind' in result || row.schedule ? [] : [result]))
@@ -109,9 +109,9 @@ async function judge(
   })
 }
 
-const POISONED = failedEvent(
+const POISONED_EVENT = failedEvent(
   'poisoned',
-  `planning it has ended the process ${MOST_CRASHES} times; replay it once what is wrong with it is mended`,
+  'planning it, and nothing else, has ended the process twice; replay it once what is wrong with it is mended',
 )
 
 /** An event that a later one has cancelled is not told, however late it is planned. */

@@ -92,7 +92,7 @@ function* defer(
     ? `status = 'failed'${nextAttemptAt}`
     : `next_attempt_at = ${dialect.plus(dialect.now, '$4')}`
   const moved = yield* row(
-    `update pillarbox.${kind}s set attempt_count = attempt_count + 1, last_error = $3, ${change}
+    `update pillarbox.${kind}s set attempt_count = attempt_count + 1, last_error = $3, crashes = 0, ${change}
       where tenant_id = $1 and id = $2 and status = 'pending' returning id`,
     [tenantId, rowId, error, ...(isGivenUp ? [] : [Math.round(delayMs)])],
   )

@@ -1,6 +1,7 @@
-import type { PlanStore } from '../../plan/plan-store.ts'
-import { uuidOrNull } from './fields.ts'
-import { type Dialect, givenIds, givenRows, rows, type Script, type ScriptRunner } from './script.ts'
+import { afterCrash } from '../../model/crash.ts'
+import type { NoteRef, PlanStore } from '../../plan/plan-store.ts'
+import { booleanOf, uuidOrNull } from './fields.ts'
+import { type Dialect, givenRows, rows, type Script, type ScriptRunner } from './script.ts'
 
 /** What planners are about to plan, so that a row that ends the process is known to whoever comes next. */
 export function sharedPlanningNotes({
@@ -12,23 +13,27 @@ export function sharedPlanningNotes({
     note: (planner, noted, ttlMs) => write(() => note(dialect, planner, noted, ttlMs)),
     forgetNote: async (workerId) =>
       void (await change('delete from pillarbox.planning_notes where worker_id = :workerId', { workerId })),
-    countCrashes: (workerIds) => write(() => countCrashes(workerIds)),
+    countCrashes: (notes) => write(() => countCrashes(dialect, notes)),
   }
 }
 
 function* note(
   dialect: Dialect,
-  { id, host, pid }: Parameters<PlanStore['note']>[0],
+  { id, host, pid, space, boot, number }: Parameters<PlanStore['note']>[0],
   { kind, rows: noted }: Parameters<PlanStore['note']>[1],
   ttlMs: number,
 ): Script<Awaited<ReturnType<PlanStore['note']>>> {
   yield* rows(
-    `insert into pillarbox.planning_notes (worker_id, host, pid, kind, noted) values (:id, :host, :pid, :kind, :noted)
-      on conflict (worker_id) do update set kind = excluded.kind, noted = excluded.noted`,
-    { id, host, pid, kind, noted: JSON.stringify(noted.map((ref) => [ref.tenantId, ref.id])) },
+    `insert into pillarbox.planning_notes (worker_id, host, pid, space, boot, number, kind, noted, noted_at)
+      values (:id, :host, :pid, :space, :boot, :number, :kind, :noted, ${dialect.now})
+      on conflict (worker_id) do update set number = excluded.number, kind = excluded.kind, noted = excluded.noted,
+        noted_at = excluded.noted_at`,
+    { id, host, pid, space, boot, number, kind, noted: JSON.stringify(noted.map((ref) => [ref.tenantId, ref.id])) },
   )
   const others = yield* rows(
-    `select p.worker_id, p.host, p.pid, w.id as beating from pillarbox.planning_notes p
+    `select p.worker_id, p.host, p.pid, p.space, p.boot, p.number,
+        w.id is not null or p.noted_at >= ${dialect.plus(dialect.now, ':sinceMs')} as is_beating
+      from pillarbox.planning_notes p
       left join pillarbox.workers w on w.id = p.worker_id and w.beat_at >= ${dialect.plus(dialect.now, ':sinceMs')}
       where p.worker_id <> :id order by p.worker_id`,
     { id, sinceMs: -ttlMs },
@@ -37,14 +42,18 @@ function* note(
     id: String(other['worker_id']),
     host: String(other['host']),
     pid: Number(other['pid']),
-    isBeating: other['beating'] !== null,
+    space: String(other['space']),
+    boot: String(other['boot']),
+    number: Number(other['number']),
+    isBeating: booleanOf(other['is_beating']),
   }))
 }
 
-function* countCrashes(workerIds: readonly string[]): Script<number> {
+function* countCrashes(dialect: Dialect, dead: readonly NoteRef[]): Script<number> {
   const notes = yield* rows(
-    'delete from pillarbox.planning_notes where worker_id in (select g.id from :g) returning kind, noted',
-    { g: givenIds(workerIds) },
+    `delete from pillarbox.planning_notes where (worker_id, number) in (select g.id, g.number from :g)
+      returning kind, noted`,
+    { g: givenRows({ id: 'uuid', number: 'bigint' }, dead) },
   )
   let counted = 0
   for (const { kind, noted } of notes) {
@@ -53,12 +62,33 @@ function* countCrashes(workerIds: readonly string[]): Script<number> {
       const id = isEvent ? given : uuidOrNull(given)
       return id === null ? [] : [{ tenant_id: tenantId, id }]
     })
-    const found = yield* rows(
-      `update pillarbox.${isEvent ? 'events' : 'schedules'} set crashes = crashes + 1
-        where status = 'pending' ${refs.length > 1 ? 'and crashes = 0' : ''} and (tenant_id, id) in (select g.tenant_id, g.id from :g) returning id`,
-      { g: givenRows({ tenant_id: 'text', id: isEvent ? 'text' : 'uuid' }, refs) },
-    )
-    counted += found.length
+    counted += yield* countCrash(dialect, isEvent ? 'event' : 'schedule', refs)
   }
   return counted
+}
+
+function* countCrash(
+  dialect: Dialect,
+  kind: 'event' | 'schedule',
+  refs: { tenant_id: string; id: string }[],
+): Script<number> {
+  const columns = { tenant_id: 'text', id: kind === 'event' ? 'text' : 'uuid' } as const
+  const pending = yield* rows(
+    `select r.tenant_id, r.id, r.crashes from pillarbox.${kind}s r
+      where r.status = 'pending' and (r.tenant_id, r.id) in (select g.tenant_id, g.id from :g)
+      order by r.tenant_id, r.id ${dialect.lock('r')}`,
+    { g: givenRows(columns, refs) },
+  )
+  const changed = pending.flatMap((found) => {
+    const before = Number(found['crashes'])
+    const crashes = afterCrash(before, { isAlone: refs.length === 1 })
+    return crashes === before ? [] : [{ tenant_id: String(found['tenant_id']), id: String(found['id']), crashes }]
+  })
+  for (const [crashes, group] of Map.groupBy(changed, (each) => each.crashes))
+    yield* rows(
+      `update pillarbox.${kind}s set crashes = :crashes
+        where (tenant_id, id) in (select g.tenant_id, g.id from :g)`,
+      { crashes, g: givenRows(columns, group) },
+    )
+  return changed.length
 }

@@ -11,6 +11,7 @@ import { acts } from './migrations/0009-acts.ts'
 import { eventFacts } from './migrations/0010-event-facts.ts'
 import { notesAndTraces } from './migrations/0011-notes-and-traces.ts'
 import { operations } from './migrations/0012-operations.ts'
+import { answers } from './migrations/0013-answers.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 
@@ -31,6 +32,7 @@ export const MIGRATIONS = [
   { name: 'event-facts', sql: eventFacts },
   { name: 'notes-and-traces', sql: notesAndTraces },
   { name: 'operations', sql: operations },
+  { name: 'answers', sql: answers },
 ] as const
 
 /** Bringing the schema up to date, forward only. */

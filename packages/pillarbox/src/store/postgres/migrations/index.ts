@@ -9,6 +9,7 @@ import { acts } from './0009-acts.ts'
 import { eventFacts } from './0010-event-facts.ts'
 import { notesAndTraces } from './0011-notes-and-traces.ts'
 import { operations } from './0012-operations.ts'
+import { answers } from './0013-answers.ts'
 
 export interface Migration {
   version: number
@@ -30,4 +31,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 10, name: 'event-facts', sql: eventFacts },
   { version: 11, name: 'notes-and-traces', sql: notesAndTraces },
   { version: 12, name: 'operations', sql: operations },
+  { version: 13, name: 'answers', sql: answers },
 ]
