@@ -158,16 +158,76 @@ export function skippedRules(rule: Rule): void {
     assert.deepEqual([audit?.action, audit?.from, audit?.to], ['retry', 'skipped', 'queued'])
   })
 
-  rule('a skipped one cannot be discarded, cancelled or parked: it never was to be sent', async (bench) => {
-    const { store, lane, newId } = bench
+  rule('a skipped one cannot be cancelled or parked: it never was to be sent; it can be given up', async (bench) => {
+    const { store, lane, newId, view } = bench
     const target = await lane()
     const id = newId()
     await planOne(bench, target, (eventId) => [{ id, ...bornSkipped(eventId, '0') }])
+    const by = { tenantId: target.tenantId, id, actor: 'key:ada' }
 
-    for (const action of ['discard', 'cancel', 'park'] as const) {
-      const answer = await store.notifications.act({ tenantId: target.tenantId, id, action, actor: 'key:ada' })
+    for (const action of ['cancel', 'park'] as const) {
+      const answer = await store.notifications.act({ ...by, action })
       assert.deepEqual([answer?.moved, answer?.from], [false, 'skipped'], action)
     }
+    const answer = await store.notifications.act({ ...by, action: 'discard' })
+    assert.deepEqual([answer?.moved, answer?.from], [true, 'skipped'])
+    const { status, reason, lastError } = await view(id)
+    assert.deepEqual([status, reason, lastError], ['discarded', 'discarded_by_operator', 'no address for email'])
+  })
+
+  rule('a skipped one stays skipped for the reason that stands in the way of its retry', async (bench) => {
+    const { store, lane, newId, view, enqueue } = bench
+    const target = await lane()
+    const { tenantId } = target
+    const id = newId()
+    await planOne(bench, target, (eventId) => [{ id, ...bornSkipped(eventId, '0') }])
+    const obstacle = { reason: 'no_template', error: 'no active template' } as const
+    const request = { tenantId, action: 'retry', actor: 'key:ada', note: 'once more', obstacle } as const
+
+    const answer = await store.notifications.act({ ...request, id })
+
+    assert.deepEqual([answer?.moved, answer?.from], [true, 'skipped'])
+    const { status, reason, lastError } = await view(id)
+    assert.deepEqual([status, reason, lastError], ['skipped', 'no_template', 'no active template'])
+    const [audit, ...more] = await store.notifications.audit(id)
+    assert.deepEqual([audit?.action, audit?.from, audit?.to, more], ['retry', 'skipped', 'skipped', []])
+    assert.deepEqual([audit?.reason, audit?.note], ['no_address → no_template', 'once more'])
+    const parked = only(await enqueue(target, 1))
+    await store.notifications.act({ tenantId, id: parked, action: 'park', actor: 'key:ada' })
+    assert.equal((await store.notifications.act({ ...request, id: parked }))?.moved, false, 'nothing else is skipped')
+  })
+
+  rule('a schedule that told nobody is completed by what is retried of it, and by nothing else', async (bench) => {
+    const { store, lane, event, notification, newId, schedule } = bench
+    const target = await lane()
+    const { tenantId } = target
+    const untold = { reason: 'no_recipient', error: 'No recipient: nobody' } as const
+    const made: { scheduleId: string; ids: string[] }[] = []
+    for (let i = 0; i < 2; i++) {
+      const [scheduleId, ids] = [newId(), [newId(), newId()]]
+      const { id: eventId } = only(await store.events.insert([event(tenantId)]))
+      const rows = ids.map((id, n) => notification(target, { id, scheduleId, ...bornSkipped(eventId, String(n)) }))
+      await planEvents(store, 10, () => ({ ...dueNow(scheduleId, rows), untold }))
+      made.push({ scheduleId, ids })
+    }
+    const [retried, unplanned] = made
+    assert.ok(retried && unplanned)
+    await store.schedules.act({ tenantId, id: unplanned.scheduleId, action: 'replay', actor: 'key:ada' })
+    await store.plan.deferSchedule({ tenantId, id: unplanned.scheduleId }, 'refused', null)
+
+    for (const { ids } of made)
+      for (const [n, id] of ids.entries())
+        await store.notifications.act({
+          tenantId,
+          id,
+          action: 'retry',
+          actor: 'key:bo',
+          replacement: { ...replacementOn(target), idempotencyKey: `${id}-${n}` },
+        })
+
+    const { status, lastError, completedAt } = await schedule(tenantId, retried.scheduleId)
+    assert.deepEqual([status, lastError, completedAt !== null], ['completed', null, true])
+    assert.equal((await schedule(tenantId, unplanned.scheduleId)).status, 'failed')
   })
 
   rule('a schedule that told nobody has failed, with its words, whether it was due at once or later', async (bench) => {

@@ -161,8 +161,8 @@ export function notificationRoutes(app: App, context: Context): void {
 }
 
 const SUMMARIES = {
-  retry: 'Send a parked or uncertain notification again',
-  discard: 'Give a parked or uncertain notification up',
+  retry: 'Send a parked, uncertain or skipped notification again',
+  discard: 'Give a parked, uncertain or skipped notification up',
   cancel: 'Cancel a notification that still waits',
   park: 'Set a notification aside that still waits',
   restore: 'Take back that a notification was discarded',
@@ -171,6 +171,6 @@ const SUMMARIES = {
 const DESCRIPTIONS: { [A in Action]?: { description: string } } = {
   retry: {
     description:
-      'With `to`, the answer is a new notification (`correctedFrom`) that goes to the corrected address; the one that was named is discarded (`correctedTo`). A suppressed address is refused (409 `address_suppressed`) unless `override` says otherwise.',
+      'With `to`, the answer is a new notification (`correctedFrom`) that goes to the corrected address; the one that was named is discarded (`correctedTo`). A suppressed address is refused (409 `address_suppressed`) unless `override` says otherwise. One that is skipped and still cannot be sent is refused (409 `not_plannable`), and stays skipped for the reason that stands in the way now.',
   },
 }

@@ -15,7 +15,7 @@ export const ERRORS = {
   already_exists: { status: 409, title: 'It exists already' },
   not_parked: {
     status: 409,
-    title: 'Only a parked or uncertain notification can be retried or discarded, and a skipped one retried',
+    title: 'Only a parked, uncertain or skipped notification can be retried or discarded',
   },
   not_discarded: { status: 409, title: 'Only a discarded notification can be restored' },
   not_waiting: { status: 409, title: 'It is no longer waiting to be sent' },

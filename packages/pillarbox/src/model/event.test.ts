@@ -11,6 +11,7 @@ const SCHEDULE_ARROWS: readonly string[] = [
   'pending > failed',
   'pending > cancelled',
   'failed > pending',
+  'failed > completed',
 ]
 
 describe('the states of an event', () => {

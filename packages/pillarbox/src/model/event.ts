@@ -23,7 +23,8 @@ export const NEXT_EVENT_STATUSES = {
  *
  *   awaiting_approval ──approve──▶ pending ──planned──▶ completed
  *   awaiting_approval ──reject──▶ cancelled                 pending ──cancel──▶ cancelled
- *   pending ──unusable, or out of attempts──▶ failed ──replay──▶ pending
+ *   pending ──unusable, out of attempts, or nobody could be told──▶ failed ──replay──▶ pending
+ *   failed ──one of its notifications is retried by hand──▶ completed
  */
 export const SCHEDULE_STATUSES = ['awaiting_approval', 'pending', 'completed', 'failed', 'cancelled'] as const
 export type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number]
@@ -32,7 +33,7 @@ export const NEXT_SCHEDULE_STATUSES = {
   awaiting_approval: ['pending', 'cancelled'],
   pending: ['completed', 'failed', 'cancelled'],
   completed: [],
-  failed: ['pending'],
+  failed: ['pending', 'completed'],
   cancelled: [],
 } as const satisfies Record<ScheduleStatus, readonly ScheduleStatus[]>
 

@@ -12,12 +12,12 @@ import type { Address } from './recipient.ts'
  *             sending ──released unsent──▶ queued | retrying
  *   stopped   sending ──permanent, or out of attempts──▶ parked ──retry──▶ queued
  *             sending ──unknown, and the policy is to hold──▶ uncertain ──retry──▶ queued, ──receipt──▶ sent …
- *             parked | uncertain ──discard──▶ discarded      discarded ──restore──▶ parked
+ *             parked | uncertain | skipped ──discard──▶ discarded      discarded ──restore──▶ parked
  *             queued | retrying ──cancel, expiry──▶ cancelled
  *             queued | retrying | uncertain ──park──▶ parked sent | delivered ──receipt: failed, bounced──▶ parked
  *             sending | sent | delivered ──permanent, and a fallback channel is next──▶ failed
  *             parked | failed by a receipt ──a receipt of higher rank──▶ delivered | read | parked | failed
- *             (planned, and there is nothing to send on this channel to this recipient) skipped ──retry──▶ queued,
+ *             (planned, and there is nothing to send on this channel to this recipient) skipped ──retry──▶ queued | skipped,
  *             ──address corrected──▶ discarded
  *
  * Who moves what: a worker everything out of `sending`; receipts everything out of `sent`, and on from where a receipt
@@ -91,7 +91,7 @@ export function isLive(status: NotificationStatus): status is LiveStatus {
 /** What an operator may ask for, where it may be asked, and what it leads to. */
 export const ACTIONS = {
   retry: { from: ['parked', 'uncertain', 'skipped'], to: 'queued' },
-  discard: { from: ['parked', 'uncertain'], to: 'discarded' },
+  discard: { from: ['parked', 'uncertain', 'skipped'], to: 'discarded' },
   cancel: { from: ['queued', 'retrying'], to: 'cancelled' },
   park: { from: ['queued', 'retrying', 'uncertain'], to: 'parked' },
   restore: { from: ['discarded'], to: 'parked' },

@@ -60,6 +60,13 @@ export const SKIP_REASONS = [
   'cancelled_by_host',
 ] as const satisfies readonly Reason[]
 
+/** Why a schedule failed that was planned to its end: nobody could be told anything. */
+export const UNTOLD_REASONS = [
+  'no_recipient',
+  'no_templates_found',
+  'no_active_channels',
+] as const satisfies readonly Reason[]
+
 export function isSkipReason(reason: string): reason is (typeof SKIP_REASONS)[number] {
   return (SKIP_REASONS as readonly string[]).includes(reason)
 }

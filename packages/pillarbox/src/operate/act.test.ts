@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { sampleNotification, storedAccount } from '../../../../test/support/samples.ts'
 import { isPillarboxError } from '../model/errors.ts'
+import type { EventRecipient } from '../model/event.ts'
 import type { NotificationView } from '../model/notification.ts'
+import { createContextBook } from '../plan/context-book.ts'
+import { createEventBook } from '../plan/event-book.ts'
 import { type Bench, bodyOf, type Options, openPlanning } from '../plan/fixture.ts'
 import { nextInChain } from '../plan/next-in-chain.ts'
 import { replan } from '../plan/replan.ts'
@@ -30,11 +33,16 @@ const catalogueOf = (fields: Record<string, unknown> = {}) => ({
 async function setup(t: TestContext, options: Partial<Options> = {}) {
   const bench = await openPlanning(t, { catalogue: catalogueOf(), ...options })
   const nudged: string[] = []
+  const { store, clock, seal: sealing } = bench
+  const snapshots = createTenantSnapshots(store, clock, 0)
+  const contexts = createContextBook(store, snapshots)
+  const events = createEventBook({ store, contexts, sealing, resolve: null, clock, maxAgeMs: 0 })
+  const chain = { ...bench.chain, events }
   const deps = {
-    store: bench.store,
-    snapshots: createTenantSnapshots(bench.store, bench.clock, 0),
-    replan: (notification: NotificationView) => replan(bench.chain, notification),
-    rewrite: createRewrite(bench.chain),
+    store,
+    snapshots,
+    replan: (notification: NotificationView) => replan(chain, notification),
+    rewrite: createRewrite(chain),
     nudge: (topic: string) => void nudged.push(topic),
   }
   const act = (id: string, changes: Partial<NotificationAct>) =>
@@ -352,13 +360,122 @@ describe('a retry of what was skipped', () => {
     assert.ok(refusal.includes(told?.id ?? 'nothing'))
   })
 
-  it('takes no corrected address: nothing was sent that could be corrected', async (t) => {
+  for (const engine of ['sqlite', 'postgres'] as const)
+    it(`for want of a template says what stands in the way once there is one, and always has a way out, on ${engine}`, async (t) => {
+      const { bench, act, unworded, suppress } = await setupUnworded(t, engine)
+      const [first, second, third] = await unworded({ phone: '+12025550101' }, { phone: '+12025550102' }, {})
+      assert.deepEqual([first.reason, second.reason, third.reason], ['no_template', 'no_template', 'no_template'])
+
+      assert.match(await refusalOf(act(first.id, {})), /^not_plannable: no_address: no address for email/)
+      const stays = await bench.store.notifications.find('acme', first.id)
+      assert.deepEqual([stays?.status, stays?.reason], ['skipped', 'no_address'])
+      assert.match(stays?.lastError ?? '', /^no address for email/)
+      const [audit] = await bench.store.notifications.audit(first.id)
+      const { actor, action, from, to, reason } = audit ?? assert.fail()
+      assert.deepEqual([actor, action, from, to], ['key:desk', 'retry', 'skipped', 'skipped'])
+      assert.equal(reason, 'no_template → no_address')
+      assert.match(await refusalOf(act(first.id, {})), /^not_plannable: no_address/)
+      assert.equal((await bench.store.notifications.audit(first.id)).length, 1, 'what is known is not said again')
+
+      await suppress('ada@example.test')
+      assert.match(await refusalOf(act(first.id, { to: { email: 'ada@example.test' } })), /^address_suppressed: /)
+      const made = await act(first.id, { to: { email: 'bo@example.test' } })
+      assert.deepEqual([made.status, made.to.email, made.correctedFrom], ['queued', 'bo@example.test', first.id])
+      const straight = await act(second.id, { to: { email: 'cy@example.test' } })
+      assert.deepEqual([straight.status, straight.correctedFrom], ['queued', second.id])
+
+      const discarded = await act(third.id, { action: 'discard', note: 'they have left' })
+      assert.deepEqual([discarded.status, discarded.reason], ['discarded', 'discarded_by_operator'])
+      assert.equal((await act(third.id, { action: 'restore' })).status, 'parked')
+      assert.match(await refusalOf(act(third.id, {})), /^not_plannable: no_address/)
+      assert.equal((await act(third.id, { to: { email: 'di@example.test' } })).status, 'queued')
+    })
+
+  it('is refused where the address it would go to by now is suppressed, and says so from then on', async (t) => {
+    const { bench, act, unworded, suppress } = await setupUnworded(t)
+    const [row] = await unworded({ email: 'ada@example.test' })
+    await suppress('ada@example.test')
+
+    assert.match(await refusalOf(act(row.id, {})), /^address_suppressed: The address is suppressed \(operator/)
+    const stays = await bench.store.notifications.find('acme', row.id)
+
+    assert.deepEqual([stays?.status, stays?.reason], ['skipped', 'suppressed'])
+    assert.equal((await act(row.id, { override: 'suppression' })).status, 'queued')
+  })
+
+  it('takes a corrected address unless it is a duplicate, and is refused with the cause as long as that stands', async (t) => {
     const { bench, act } = await setup(t, { accounts: ['sms'] })
     await bench.publish()
     await bench.plan()
-    const [skipped] = await bench.notifications()
+    const [skipped = assert.fail()] = await bench.notifications()
+    const corrected = { to: { email: 'bo@example.test' } }
 
-    assert.equal(skipped?.status, 'skipped')
-    assert.match(await refusalOf(act(skipped.id, { to: { email: 'bo@example.test' } })), /^invalid_body: /)
+    assert.equal(skipped.status, 'skipped')
+    assert.match(await refusalOf(act(skipped.id, corrected)), /^not_plannable: no_active_account: /)
+
+    const other = await setup(t)
+    const entity = { type: 'booking', id: 'B-1' }
+    await other.bench.publish({ entity })
+    await other.bench.publish({ entity })
+    await other.bench.plan()
+    const [told, repeated] = await other.bench.notifications()
+    const refusal = await refusalOf(other.act(repeated?.id ?? '', corrected))
+    assert.match(refusal, /^invalid_body: .*discard this one/)
+    assert.ok(refusal.includes(told?.id ?? 'nothing'))
+    assert.equal((await other.act(repeated?.id ?? '', { action: 'discard' })).status, 'discarded')
   })
 })
+
+for (const engine of ['sqlite', 'postgres'] as const)
+  describe(`a schedule that told nobody, on ${engine}`, () => {
+    it('is completed by a retry of one of its notifications, and by a corrected address, as by a replay', async (t) => {
+      for (const way of [{}, { to: { email: 'bo@example.test' } }]) {
+        const { bench, act, unworded } = await setupUnworded(t, engine)
+        const [row] = await unworded({ email: 'ada@example.test' })
+        assert.equal((await bench.schedule()).status, 'failed')
+
+        await act(row.id, way)
+
+        const { status, lastError, completedAt } = await bench.schedule()
+        assert.deepEqual([status, lastError, completedAt !== null], ['completed', null, true])
+      }
+    })
+
+    it('stays failed where a retry leads nowhere, and where it was not planned to its end', async (t) => {
+      const { bench, act, unworded } = await setupUnworded(t, engine)
+      const [row] = await unworded({})
+      await refusalOf(act(row.id, {}))
+      await act(row.id, { action: 'discard' })
+      const { status, lastError } = await bench.schedule()
+      assert.equal(status, 'failed')
+      assert.match(lastError ?? '', /^Template not found: /)
+
+      const other = await setupUnworded(t, engine)
+      const [skipped] = await other.unworded({ email: 'ada@example.test' })
+      const { tenantId, id } = await other.bench.schedule()
+      await other.bench.store.schedules.act({ tenantId, id, action: 'replay', actor: 'key:ada' })
+      await other.bench.store.plan.deferSchedule({ tenantId, id }, 'the database refused it', null)
+      await other.act(skipped.id, {})
+      const left = await other.bench.schedule()
+      assert.deepEqual([left.status, left.lastError], ['failed', 'the database refused it'])
+    })
+  })
+
+/** An event for these recipients on email, for which there was no template when it was planned, and is by now. */
+async function setupUnworded(t: TestContext, engine: 'sqlite' | 'postgres' = 'sqlite') {
+  const delivery = { channels: ['email'] }
+  const { bench, act, suppress } = await setup(t, { engine, catalogue: catalogueOf({ delivery, templates: [] }) })
+  return {
+    bench,
+    act,
+    suppress,
+    async unworded(...recipients: EventRecipient[]) {
+      await bench.publish({ recipients })
+      await bench.plan()
+      await bench.import(catalogueOf({ delivery }))
+      await bench.clock.advance(2_000)
+      const [first = assert.fail(), second = first, third = first] = await bench.notifications()
+      return [first, second, third] as const
+    },
+  }
+}

@@ -1,10 +1,12 @@
 import { invalidBody, notFound, PillarboxError } from '../model/errors.ts'
 import { ACTIONS, type Action, type NotificationStatus, type NotificationView } from '../model/notification.ts'
 import type { ItemRef } from '../model/operation.ts'
+import { isSkipReason } from '../model/reason.ts'
 import { type Address, addressField, addressOf } from '../model/recipient.ts'
 import { asSentTo } from '../model/sent-address.ts'
+import type { Suppression } from '../model/suppression.ts'
 import { regionOf } from '../model/tenant.ts'
-import { noAccount } from '../plan/compose.ts'
+import { noAccount, type Obstacle } from '../plan/compose.ts'
 import type { ActRequest } from '../plan/notification-store.ts'
 import type { ReplanAnswer } from '../plan/replan.ts'
 import type { Rewrite } from '../plan/rewrite.ts'
@@ -65,9 +67,11 @@ export async function actOnNotification(
       throw invalidBody([{ path: '/override', message: 'cannot stand beside to: it is for the address there is' }])
     if (to) return correct(deps, found, { request, to, rerender: rerender ?? false })
     if (override) request.overridesSuppression = mayOverride(found)
-    else await refuseSuppressed(deps, found, 'To send all the same, retry with override: "suppression"')
+    else await refuseBanned(deps, found, request, found.to)
     const answer = await replacementFor(deps, found, rerender ?? false)
+    if (answer && 'problem' in answer) await stayingSkipped(deps, found, request, answer.problem)
     if (answer) request.replacement = unlessProblem(answer).replacement
+    if (request.replacement && !override) await refuseBanned(deps, found, request, request.replacement.to)
   }
   if (action === 'restore' && found.correctedTo !== null)
     throw new PillarboxError(
@@ -78,6 +82,19 @@ export async function actOnNotification(
   if (action === 'retry') nudge('dispatch')
   // An operation looks at none of them, and has very many.
   return (given.item ? null : await store.notifications.find(found.tenantId, id)) ?? found
+}
+
+/** One that is skipped for another reason by now says so from now on. Whoever retries it is told in any case. */
+async function stayingSkipped(
+  { store }: ActDeps,
+  { status, reason, lastError }: NotificationView,
+  request: ActRequest,
+  { reason: found, error }: Obstacle,
+): Promise<void> {
+  // As planning would say it of a channel that is not used.
+  const now = found === 'invalid_recipient' ? 'no_address' : found
+  if (status !== 'skipped' || !isSkipReason(now) || (now === reason && error === lastError)) return
+  await store.notifications.act({ ...request, obstacle: { reason: now, error } })
 }
 
 async function move({ store }: ActDeps, request: ActRequest): Promise<void> {
@@ -113,9 +130,12 @@ async function correct(
 ): Promise<NotificationView> {
   const { store, snapshots, rewrite, nudge } = deps
   const { tenantId } = found
-  if (found.status === 'skipped' && found.reason !== 'no_address')
+  if (found.status === 'skipped' && found.duplicateOf !== null)
     throw invalidBody([
-      { path: '/to', message: `is for what was tried or had no address; this one was skipped: ${found.reason}` },
+      {
+        path: '/to',
+        message: `is not for a duplicate: notification ${found.duplicateOf} tells the same; retry that one with to, or discard this one`,
+      },
     ])
   if (found.to.list !== undefined)
     throw invalidBody([{ path: '/to', message: 'cannot replace a recipient list: correct its members, then retry' }])
@@ -125,7 +145,8 @@ async function correct(
   const region = regionOf((await snapshots.get(tenantId)).tenant)
   const correction = { to: asSentTo(to, region), rerender, actor: request.actor }
   const corrected = unlessProblem(await rewrite.correct(found, correction))
-  await refuseSuppressed(deps, corrected, 'To send all the same, use another address')
+  const ban = await banOn(deps, corrected)
+  if (ban) throw suppressedRefusal(ban, 'To send all the same, use another address')
   await move(deps, { ...request, action: 'discard', correction: corrected })
   nudge('dispatch')
   const view = await store.notifications.find(tenantId, corrected.id)
@@ -140,18 +161,29 @@ function mayOverride({ to }: NotificationView): true {
 }
 
 /** The address is banned for a reason: whoever sends to it all the same has to say so. */
-async function refuseSuppressed(
-  { store }: ActDeps,
-  { tenantId, channel, to }: Pick<NotificationView, 'tenantId' | 'channel' | 'to'>,
-  advice: string,
-): Promise<void> {
-  const address = addressOf(channel, to)
-  const [ban] = address === null ? [] : await store.suppressions.among(tenantId, channel, [address])
+async function refuseBanned(deps: ActDeps, found: NotificationView, request: ActRequest, to: Address): Promise<void> {
+  const ban = await banOn(deps, { ...found, to })
   if (!ban) return
-  const since = new Date(ban.createdAt).toISOString()
-  throw new PillarboxError(
+  await stayingSkipped(deps, found, request, { reason: 'suppressed', error: bannedWords(ban) })
+  throw suppressedRefusal(ban, 'To send all the same, retry with override: "suppression"')
+}
+
+type Addressed = Pick<NotificationView, 'tenantId' | 'channel' | 'to'>
+
+async function banOn({ store }: ActDeps, { tenantId, channel, to }: Addressed): Promise<Suppression | null> {
+  const address = addressOf(channel, to)
+  const [ban = null] = address === null ? [] : await store.suppressions.among(tenantId, channel, [address])
+  return ban
+}
+
+function bannedWords({ cause, createdAt }: Suppression): string {
+  return `the address is suppressed (${cause}, since ${new Date(createdAt).toISOString()})`
+}
+
+function suppressedRefusal(ban: Suppression, advice: string): PillarboxError {
+  return new PillarboxError(
     'address_suppressed',
-    `The address is suppressed (${ban.cause}, since ${since}); what is sent there may harm your standing with the provider. ${advice}, or lift it: DELETE /api/suppressions/${ban.id}.`,
+    `T${bannedWords(ban).slice(1)}; what is sent there may harm your standing with the provider. ${advice}, or lift it: DELETE /api/suppressions/${ban.id}.`,
   )
 }
 

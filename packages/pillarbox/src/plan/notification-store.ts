@@ -13,6 +13,7 @@ import type {
 } from '../model/notification.ts'
 import type { ItemRef } from '../model/operation.ts'
 import type { Page, PageOf } from '../model/page.ts'
+import type { Reason } from '../model/reason.ts'
 import type { Address } from '../model/recipient.ts'
 
 export interface NotificationStore {
@@ -34,7 +35,8 @@ export interface NotificationStore {
   audit(notificationId: string): Promise<AuditView[]>
   /**
    * Moves a notification by hand, with its audit row. Null: no such notification of that tenant. Retrying an
-   * `uncertain` one sets `possibleDuplicate`: the call in doubt may have arrived.
+   * `uncertain` one sets `possibleDuplicate`: the call in doubt may have arrived. Where its schedule failed because nobody
+   * could be told, and this one is sent now, or another in its place, the schedule is completed, as after a replay.
    */
   act(request: ActRequest): Promise<Acted | null>
   /** How long the event or notification that is due and waits longest has been due; null when nothing is. */
@@ -75,6 +77,8 @@ export interface ActRequest {
   item?: ItemRef
   /** For a retry: send it though its address is suppressed. */
   overridesSuppression?: boolean
+  /** For a retry of one that is skipped: what stands in the way now. It stays skipped, for that reason. */
+  obstacle?: { reason: Reason; error: string }
   /** For a discard: what is sent in its place, to a corrected address. Written in the same commit. */
   correction?: NewNotification
   /** For a retry of one that never had an account or content, or in other words: what planning answers now. */

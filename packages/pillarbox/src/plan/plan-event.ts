@@ -143,6 +143,9 @@ async function tellPart(
 ): Promise<{ notifications: NewNotification[]; reached: Reached }> {
   const cause: EventCause = { due, dueAt, scheduleId, standing, calledOff, limits: { bans } }
   const notifications = await planNotifications(tools, cause, part)
+  // Where all that there was to tell was given up by hand, nothing is left undone.
+  const isOver = notifications.length === 0 && standing.some(({ status }) => status === 'discarded')
+  if (isOver) return { notifications, reached: 'told' }
   const recipients = part.recipients.length + part.stopped.length
   return { notifications, reached: together(part.next.reached, reachedBy(notifications, recipients)) }
 }
@@ -179,9 +182,17 @@ function compositionsOf(
   ]
 }
 
-function routesOf({ due, limits, calledOff }: EventCause, recipient: Recipient): (Route | BlockedChannel)[] {
-  if (calledOff) return channelsFor(due).map((channel) => ({ channel, obstacle: calledOff }))
-  return routesTo(due, recipient, limits)
+function routesOf(cause: EventCause, recipient: Recipient): (Route | BlockedChannel)[] {
+  const { due, limits, calledOff, standing = [] } = cause
+  const { channels = channelsFor(due) } = limits ?? {}
+  // A channel that an operator gave up for somebody is not asked for any more: a chain goes on without it.
+  const asked = channels.filter((channel) => !standing.some((one) => isGivenUp(one, recipient, channel)))
+  if (calledOff) return asked.map((channel) => ({ channel, obstacle: calledOff }))
+  return routesTo(due, recipient, { ...limits, channels: asked })
+}
+
+function isGivenUp({ place, channel, status }: StandingNotification, recipient: Recipient, asked: Channel): boolean {
+  return status === 'discarded' && place === recipient.place && channel === asked
 }
 
 /**

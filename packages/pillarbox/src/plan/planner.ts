@@ -23,7 +23,7 @@ import type {
 } from './plan-store.ts'
 import { type DueRow, type PreparedRow, prepare } from './prepare.ts'
 import type { ResolveHook } from './resolve-hook.ts'
-import { reviveStanding } from './revive.ts'
+import { isTelling, reviveStanding } from './revive.ts'
 import { isChain } from './routes.ts'
 import { createSkipReport, type SkipCounts, type SkipReport } from './skip-report.ts'
 import type { SuppressionCheck } from './suppressed.ts'
@@ -139,7 +139,8 @@ const SCHEDULES: RowKind<DueSchedule, SchedulePlan> = {
     const { standing, due } = judgement
     const rest = await reviveStanding(tools.store.notifications, plan, { standing, isChain: isChain(due) })
     tools.hub.nudge('dispatch')
-    return rest
+    // What was retried by hand meanwhile tells somebody.
+    return standing.some(isTelling) && 'untold' in rest ? { ...rest, untold: null } : rest
   },
   async defer(plan, { schedule }, error, delayMs) {
     if (schedule) await plan.deferSchedule({ tenantId: schedule.tenantId, id: schedule.id }, error, delayMs)

@@ -36,6 +36,10 @@ async function replay(bench: Bench): Promise<void> {
   const { tenantId, id } = await bench.schedule()
   const answer = await bench.store.schedules.act({ tenantId, id, action: 'replay', actor: 'key:ada' })
   assert.ok(answer?.moved)
+  await replanned(bench)
+}
+
+async function replanned(bench: Bench): Promise<void> {
   // One that has read nothing yet of what was mended meanwhile.
   const planner = bench.planner({
     contexts: createContextBook(bench.store, createTenantSnapshots(bench.store, bench.clock, 1_000)),
@@ -95,12 +99,41 @@ describe('a replay', () => {
     assert.ok('replacement' in answer)
     const { tenantId, id } = text
     const { replacement } = answer
+    await bench.store.schedules.act({ tenantId, id: (await bench.schedule()).id, action: 'replay', actor: 'key:ada' })
     await bench.store.notifications.act({ tenantId, id, action: 'retry', actor: 'key:ada', replacement })
     await bench.import(catalogueOf({ templates: [email], delivery: { channels: ['sms', 'email'] } }))
 
-    await replay(bench)
+    await replanned(bench)
 
     assert.deepEqual(await brief(bench), ['sms queued', 'email no_active_account'])
+    assert.equal((await bench.schedule()).status, 'completed', 'somebody is told, though not by the replay')
+  })
+
+  it('is not needed any more once a notification was retried by hand', async (t) => {
+    const bench = await setup(t)
+    await addAccount(bench, 'sms')
+    await bench.clock.advance(1_000)
+    const [text = assert.fail()] = await bench.notifications()
+    const answer = await replan(bench.chain, text)
+    assert.ok('replacement' in answer)
+    const { tenantId, id } = text
+    await bench.store.notifications.act({ tenantId, id, action: 'retry', actor: 'key:ada', ...answer })
+
+    const schedule = await bench.schedule()
+    const replayed = await bench.store.schedules.act({ tenantId, id: schedule.id, action: 'replay', actor: 'key:ada' })
+
+    assert.deepEqual(replayed, { moved: false, from: 'completed' })
+  })
+
+  it('begins a chain of which an operator gave a channel up that was skipped', async (t) => {
+    const bench = await setup(t, { catalogue: catalogueOf({ delivery: { fallback: ['sms', 'email'] } }) })
+    const [text = assert.fail()] = await bench.notifications()
+    await bench.store.notifications.act({ tenantId: 'acme', id: text.id, action: 'discard', actor: 'key:ada' })
+    for (const channel of ['sms', 'email'] as const) await addAccount(bench, channel)
+
+    await replay(bench)
+
+    assert.deepEqual(await brief(bench), ['sms discarded_by_operator', 'email queued'])
   })
 
   it('begins a chain at its first channel that can be used, and holds none that has a row of its own', async (t) => {

@@ -18,11 +18,16 @@ export async function reviveStanding(
     const beside = standingAt.get(notification.place ?? '') ?? []
     const own = beside.find(({ channel }) => channel === notification.channel)
     // A chain that was begun by hand is under way: nothing is begun beside it.
-    if (isChain && beside.some(({ status }) => status !== 'skipped')) continue
+    if (isChain && beside.some(isTelling)) continue
     if (!own) fresh.push(notification)
     else if (own.status === 'skipped') await revive(notifications, own, notification, beside)
   }
   return { ...plan, notifications: fresh }
+}
+
+/** Nobody is told by what was skipped, and by what an operator gave up. */
+export function isTelling({ status }: Pick<StandingNotification, 'status'>): boolean {
+  return status !== 'skipped' && status !== 'discarded'
 }
 
 async function revive(

@@ -1,12 +1,13 @@
 import { ACTIONS, type Action, type NewNotification, type NotificationStatus } from '../../model/notification.ts'
 import type { ItemRef } from '../../model/operation.ts'
+import { UNTOLD_REASONS } from '../../model/reason.ts'
 import { addressOf } from '../../model/recipient.ts'
 import type { Acted, ActRequest, RepeatedItem } from '../../plan/notification-store.ts'
 import { type AuditRow, writeAudit } from './audit.ts'
 import { booleanOf, isSealed, textOrNull, uuidOrNull } from './fields.ts'
 import { IS_RETRYING, statusOf } from './notification-view.ts'
 import { takeItem } from './operation-items.ts'
-import { type Dialect, row, rows, type Script } from './script.ts'
+import { type Dialect, givenList, row, rows, type Script } from './script.ts'
 import { writeSettled } from './settle.ts'
 import { type ActChanges, actChanges, type RestingNotification } from './transitions.ts'
 
@@ -18,9 +19,9 @@ import { type ActChanges, actChanges, type RestingNotification } from './transit
 export function* act(dialect: Dialect, request: ActRequest): Script<Acted | null> {
   const id = uuidOrNull(request.id)
   if (id === null) return null
-  const { tenantId, action, replacement } = request
+  const { tenantId, action, replacement, obstacle } = request
   const notification = yield* row(
-    `select n.account_id, n.content is not null as has_content, n.is_scrubbed from pillarbox.notifications n
+    `select n.account_id, n.content is not null as has_content, n.is_scrubbed, n.schedule_id from pillarbox.notifications n
       where n.id = :id and n.tenant_id = :tenantId ${action === 'retry' ? dialect.lock('n') : ''}`,
     { id, tenantId },
   )
@@ -30,8 +31,9 @@ export function* act(dialect: Dialect, request: ActRequest): Script<Acted | null
   const hasWords = replacement !== undefined || (accountId !== null && booleanOf(notification['has_content']))
   const twin = replacement ? yield* twinOf(tenantId, id, replacement.idempotencyKey) : null
   const canBeSent = hasWords && twin === null && !booleanOf(notification['is_scrubbed'])
+  const isHeld = action === 'retry' && !canBeSent && !obstacle
   const place = { id, tenantId, action, accountId }
-  const resting = action === 'retry' && !canBeSent ? null : yield* lockResting(dialect, place)
+  const resting = isHeld ? null : yield* lockResting(dialect, place)
   const changes = resting && actChanges(request, resting)
   if (!changes) {
     const from = yield* statusNow(id)
@@ -51,6 +53,8 @@ export function* act(dialect: Dialect, request: ActRequest): Script<Acted | null
   if (changes.settled) yield* writeSettled(dialect, [changes.settled])
   if (request.correction) yield* correct(dialect, request, request.correction)
   yield* writeAudit(dialect, changes.audit)
+  if (changes.queued || request.correction)
+    yield* completeSchedule(dialect, request, textOrNull(notification['schedule_id']))
   return { moved: true, from: resting.from, accountId }
 }
 
@@ -141,6 +145,26 @@ function* requeue(
         :possibleDuplicate from pillarbox.notifications n where n.id = :id`,
     { ...queued, attempt },
   )
+}
+
+/** A schedule that failed only because nobody could be told: somebody is, now. One that was not planned to its end stays. */
+function* completeSchedule(
+  dialect: Dialect,
+  { tenantId, actor, action, correction }: ActRequest,
+  scheduleId: string | null,
+): Script<void> {
+  if (scheduleId === null) return
+  const subject = `schedule:${scheduleId}`
+  const completed = yield* row(
+    `update pillarbox.schedules set status = 'completed', completed_at = ${dialect.now}, last_error = null
+      where id = :scheduleId and status = 'failed' and (select a.reason from pillarbox.audit a
+        where a.tenant_id = :tenantId and a.subject = :subject and a.to_status = 'failed'
+        order by a.id desc limit 1) in (:untold) returning id`,
+    { scheduleId, tenantId, subject, untold: givenList(UNTOLD_REASONS) },
+  )
+  if (!completed) return
+  const verb = correction ? 'correct' : action
+  yield* writeAudit(dialect, { tenantId, actor, action: verb, subject, from: 'failed', to: 'completed' })
 }
 
 /** The link to what is sent in its place, which is written in the same transaction. */

@@ -26,6 +26,11 @@ export function moveReason(from: string, to: string): string {
   return `account:${from} → account:${to}`
 }
 
+/** For what a notification was skipped, and for what it is since, as its audit row says it. */
+export function skipReason(before: string | null, now: string): string {
+  return `${before} → ${now}`
+}
+
 const COLUMNS = {
   place: 'bigint',
   tenant_id: 'text',

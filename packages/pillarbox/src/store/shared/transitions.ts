@@ -9,7 +9,7 @@ import {
   type SettledStatus,
 } from '../../model/notification.ts'
 import type { ActRequest } from '../../plan/notification-store.ts'
-import { type AuditRow, moveReason } from './audit.ts'
+import { type AuditRow, moveReason, skipReason } from './audit.ts'
 import type { Ending } from './plan-changes.ts'
 
 /**
@@ -199,9 +199,10 @@ export function actChanges(
     actor,
     note,
     correction,
+    obstacle,
     overridesSuppression,
     item,
-  }: Pick<ActRequest, 'action' | 'actor' | 'note' | 'correction' | 'overridesSuppression' | 'item'>,
+  }: Pick<ActRequest, 'action' | 'actor' | 'note' | 'correction' | 'obstacle' | 'overridesSuppression' | 'item'>,
   resting: RestingNotification,
 ): ActChanges | null {
   const { from, discardedFrom, stoppedBecause, accountId, ...rest } = resting
@@ -228,6 +229,16 @@ export function actChanges(
   // The call in doubt of an uncertain notification may have arrived: if it is sent again, that may be a second time.
   const isInDoubt = action === 'restore' ? discardedFrom === 'uncertain' : from === 'uncertain' && action !== 'discard'
   const possibleDuplicate = rest.possibleDuplicate || isInDoubt
+  if (obstacle) {
+    if (from !== 'skipped') return null
+    const { reason: now, error } = obstacle
+    const fingerprint = printOf('skipped', { reason: now, code: null, error, accountId })
+    return {
+      settled: { ...rest, status: 'skipped', reason: now, lastError: error, code: null, fingerprint },
+      queued: null,
+      audit: { ...audit, to: 'skipped', reason: skipReason(stoppedBecause, now) },
+    }
+  }
   if (to === 'queued') return { settled: null, queued: { possibleDuplicate, attempt }, audit }
   // Whether it is given up or not, it stopped by what it stopped by. Who parks it by hand is a cause of its own.
   const { lastError: error } = rest
