@@ -386,6 +386,52 @@ export function skippedRules(rule: Rule): void {
     await check(2)
   })
 
+  rule(
+    'what was done about an event is found: failures, replays, and what people did to its notifications',
+    async (bench) => {
+      const { store, lane, event, notification, newId } = bench
+      const target = await lane()
+      const { tenantId } = target
+      const [scheduleId, ids] = [newId(), [newId(), newId()] as const]
+      const { id: eventId } = only(await store.events.insert([event(tenantId)]))
+      await planEvents(store, 10, () => ({ kind: 'failed', reason: 'unknown_event_type', error: 'no such type' }))
+      await store.events.replay(tenantId, eventId, 'key:ada')
+      const untold = { reason: 'no_recipient', error: 'No recipient: nobody' } as const
+      const rows = ids.map((id, n) => notification(target, { id, scheduleId, ...bornSkipped(eventId, String(n)) }))
+      await planEvents(store, 10, () => ({ ...dueNow(scheduleId, rows), untold }))
+      const [retried, discarded] = ids
+      const by = { tenantId, actor: 'key:bo' }
+      await store.notifications.act({ ...by, id: discarded, action: 'discard', note: 'gone' })
+      await store.notifications.act({ ...by, id: retried, action: 'retry', replacement: replacementOn(target) })
+
+      const about = { eventId, scheduleIds: [scheduleId], notificationIds: [...ids, 'no id at all'] }
+      const acts = await store.events.acts(tenantId, about)
+
+      assert.deepEqual(
+        acts.map(({ actor, action, subject, notificationId, from, to }) => [
+          actor,
+          action,
+          subject ?? notificationId,
+          from,
+          to,
+        ]),
+        [
+          ['system', 'fail', `event:${eventId}`, 'pending', 'failed'],
+          ['key:ada', 'replay', `event:${eventId}`, 'failed', 'pending'],
+          ['system', 'fail', `schedule:${scheduleId}`, null, 'failed'],
+          ['key:bo', 'discard', discarded, 'skipped', 'discarded'],
+          ['key:bo', 'retry', retried, 'skipped', 'queued'],
+          ['key:bo', 'retry', `schedule:${scheduleId}`, 'failed', 'completed'],
+        ],
+      )
+      assert.deepEqual(await store.events.acts(await bench.tenant(), about), [], 'of another tenant')
+      assert.deepEqual(
+        await store.events.acts(tenantId, { ...about, scheduleIds: [], notificationIds: [] }),
+        acts.slice(0, 2),
+      )
+    },
+  )
+
   rule('what an event was planned as before is found by its places', async (bench) => {
     const { store, lane, event, notification, newId } = bench
     const target = await lane()

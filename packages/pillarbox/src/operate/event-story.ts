@@ -37,8 +37,16 @@ export async function storyOf(store: StoryStore, event: StoredEvent): Promise<Ev
     store.now(),
   ])
   const rows = { schedules: schedules.items, notifications: notifications.items, derived: derived.items }
+  const acts = await store.events.acts(tenantId, {
+    eventId,
+    scheduleIds: rows.schedules.map(({ id }) => id),
+    notificationIds: rows.notifications.map(({ id }) => id),
+  })
   const story = { event, counts: found(counts), ...rows }
   const notificationCount = Object.values(story.counts).reduce((sum, count) => sum + count, 0)
   const known: { type: EventType | null; now: number } = { type, now }
-  return { ...story, explanation: explain({ ...rows, ...known, event, tenant: found(tenant), notificationCount }) }
+  return {
+    ...story,
+    explanation: explain({ ...rows, ...known, acts, event, tenant: found(tenant), notificationCount }),
+  }
 }

@@ -5,6 +5,7 @@ import type { EventType } from '../model/catalogue.ts'
 import type { StoredEvent } from '../model/event.ts'
 import type { NotificationView } from '../model/notification.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
+import type { EventAct } from '../plan/event-store.ts'
 import { type EventRows, explain } from './explain.ts'
 
 const AT = Date.UTC(2026, 2, 10, 6)
@@ -79,6 +80,7 @@ function told(changes: Partial<EventRows>): string[] {
     tenant: { id: 'acme', name: 'Acme', defaultLocale: 'en', timeZone: 'Asia/Kolkata', settings: {}, createdAt: 0 },
     type: type(),
     schedules: [schedule()],
+    acts: [],
     derived: [],
     notificationCount: notifications.length,
     now: AT + HOUR_MS,
@@ -294,6 +296,100 @@ describe('the explanation of an event', () => {
       'queued: email: waits to be sent to a***@example.test.',
       'corrected: email: sent to a corrected address by key:ada.',
       'queued: email: waits to be sent to b***@example.test.',
+    ])
+  })
+
+  const act = (changes: Partial<EventAct>): EventAct => ({
+    at: AT + 1_000,
+    actor: 'key:ada',
+    action: 'retry',
+    notificationId: 'n-1',
+    subject: null,
+    attempt: 0,
+    durationMs: null,
+    from: 'skipped',
+    to: 'queued',
+    reason: null,
+    note: 'private',
+    ...changes,
+  })
+
+  it('tells that somebody was skipped at first, for what, and who had it sent', () => {
+    const sent = notification({ id: 'n-1', status: 'sent', sentAt: AT + 2_000 })
+    const retried = (...acts: EventAct[]) => after({ notifications: [sent], acts }).slice(1)
+
+    assert.deepEqual(retried(act({ reason: 'no_address' })), [
+      'no_address: email: skipped at first, not sent to a***@example.test. The recipient has no address for this channel.',
+      'retried: email: retried by key:ada.',
+      'sent: email: sent to a***@example.test through vendor.',
+    ])
+    assert.deepEqual(
+      retried(
+        act({ to: 'skipped', reason: 'no_template → suppressed' }),
+        act({ at: AT + 1_500, reason: 'suppression_overridden' }),
+      ).slice(0, 3),
+      [
+        'no_template: email: skipped at first, not sent to a***@example.test. The event asks for this channel, and no active template exists for it.',
+        'retried: email: retried by key:ada, and skipped all the same. The address is suppressed on this channel: lift that, then retry.',
+        'retried: email: retried by key:ada, though the address is suppressed.',
+      ],
+    )
+    assert.deepEqual(retried(act({ actor: 'system', reason: 'no_template' })).slice(1, 2), [
+      'retried: email: can be sent now: put into the queue by the replay of its schedule.',
+    ])
+  })
+
+  it('says where a notification stands behind what was done to it', () => {
+    const acts = [
+      act({ action: 'discard', from: 'skipped', to: 'discarded', reason: 'discarded_by_operator' }),
+      act({ at: AT + 2_000, action: 'restore', from: 'discarded', to: 'parked', reason: 'restored_by_operator' }),
+    ]
+    const parked = notification({
+      id: 'n-1',
+      status: 'parked',
+      reason: 'restored_by_operator',
+      lastError: 'no address',
+    })
+
+    assert.deepEqual(after({ notifications: [parked], acts }).slice(1), [
+      'skipped: email: skipped at first, not sent to a***@example.test. no address',
+      'discarded: email: given up by key:ada.',
+      'restored: email: taken back by key:ada.',
+      'restored_by_operator: email: set aside for an operator, not sent to a***@example.test. An operator took back that it was discarded. (no address)',
+    ])
+    const corrected = act({ action: 'discard', from: 'skipped', to: 'discarded', reason: 'corrected_by_operator' })
+    assert.equal(
+      after({ notifications: [parked], acts: [corrected] })[2],
+      'corrected: email: its address was corrected by key:ada.',
+    )
+  })
+
+  it('tells how an event and its schedule failed before, who replayed them, and what completed it by hand', () => {
+    const of = (subject: string, changes: Partial<EventAct>) => act({ subject, notificationId: null, ...changes })
+    const acts = [
+      of('event:event-1', { action: 'fail', actor: 'system', to: 'failed', reason: 'unknown_event_type' }),
+      of('event:event-1', { at: AT + 1_100, action: 'replay', to: 'pending' }),
+      of('schedule:s-1', { at: AT + 1_200, action: 'fail', actor: 'system', to: 'failed', reason: 'no_recipient' }),
+      of('schedule:s-1', { at: AT + 1_300, action: 'replay', actor: 'console:bo', to: 'pending' }),
+      of('schedule:s-1', { at: AT + 1_400, action: 'fail', actor: 'system', to: 'failed', reason: 'no_recipient' }),
+    ]
+    const failed = schedule({
+      status: 'failed',
+      completedAt: null,
+      lastError: 'No recipient: nobody',
+    })
+
+    assert.deepEqual(after({ acts, schedules: [failed] }), [
+      'event_failed: It failed. The catalogue has no such event type.',
+      'replayed: Replayed by key:ada.',
+      'schedule_failed: It failed. The event names nobody with an address for any of its channels.',
+      'replayed: Replayed by console:bo.',
+      'schedule_failed: It made nothing that can be sent: No recipient: nobody. Replay the schedule once that is mended.',
+    ])
+    const byHand = of('schedule:s-1', { at: AT + 1_500, from: 'failed', to: 'completed' })
+    assert.deepEqual(after({ acts: [...acts.slice(4), byHand] }).slice(1), [
+      'schedule_failed: It failed. The event names nobody with an address for any of its channels.',
+      'completed_by_hand: Completed: key:ada had one of its notifications sent.',
     ])
   })
 

@@ -8,6 +8,8 @@ import type { StoredSchedule } from '../model/schedule.ts'
 import type { Tenant } from '../model/tenant.ts'
 import { localOf } from '../model/timing.ts'
 import { occurrenceOf } from '../plan/due-event.ts'
+import type { EventAct } from '../plan/event-store.ts'
+import { actsOn, actsOnNotification, failedAt } from './explain-acts.ts'
 
 /** One decision about an event, in words for somebody who was asked why a message came, or did not. */
 export interface ExplanationLine {
@@ -29,6 +31,8 @@ export interface EventRows {
   type: EventType | null
   schedules: readonly StoredSchedule[]
   notifications: readonly ListedNotification[]
+  /** What was done about them, oldest first. */
+  acts: readonly EventAct[]
   /** Of a domain event: the events that it became. */
   derived: readonly ListedEvent[]
   /** How many there are in all; `notifications` may hold only the newest. */
@@ -41,7 +45,11 @@ export function explain(rows: EventRows): ExplanationLine[] {
   const { event, schedules, notifications, notificationCount } = rows
   const lines = [
     ...eventLines(rows),
-    ...oldestFirst(schedules).flatMap((schedule) => scheduleLines(rows, schedule)),
+    ...actsOn(rows.acts, { subject: `event:${event.id}`, status: event.status }),
+    ...oldestFirst(schedules).flatMap((schedule) => [
+      ...actsOn(rows.acts, { subject: `schedule:${schedule.id}`, status: schedule.status }),
+      ...scheduleLines(rows, schedule),
+    ]),
     ...oldestFirst(notifications).flatMap((notification) => notificationLines(rows, notification)),
   ]
   const others = notificationCount - notifications.length
@@ -68,7 +76,7 @@ function eventLines(rows: EventRows): ExplanationLine[] {
   if (event.status === 'published') return [published, ...derivedLines(rows)]
   if (event.status === 'failed') {
     const text = `It cannot be turned into notifications: ${sentence(lastError)} Replay the event once that is mended.`
-    return [published, { at, code: 'event_failed', text }]
+    return [published, { at: failedAt(rows.acts, `event:${event.id}`) ?? at, code: 'event_failed', text }]
   }
   const text =
     attemptCount === 0
@@ -119,7 +127,7 @@ function scheduleLines(rows: EventRows, schedule: StoredSchedule): ExplanationLi
       break
     case 'failed': {
       const text = `It made nothing that can be sent: ${error} Replay the schedule once that is mended.`
-      lines.push({ at: ready, code: 'schedule_failed', text })
+      lines.push({ at: failedAt(rows.acts, `schedule:${schedule.id}`) ?? ready, code: 'schedule_failed', text })
       break
     }
     case 'cancelled':
@@ -217,7 +225,9 @@ function notificationLines(rows: EventRows, notification: ListedNotification): E
     lines.push(line(createdAt, 'corrected', `sent to a corrected address by ${triggeredBy}.`))
   else if (triggeredBy !== 'system') lines.push(line(createdAt, 'resent', `sent again by ${triggeredBy}.`))
   for (const { code, message } of notification.warnings) lines.push(line(createdAt, code, sentence(message)))
-  const said = standing(rows, notification, recipient ?? 'the recipient')
+  const who = recipient ?? 'the recipient'
+  const acts = actsOnNotification(rows.acts, notification, who)
+  const said = [...acts, ...standing(rows, notification, who, acts.at(-1)?.at ?? 0)]
   return [...lines, ...said.map(({ at, code, text }) => line(at, code, text))]
 }
 
@@ -226,6 +236,7 @@ function standing(
   { tenant, now }: EventRows,
   notification: ListedNotification,
   who: string,
+  actedAt: number,
 ): { at: number; code: string; text: string }[] {
   const { status, createdAt, dueAt, nextAttemptAt, attemptCount, provider, sentAt, deliveredAt, readAt } = notification
   const twice = notification.possibleDuplicate ? ' It may have arrived twice.' : ''
@@ -240,7 +251,7 @@ function standing(
   if (deliveredAt !== null && deliveredAt !== sentAt)
     said.push({ at: deliveredAt, code: 'delivered', text: `delivered to ${who}.` })
   if (readAt !== null) said.push({ at: readAt, code: 'read', text: `read by ${who}.` })
-  const last = Math.max(createdAt, sentAt ?? 0, deliveredAt ?? 0, readAt ?? 0)
+  const last = Math.max(createdAt, actedAt, sentAt ?? 0, deliveredAt ?? 0, readAt ?? 0)
   switch (status) {
     case 'sent':
     case 'delivered':

@@ -1,5 +1,5 @@
 import type { EventStatus, ListedEvent, NewEvent, StoredEvent } from '../model/event.ts'
-import type { NotificationStatus } from '../model/notification.ts'
+import type { AuditView, NotificationStatus } from '../model/notification.ts'
 import type { Page, PageOf } from '../model/page.ts'
 
 export interface EventStore {
@@ -13,8 +13,24 @@ export interface EventStore {
     tenantId: string,
     events: readonly Pick<StoredEvent, 'id' | 'entity'>[],
   ): Promise<Record<NotificationStatus, number>[]>
+  /**
+   * What became of an event beside what its rows say: how it and its schedules failed, who replayed them, and what was done by
+   * hand to these notifications, or by a replay. Oldest first; the newest 500.
+   */
+  acts(tenantId: string, about: ActsAbout): Promise<EventAct[]>
   /** failed → pending with a fresh count; `false` when it is not failed. Audited. */
   replay(tenantId: string, id: string, actor: string): Promise<boolean>
+}
+
+export interface ActsAbout {
+  eventId: string
+  scheduleIds: readonly string[]
+  notificationIds: readonly string[]
+}
+
+export interface EventAct extends AuditView {
+  /** `event:<id>` or `schedule:<id>`; null where it is about a notification. */
+  subject: string | null
 }
 
 export interface EventFilter {

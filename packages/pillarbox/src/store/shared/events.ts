@@ -5,6 +5,7 @@ import type { EventFilter, EventStore } from '../../plan/event-store.ts'
 import { writeAudit } from './audit.ts'
 import { decodeCursor, invalidCursor, pageOf } from './cursor.ts'
 import { entityOrNull } from './fields.ts'
+import { actsAbout } from './notification-history.ts'
 import { countByEvent } from './notification-view.ts'
 import { conditionsOf, nounOf, whereAll } from './noun.ts'
 import { type Dialect, type Row, row, rows, type Script, type ScriptRunner } from './script.ts'
@@ -14,6 +15,7 @@ export function sharedEvents({ dialect, read, write }: ScriptRunner): Omit<Event
   return {
     find: (tenantId, id) => read(() => findEvent(tenantId, id)),
     list: (filter, page) => read(() => listEvents(dialect, filter, page)),
+    acts: (tenantId, about) => read(() => actsAbout(tenantId, about)),
     counts: (tenantId, events) => read(() => countByEvent(tenantId, events)),
     replay: (tenantId, id, actor) => write(() => replayEvent(dialect, tenantId, id, actor)),
   }

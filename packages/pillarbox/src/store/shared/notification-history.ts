@@ -1,7 +1,8 @@
 import type { AttemptView, AuditView } from '../../model/notification.ts'
+import type { ActsAbout, EventAct } from '../../plan/event-store.ts'
 import { uuidOrNull } from './fields.ts'
 import { listBy, nounOf } from './noun.ts'
-import { rows, type Script } from './script.ts'
+import { givenIds, givenRows, rows, type Script } from './script.ts'
 import { RESULT_VERBS } from './transitions.ts'
 
 const ATTEMPT_VIEW = {
@@ -31,7 +32,7 @@ const ATTEMPTS = nounOf<Attempt>('attempts', {
 
 type StoredAudit = Omit<AuditView, 'from' | 'to'> & { fromStatus: string | null; toStatus: string | null }
 
-const AUDITS = nounOf<StoredAudit>('audit', {
+const AUDIT_VIEW = {
   at: 'instant',
   actor: 'text',
   action: 'text',
@@ -43,6 +44,12 @@ const AUDITS = nounOf<StoredAudit>('audit', {
   reason: 'text',
   note: 'text',
   operationId: 'uuid',
+} as const
+const AUDITS = nounOf<StoredAudit>('audit', AUDIT_VIEW)
+const ACTS = nounOf<StoredAudit & { id: number; subject: string | null }>('audit', {
+  ...AUDIT_VIEW,
+  id: 'number',
+  subject: 'text',
 })
 
 export function* listAttempts(notificationId: string): Script<AttemptView[]> {
@@ -57,13 +64,44 @@ export function* listAttempts(notificationId: string): Script<AttemptView[]> {
 export function* auditOf(notificationId: string): Script<AuditView[]> {
   const attempts = yield* listBy(ATTEMPTS, { notificationId }, 'number, late')
   const others = yield* listBy(AUDITS, { notificationId }, 'id')
-  const merged = [
-    ...attempts.flatMap(attemptAudits),
-    ...others.map(({ fromStatus, toStatus, ...audit }) => ({ ...audit, from: fromStatus, to: toStatus })),
-  ]
+  const merged = [...attempts.flatMap(attemptAudits), ...others.map(auditView)]
   // What came of attempt 1 stands before attempt 2, whatever the clocks of worker and store made of it: an attempt's
   // time is the worker's account of its call, a transition's is the store's. The sort is stable, attempts come first.
   return merged.sort((a, b) => (a.attempt ?? 0) - (b.attempt ?? 0))
+}
+
+function auditView<T extends StoredAudit>({ fromStatus, toStatus, ...audit }: T) {
+  return { ...audit, from: fromStatus, to: toStatus }
+}
+
+const MOST_ACTS = 500
+
+/** What is about an event or its schedules, and what people and replays did to its notifications. */
+export function* actsAbout(tenantId: string, { eventId, scheduleIds, notificationIds }: ActsAbout): Script<EventAct[]> {
+  const subjects = [`event:${eventId}`, ...scheduleIds.map((id) => `schedule:${id}`)]
+  const about = yield* rows(
+    `select ${ACTS.columnsOf('a')} from :g join pillarbox.audit a on a.tenant_id = :tenantId and a.subject = g.subject
+      where a.subject is not null order by a.id desc limit :limit`,
+    {
+      tenantId,
+      limit: MOST_ACTS,
+      g: givenRows(
+        { subject: 'text' },
+        subjects.map((subject) => ({ subject })),
+      ),
+    },
+  )
+  const done = yield* rows(
+    `select ${ACTS.columnsOf('a')} from :g join pillarbox.audit a on a.notification_id = g.id
+      where a.tenant_id = :tenantId and a.action in ('retry', 'discard', 'cancel', 'park', 'restore')
+        and (a.actor <> 'system' or a.from_status = 'skipped') order by a.id desc limit :limit`,
+    { tenantId, limit: MOST_ACTS, g: givenIds(notificationIds.flatMap((id) => uuidOrNull(id) ?? [])) },
+  )
+  return [...about, ...done]
+    .map(ACTS.of)
+    .toSorted((a, b) => a.id - b.id)
+    .slice(-MOST_ACTS)
+    .map(({ id: _, ...act }) => auditView(act))
 }
 
 function attemptAudits({ notificationId, number, startedAt, durationMs, ...made }: Attempt): AuditView[] {
