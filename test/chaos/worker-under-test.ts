@@ -9,7 +9,9 @@ import { createEngine } from '../../packages/pillarbox/src/engine.ts'
 import { buildApp } from '../../packages/pillarbox/src/http/app.ts'
 import { DEFAULT_HTTP_CONFIG } from '../../packages/pillarbox/src/http/context.ts'
 import { createInboxFeed } from '../../packages/pillarbox/src/http/inbox-feed.ts'
+import { noMeters } from '../../packages/pillarbox/src/model/ports.ts'
 import { engineSettings, openStore } from '../../packages/pillarbox/src/pillarbox.ts'
+import { createSkipReport } from '../../packages/pillarbox/src/plan/skip-report.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { createLogger } from '../../packages/pillarbox/src/runtime/logger.ts'
 import { isRunning, pidSpace, systemClock, systemRandom } from '../../packages/pillarbox/src/runtime/system.ts'
@@ -106,6 +108,7 @@ const app = await buildApp({
   replan: notPartOfThese,
   rewrite: { rerender: notPartOfThese, correct: notPartOfThese, repeat: notPartOfThese },
   resend: notPartOfThese,
+  skips: createSkipReport({ logger, meters: noMeters }),
   readyMade: readyCatalogues,
   receiptSources: new Map(),
   inboxFeed: createInboxFeed({ inbox: store.inbox, wake: store.wake, clock, logger }),

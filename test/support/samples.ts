@@ -3,7 +3,7 @@ import type { SuppressionBook } from '../../packages/pillarbox/src/dispatch/supp
 import type { Account, StoredAccount } from '../../packages/pillarbox/src/model/account.ts'
 import type { StoredEvent } from '../../packages/pillarbox/src/model/event.ts'
 import type { NewNotification } from '../../packages/pillarbox/src/model/notification.ts'
-import type { Logger } from '../../packages/pillarbox/src/model/ports.ts'
+import type { Logger, Meters } from '../../packages/pillarbox/src/model/ports.ts'
 import type { Template } from '../../packages/pillarbox/src/model/template.ts'
 import { START } from './manual-clock.ts'
 
@@ -194,6 +194,18 @@ export interface LogLine {
 }
 
 /** A logger that keeps what it is told. */
+/** What was counted: `name reason` with its number. */
+export function recordingMeters(): Meters & { counts: Record<string, number> } {
+  const counts: Record<string, number> = {}
+  return {
+    counts,
+    count(name, labels, by = 1) {
+      const key = [name, ...Object.values(labels)].join(' ')
+      counts[key] = (counts[key] ?? 0) + by
+    },
+  }
+}
+
 export function recordingLogger(): Logger & { lines: LogLine[] } {
   const lines: LogLine[] = []
   const at = (level: keyof Logger) => (fields: Record<string, unknown>, message: string) =>

@@ -1,7 +1,9 @@
 import { createSuppressionBook } from '../../../packages/pillarbox/src/dispatch/suppressions.ts'
 import type { NewEvent } from '../../../packages/pillarbox/src/model/event.ts'
+import { noMeters } from '../../../packages/pillarbox/src/model/ports.ts'
 import { createContextBook } from '../../../packages/pillarbox/src/plan/context-book.ts'
 import { createPlanner } from '../../../packages/pillarbox/src/plan/planner.ts'
+import { createSkipReport } from '../../../packages/pillarbox/src/plan/skip-report.ts'
 import { createHub } from '../../../packages/pillarbox/src/runtime/hub.ts'
 import { systemClock } from '../../../packages/pillarbox/src/runtime/system.ts'
 import { createPayloadSeal } from '../../../packages/pillarbox/src/security/payload-seal.ts'
@@ -179,6 +181,7 @@ function plannerOf(
     contexts: createContextBook(store, createTenantSnapshots(store, systemClock, settings.configMaxAgeMs)),
     untrusted,
     guard: null,
+    skips: createSkipReport({ logger, meters: noMeters }),
     sealing: createPayloadSeal(Buffer.alloc(32, 7)),
     suppressions: createSuppressionBook({
       suppressions: store.suppressions,

@@ -8,8 +8,8 @@ import { createLaneGuard } from './dispatch/lane-guard.ts'
 import { listTargets } from './dispatch/list-targets.ts'
 import { runRescuer } from './dispatch/rescuer.ts'
 import { createSuppressionBook } from './dispatch/suppressions.ts'
-import type { NotificationView } from './model/notification.ts'
-import type { Clock, IdSource, Logger, Random } from './model/ports.ts'
+import { type NotificationView, skippedByChain } from './model/notification.ts'
+import { type Clock, type IdSource, type Logger, type Meters, noMeters, type Random } from './model/ports.ts'
 import { runPrinter } from './operate/causes.ts'
 import { runClockWatch } from './operate/clock-watch.ts'
 import { runExpirer } from './operate/expire.ts'
@@ -26,6 +26,7 @@ import { createPlanner } from './plan/planner.ts'
 import { replan } from './plan/replan.ts'
 import type { ResolveHook } from './plan/resolve-hook.ts'
 import { createRewrite } from './plan/rewrite.ts'
+import { createSkipReport } from './plan/skip-report.ts'
 import { createReceiptApplier } from './receipts/apply.ts'
 import type { ReceiptSource } from './receipts/receipt-source.ts'
 import { createHub, type Hub } from './runtime/hub.ts'
@@ -72,6 +73,8 @@ export interface EngineDeps {
   random: Random
   ids: IdSource
   logger: Logger
+  /** Left out: nobody reads what is counted. */
+  meters?: Meters
   settings: EngineSettings
 }
 
@@ -107,6 +110,8 @@ export function createEngine(deps: EngineDeps): Engine {
   const hub = createHub(clock, store.wake)
   const snapshots = deps.snapshots ?? createTenantSnapshots(store, clock, maxAgeMs)
 
+  const skips = createSkipReport({ logger, meters: deps.meters ?? noMeters })
+
   // Planning: events become notifications.
   const contexts = createContextBook(store, snapshots)
   const events = createEventBook({ store, contexts, sealing, resolve, clock })
@@ -125,6 +130,7 @@ export function createEngine(deps: EngineDeps): Engine {
     sealing,
     resolve,
     hub,
+    skips,
     guard:
       processes &&
       createCrashGuard({
@@ -168,6 +174,7 @@ export function createEngine(deps: EngineDeps): Engine {
     flushRows: settings.flushRows,
     flushers: settings.flushers,
     onDue: (lanes) => hub.nudge('dispatch', lanes),
+    onWritten: (completion) => skips.note(skippedByChain(completion)),
     onFenced: ({ notificationId, correlationId }) =>
       logger.warn({ notificationId, correlationId }, 'a result came after its claim had been taken over'),
   })
@@ -198,6 +205,7 @@ export function createEngine(deps: EngineDeps): Engine {
     accounts,
     fallBack: ({ tenantId, id, fallback }) => nextInChain(chains, { tenantId, notificationId: id }, fallback),
     hub,
+    skips,
     ...ports,
     settings: { pollMaxMs, leaseMs: 4 * ttlMs },
   })

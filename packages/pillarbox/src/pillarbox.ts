@@ -17,7 +17,7 @@ import { buildApp } from './http/app.ts'
 import { DEFAULT_HTTP_CONFIG } from './http/context.ts'
 import { createInboxFeed, type InboxFeed } from './http/inbox-feed.ts'
 import { isPillarboxError } from './model/errors.ts'
-import type { Clock, IdSource, Logger, Random } from './model/ports.ts'
+import { type Clock, type IdSource, type Logger, type Meters, noMeters, type Random } from './model/ports.ts'
 import { ensureDemo } from './operate/demo-tenant.ts'
 import { createKeyWatch, type KeyWatch } from './operate/key-watch.ts'
 import { ensureOpsKey, putOpsKey } from './operate/ops-keys.ts'
@@ -30,6 +30,7 @@ import { createPeopleBook } from './plan/people.ts'
 import { replan } from './plan/replan.ts'
 import type { ResolveHook } from './plan/resolve-hook.ts'
 import { createRewrite } from './plan/rewrite.ts'
+import { createSkipReport } from './plan/skip-report.ts'
 import type { ReceiptSource } from './receipts/receipt-source.ts'
 import { createReceiptSources } from './receipts/sources.ts'
 import { createHub } from './runtime/hub.ts'
@@ -91,6 +92,8 @@ export type OwnProviderDeps = Pick<ProviderDeps, 'outbound' | 'dial' | 'clock'>
 
 export interface Overrides {
   logger?: Logger
+  /** Where the engine counts; left out: nobody reads it. */
+  meters?: Meters
   /** Asked when an event is due, where the application runs Pillarbox within itself. */
   resolve?: ResolveHook
   /** Providers of the application's own, beside those that Pillarbox brings. */
@@ -138,6 +141,7 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
   const parts: Assembly = {
     config,
     logger,
+    meters: overrides.meters ?? noMeters,
     clock,
     random,
     ids,
@@ -254,6 +258,7 @@ export function openStore(config: Config, logger: Logger): Promise<Store> {
 interface Assembly {
   config: Config
   logger: Logger
+  meters: Meters
   clock: Clock
   random: Random
   ids: IdSource
@@ -286,6 +291,7 @@ function assembleEngine(parts: Assembly): Engine {
     random,
     ids,
     logger,
+    meters: parts.meters,
     settings: engineSettings(config),
   })
 }
@@ -320,7 +326,8 @@ export function engineSettings(config: Config): EngineSettings {
 
 async function assembleApp(parts: Assembly, engine: Engine | null): Promise<FastifyInstance> {
   const { config, logger, clock, ids, seal, payloadSeal, resolve, store, vendor, registry, receiptSources } = parts
-  const { untrusted } = parts
+  const { untrusted, meters } = parts
+  const skips = createSkipReport({ logger, meters })
   const hub = engine?.hub ?? createHub(clock, store.wake)
   const nudge = (topic: WakeTopic): void => hub.nudge(topic)
   // Whoever retries or resends by hand has just mended something: nothing is remembered here.
@@ -328,6 +335,7 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
   const sealing = payloadSeal
   const planning = {
     store,
+    skips,
     events: createEventBook({ store, contexts, sealing, resolve, clock, maxAgeMs: 0 }),
     people: createPeopleBook({ people: store.people, clock, ids }),
     untrusted,
@@ -349,6 +357,7 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
     replan: (notification) => replan(planning, notification),
     rewrite: createRewrite(planning),
     resend: createResend({ ...planning, logger, nudge }),
+    skips,
     readyMade: readyCatalogues,
     receiptSources,
     inboxFeed: parts.inboxFeed,

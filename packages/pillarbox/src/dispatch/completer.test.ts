@@ -20,6 +20,7 @@ function setup({
   const batches: Completion[][] = []
   const due: string[][] = []
   const fenced: string[] = []
+  const committed: string[] = []
   const completer = createCompleter({
     dispatch: {
       complete: (_workerId, completions) => {
@@ -34,6 +35,7 @@ function setup({
     flushRows: 3,
     flushers: 2,
     onDue: (lanes) => void due.push(lanes),
+    onWritten: ({ notificationId }) => void committed.push(notificationId),
     onFenced: ({ notificationId }) => void fenced.push(notificationId),
     ...changes,
   })
@@ -42,7 +44,7 @@ function setup({
     void completer.write(sampleCompletion({ notificationId: id, ...changed })).then(() => written.push(id))
   }
   const ids = () => batches.map((batch) => batch.map(({ notificationId }) => notificationId))
-  return { clock, logger, completer, add, written, batches, ids, due, fenced }
+  return { clock, logger, completer, add, written, batches, ids, due, fenced, committed }
 }
 
 /** A store call that ends when the test says so. */
@@ -149,14 +151,17 @@ describe('the age of a call', () => {
 })
 
 describe('the store’s answer', () => {
-  it('is passed on: lanes that have work again, and results that came too late', async () => {
-    const { clock, add, due, fenced } = setup({ complete: async () => ({ fenced: ['a'], lanes: ['lane-1'] }) })
+  it('is passed on: lanes that have work again, results that were committed, and those that came too late', async () => {
+    const { clock, add, due, fenced, committed } = setup({
+      complete: async () => ({ fenced: ['a'], lanes: ['lane-1'] }),
+    })
 
     add('a')
+    add('b')
     await clock.advance(FLUSH_MS)
 
     assert.deepEqual(due, [['lane-1']])
-    assert.deepEqual(fenced, ['a'])
+    assert.deepEqual([fenced, committed], [['a'], ['b']])
   })
 
   it('rings nobody when there is nothing to tell', async () => {

@@ -27,6 +27,8 @@ export interface CompleterDeps {
   flushers: number
   /** A retry without delay or a fallback's notification is due: its lanes. */
   onDue(lanes: string[]): void
+  /** A result was committed. */
+  onWritten(completion: Completion): void
   /** A result came too late: its claim had been taken over. */
   onFenced(completion: Completion): void
 }
@@ -102,9 +104,10 @@ export function createCompleter(deps: CompleterDeps): Completer {
         () => dispatch.complete(deps.workerId(), rows.map(aged)),
         (error) => logger.warn({ results: rows.length, error: String(error) }, 'results cannot be written yet'),
       )
-      if (answer.fenced.length)
-        for (const { completion } of rows)
-          if (answer.fenced.includes(completion.notificationId)) deps.onFenced(completion)
+      const fenced = new Set(answer.fenced)
+      for (const { completion } of rows)
+        if (fenced.has(completion.notificationId)) deps.onFenced(completion)
+        else deps.onWritten(completion)
       if (answer.lanes.length) deps.onDue(answer.lanes)
     } catch (error) {
       const [first] = rows

@@ -124,6 +124,7 @@ async function setup(
     flushRows: 50,
     flushers: 2,
     onDue: (lanes) => hub.nudge('dispatch', lanes),
+    onWritten: () => {},
     onFenced: () => {},
   })
   /** Who takes over from a notification, by its id. */

@@ -119,7 +119,16 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     authentication,
     userTokens,
     events: createEventIntake({ store, payloadSeal, ids, clock, nudge, untrusted }),
-    notifications: createNotificationIntake({ store, snapshots, untrusted, sealing: payloadSeal, ids, clock, nudge }),
+    notifications: createNotificationIntake({
+      store,
+      snapshots,
+      untrusted,
+      sealing: payloadSeal,
+      ids,
+      clock,
+      skips: deps.skips,
+      nudge,
+    }),
     receivers: createReceivingAccounts({
       accounts: store.accounts,
       snapshots,

@@ -10,6 +10,7 @@ import type { Clock, IdSource, Logger } from '../model/ports.ts'
 import type { Replan } from '../operate/act.ts'
 import type { Resend } from '../operate/resend.ts'
 import type { Rewrite } from '../plan/rewrite.ts'
+import type { SkipReport } from '../plan/skip-report.ts'
 import type { ReceiptSource } from '../receipts/receipt-source.ts'
 import type { ReceivingAccounts } from '../receipts/receiving-accounts.ts'
 import type { Refusals } from '../receipts/refusals.ts'
@@ -48,6 +49,8 @@ export interface AppDeps {
   replan: Replan
   rewrite: Rewrite
   resend: Resend
+  /** Tells of what is skipped, and counts it. */
+  skips: SkipReport
   /** Where whatever a stranger wrote is worked on. */
   untrusted: Untrusted
   /** Secret payload fields and the contents made from them. */

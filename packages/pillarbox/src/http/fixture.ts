@@ -6,13 +6,14 @@ import type { Provider } from '../channels/channel.ts'
 import { createRegistry } from '../channels/registry.ts'
 import type { ApiKey, Role } from '../model/api-key.ts'
 import { CHANNELS } from '../model/channel.ts'
-import type { Clock, Logger } from '../model/ports.ts'
+import { type Clock, type Logger, noMeters } from '../model/ports.ts'
 import { issueKey } from '../operate/api-keys.ts'
 import { createResend } from '../operate/resend.ts'
 import { createContextBook } from '../plan/context-book.ts'
 import { createEventBook } from '../plan/event-book.ts'
 import { createPeopleBook } from '../plan/people.ts'
 import { createRewrite } from '../plan/rewrite.ts'
+import { createSkipReport } from '../plan/skip-report.ts'
 import { createReceiptSources } from '../receipts/sources.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { systemClock } from '../runtime/system.ts'
@@ -250,8 +251,10 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
   const sealing = createPayloadSeal(Buffer.alloc(32, 1), createTokenSeal(Buffer.alloc(32, 2)))
   const snapshots = createTenantSnapshots(store, clock, 1_000)
   const contexts = createContextBook(store, snapshots)
+  const skips = createSkipReport({ logger, meters: noMeters })
   const planning = {
     store,
+    skips,
     events: createEventBook({ store, contexts, sealing, resolve: null, clock }),
     people: createPeopleBook({ people: store.people, clock, ids }),
     untrusted,
@@ -271,6 +274,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     replan: async () => ({ problem: { reason: 'no_templates_found', error: 'There is still no template.' } }),
     rewrite: createRewrite(planning),
     resend: createResend({ ...planning, logger, nudge }),
+    skips,
     untrusted,
     payloadSeal: sealing,
     readyMade: readyCatalogues,

@@ -103,9 +103,11 @@ describe('a notification in a template’s words', () => {
   })
 
   it('warns of what the context has not, and is sent all the same', async (t) => {
-    const { send, all } = await setup(t)
+    const { send, all, f } = await setup(t)
 
     assert.equal((await send({ ...MAIL, eventType: 'booking.confirmed' })).statusCode, 202)
+    const [{ id = '' } = {}] = await all()
+    assert.ok(f.log.some((line) => line.includes('"reason":"missing_placeholder"') && line.includes(id)))
     assert.deepEqual(
       (await all())[0]?.warnings.map(({ code, key }) => [code, key]),
       [['missing_placeholder', 'guestName']],

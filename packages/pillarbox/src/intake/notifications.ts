@@ -12,6 +12,7 @@ import { regionOf, testClockMs } from '../model/tenant.ts'
 import { type ComposeTools, compose, policyOf, throwUnlessRendered } from '../plan/compose.ts'
 import { noRecipient } from '../plan/recipients.ts'
 import { createWordsFinder, type RequestWords, type WordsDeps, wordsProblems } from '../plan/request-words.ts'
+import type { SkipReport } from '../plan/skip-report.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
 import type { TenantSnapshots } from '../tenant/snapshots.ts'
@@ -70,11 +71,12 @@ export interface NotificationIntakeDeps extends ComposeTools, WordsDeps {
   clock: Clock
   snapshots: Pick<TenantSnapshots, 'get' | 'choose'>
   ids: IdSource
+  skips: SkipReport
   nudge: (topic: WakeTopic) => void
 }
 
 export function createNotificationIntake(deps: NotificationIntakeDeps): NotificationIntake {
-  const { store, snapshots, ids, clock, nudge } = deps
+  const { store, snapshots, ids, clock, skips, nudge } = deps
   return { submit, expand }
 
   async function submit(
@@ -170,6 +172,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     const templates = new Set(notifications.flatMap(({ templateId }) => templateId ?? []))
     if (templates.size) await store.templates.markUsed([...templates])
     const written = await store.notifications.insert(notifications)
+    skips.note(notifications.filter((_, i) => written[i]?.duplicate === false))
     const now = clock.now()
     if (notifications.some(({ stopped, dueAt }, i) => !written[i]?.duplicate && !stopped && (dueAt ?? 0) <= now))
       nudge('dispatch')

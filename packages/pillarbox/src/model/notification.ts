@@ -184,6 +184,20 @@ export interface EndedChain {
   skipped: readonly NewNotification[]
 }
 
+/** What was skipped as a chain went on: the channels that it passed over or, where nobody takes over, all that were left. */
+export function skippedByChain({
+  to,
+  next,
+  skipped = [],
+}: {
+  to: NotificationStatus
+  next: Takeover | null
+  skipped?: EndedChain['skipped']
+}): readonly NewNotification[] {
+  if (next) return next.passedOver ?? []
+  return to === 'parked' || to === 'failed' ? skipped : []
+}
+
 /** What is said of a notification where another one would repeat it. Of one that was called off nobody has heard. */
 export function wordsOfFirst({ id, status }: { id: string; status: NotificationStatus | null }): string {
   const isUntold = status === 'cancelled' || status === 'discarded' || status === 'skipped'

@@ -17,6 +17,15 @@ export type Random = () => number
 /** A new UUIDv7; each one sorts after the one before it. */
 export type IdSource = () => string
 
+/** Where something is counted, for whoever reads the numbers. */
+export interface Meters {
+  /** `labels` have few values each: a reason, never an id. */
+  count(name: string, labels: Readonly<Record<string, string>>, by?: number): void
+}
+
+/** For whoever reads none. */
+export const noMeters: Meters = { count() {} }
+
 export interface Logger {
   debug(fields: Record<string, unknown>, message: string): void
   info(fields: Record<string, unknown>, message: string): void

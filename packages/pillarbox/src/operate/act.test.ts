@@ -43,6 +43,7 @@ async function setup(t: TestContext, options: Partial<Options> = {}) {
     snapshots,
     replan: (notification: NotificationView) => replan(chain, notification),
     rewrite: createRewrite(chain),
+    skips: chain.skips,
     nudge: (topic: string) => void nudged.push(topic),
   }
   const act = (id: string, changes: Partial<NotificationAct>) =>
@@ -376,6 +377,15 @@ describe('a retry of what was skipped', () => {
       assert.equal(reason, 'no_template → no_address')
       assert.match(await refusalOf(act(first.id, {})), /^not_plannable: no_address/)
       assert.equal((await bench.store.notifications.audit(first.id)).length, 1, 'what is known is not said again')
+      const warned = bench.logger.lines.filter(({ message, fields }) => {
+        return message === 'a notification was skipped' && fields['notificationId'] === first.id
+      })
+      assert.deepEqual(
+        warned.map(({ fields }) => fields['reason']),
+        ['no_template', 'no_address', 'no_address'],
+      )
+      const { counts } = bench.meters
+      assert.deepEqual(counts, { 'notifications_skipped no_template': 3, 'notifications_skipped no_address': 2 })
 
       await suppress('ada@example.test')
       assert.match(await refusalOf(act(first.id, { to: { email: 'ada@example.test' } })), /^address_suppressed: /)

@@ -10,6 +10,7 @@ import { noAccount, type Obstacle } from '../plan/compose.ts'
 import type { ActRequest } from '../plan/notification-store.ts'
 import type { ReplanAnswer } from '../plan/replan.ts'
 import type { Rewrite } from '../plan/rewrite.ts'
+import type { SkipReport } from '../plan/skip-report.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
 import type { TenantSnapshots } from '../tenant/snapshots.ts'
@@ -22,6 +23,7 @@ export interface ActDeps {
   snapshots: Pick<TenantSnapshots, 'get' | 'choose'>
   replan: Replan
   rewrite: Rewrite
+  skips: SkipReport
   nudge: (topic: WakeTopic) => void
 }
 
@@ -86,14 +88,16 @@ export async function actOnNotification(
 
 /** One that is skipped for another reason by now says so from now on. Whoever retries it is told in any case. */
 async function stayingSkipped(
-  { store }: ActDeps,
-  { status, reason, lastError }: NotificationView,
+  { store, skips }: ActDeps,
+  found: NotificationView,
   request: ActRequest,
-  { reason: found, error }: Obstacle,
+  { reason, error }: Obstacle,
 ): Promise<void> {
   // As planning would say it of a channel that is not used.
-  const now = found === 'invalid_recipient' ? 'no_address' : found
-  if (status !== 'skipped' || !isSkipReason(now) || (now === reason && error === lastError)) return
+  const now = reason === 'invalid_recipient' ? 'no_address' : reason
+  if (found.status !== 'skipped' || !isSkipReason(now)) return
+  skips.note([{ ...found, stopped: { status: 'skipped', reason: now, error } }])
+  if (now === found.reason && error === found.lastError) return
   await store.notifications.act({ ...request, obstacle: { reason: now, error } })
 }
 

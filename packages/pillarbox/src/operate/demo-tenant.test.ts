@@ -5,9 +5,11 @@ import { wholeNotifications } from '../../../../test/support/notifications.ts'
 import { sampleEvent, silent } from '../../../../test/support/samples.ts'
 import { createSuppressionBook } from '../dispatch/suppressions.ts'
 import { CHANNELS } from '../model/channel.ts'
+import { noMeters } from '../model/ports.ts'
 import { createContextBook } from '../plan/context-book.ts'
 import { bodyOf } from '../plan/fixture.ts'
 import { createPlanner } from '../plan/planner.ts'
+import { createSkipReport } from '../plan/skip-report.ts'
 import { createHub } from '../runtime/hub.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
@@ -37,6 +39,7 @@ async function setup(t: TestContext) {
     }),
     untrusted,
     guard: null,
+    skips: createSkipReport({ logger: silent, meters: noMeters }),
     sealing: createPayloadSeal(Buffer.alloc(32, 7)),
     resolve: null,
     hub: createHub(clock, store.wake),

@@ -18,6 +18,7 @@ import { NOBODY } from '../plan/reached.ts'
 import { noRecipient, type Recipient } from '../plan/recipients.ts'
 import type { Rewrite } from '../plan/rewrite.ts'
 import { channelsFor } from '../plan/routes.ts'
+import type { SkipReport } from '../plan/skip-report.ts'
 import { createTemplateUses } from '../plan/template-uses.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
@@ -54,6 +55,7 @@ export interface ResendDeps extends PlanTools {
   store: Pick<Store, 'notifications' | 'schedules' | 'lists' | 'templates'>
   events: EventBook
   people: PeopleBook
+  skips: SkipReport
   logger: Logger
   nudge: (topic: WakeTopic) => void
 }
@@ -79,6 +81,7 @@ export function createResend(deps: ResendDeps): Resend {
       action: 'resend',
       ...(note !== undefined && { note }),
     })
+    deps.skips.note(notifications)
     deps.nudge('dispatch')
     await uses.note(notifications)
     return { requestId, notifications: notifications.map(({ id }) => id) }

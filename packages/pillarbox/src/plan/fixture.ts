@@ -3,7 +3,13 @@ import type { TestContext } from 'node:test'
 import { ENGINES } from '../../../../test/support/engines.ts'
 import { createManualClock, type ManualClock } from '../../../../test/support/manual-clock.ts'
 import { wholeNotifications } from '../../../../test/support/notifications.ts'
-import { recordingLogger, sampleEvent, silent, storedAccount } from '../../../../test/support/samples.ts'
+import {
+  recordingLogger,
+  recordingMeters,
+  sampleEvent,
+  silent,
+  storedAccount,
+} from '../../../../test/support/samples.ts'
 import { parseCatalogue } from '../catalogue/parse.ts'
 import { createSuppressionBook } from '../dispatch/suppressions.ts'
 import type { Channel } from '../model/channel.ts'
@@ -26,6 +32,7 @@ import { createPeopleBook } from './people.ts'
 import { createPlanner, type Planner, type PlannerDeps } from './planner.ts'
 import type { ReplanDeps } from './replan.ts'
 import type { ResolveHook } from './resolve-hook.ts'
+import { createSkipReport } from './skip-report.ts'
 
 export interface Options {
   /** Parsed YAML or JSON. */
@@ -46,6 +53,7 @@ export interface Bench {
   clock: ManualClock
   store: Store
   logger: ReturnType<typeof recordingLogger>
+  meters: ReturnType<typeof recordingMeters>
   hub: Hub
   deps: PlannerDeps
   chain: ChainDeps & ReplanDeps
@@ -76,6 +84,7 @@ export async function openPlanning(t: TestContext, options: Options): Promise<Be
   const manual = createManualClock()
   const clock: ManualClock = engine === 'sqlite' ? manual : { ...manual, ...systemClock }
   const logger = recordingLogger()
+  const meters = recordingMeters()
   const random = () => 0.5
   const ids = createIdSource(clock, random)
   const base = await openStore(t, engine, clock)
@@ -121,6 +130,7 @@ export async function openPlanning(t: TestContext, options: Options): Promise<Be
     random,
     ids,
     logger,
+    skips: createSkipReport({ logger, meters }),
   }
   const settings = { batchRows, pollMaxMs: 200 }
   const deps: PlannerDeps = { ...common, guard: null, contexts, resolve, hub, settings }
@@ -130,6 +140,7 @@ export async function openPlanning(t: TestContext, options: Options): Promise<Be
     clock,
     store: base,
     logger,
+    meters,
     hub,
     deps,
     chain: {

@@ -25,7 +25,7 @@ import { type DueRow, type PreparedRow, prepare } from './prepare.ts'
 import type { ResolveHook } from './resolve-hook.ts'
 import { isTelling, reviveStanding } from './revive.ts'
 import { isChain } from './routes.ts'
-import { createSkipReport, type SkipCounts, type SkipReport } from './skip-report.ts'
+import type { SkipReport } from './skip-report.ts'
 import type { SuppressionCheck } from './suppressed.ts'
 import { createTemplateUses, type TemplateUses } from './template-uses.ts'
 
@@ -43,6 +43,7 @@ export interface PlannerDeps {
   /** The host's, in embedded use. */
   resolve: ResolveHook | null
   hub: Hub
+  skips: SkipReport
   /** Null: rows that end the process are not looked for. */
   guard: CrashGuard | null
   clock: Clock
@@ -56,8 +57,6 @@ export interface PlannerDeps {
 export interface Planner {
   /** One batch of events and one of schedules. Answers how many rows reached a decision. */
   round(): Promise<number>
-  /** What this planner skipped so far, for whoever counts. */
-  readonly skips: SkipCounts
   /** Rounds until `stop`, as soon as there is something to plan. */
   run(stop: AbortSignal): Promise<void>
 }
@@ -69,7 +68,6 @@ export function createPlanner(deps: PlannerDeps): Planner {
     turn: PLANNING,
     people: createPeopleBook({ people: store.people, clock, ids }),
     uses: createTemplateUses(store.templates, logger),
-    skips: createSkipReport(logger),
   }
   const round = async (): Promise<number> => {
     try {
@@ -82,7 +80,6 @@ export function createPlanner(deps: PlannerDeps): Planner {
   }
   return {
     round,
-    skips: tools.skips.counts,
     async run(stop) {
       const leave = (): void =>
         void deps.guard
@@ -109,7 +106,6 @@ interface PlannerTools extends PlannerDeps {
   turn: string
   people: PeopleBook
   uses: TemplateUses
-  skips: SkipReport
 }
 
 /** Events and schedules are planned alike; only how they are taken, planned and set back differs. */

@@ -15,11 +15,13 @@ import { composeRoute, type EventCause, type PlanTools, planNotifications } from
 import type { StandingNotification } from './plan-store.ts'
 import { noRecipient, type Recipient } from './recipients.ts'
 import { atEveryAddress, eachChannel, isChain, type Route, routesTo } from './routes.ts'
+import type { SkipReport } from './skip-report.ts'
 
 export interface ReplanDeps extends PlanTools {
   store: Pick<Store, 'notifications' | 'lists' | 'plan'>
   events: EventBook
   people: PeopleBook
+  skips: SkipReport
 }
 
 /** What a notification that was born stopped can be sent with now, or what still stands in the way. */
@@ -139,7 +141,9 @@ async function replanList(deps: ReplanDeps, cause: EventCause, { id }: Notificat
       ...(await planNotifications(deps, { ...cause, limits: { channels } }, { recipients: [recipient], stopped: [] })),
     )
   }
-  if ('replacement' in answer && others.length > 0)
-    await deps.store.notifications.insert(others.map((other) => ({ ...other, expiresAt: null })))
+  if ('replacement' in answer && others.length > 0) {
+    const written = await deps.store.notifications.insert(others.map((other) => ({ ...other, expiresAt: null })))
+    deps.skips.note(others.filter((_, i) => written[i]?.duplicate === false))
+  }
   return answer
 }

@@ -37,7 +37,7 @@ describe('the operator', () => {
         error: 'no active template for booking.confirmed on email',
       },
     ])
-    assert.deepEqual(planner.skips, { skipped: { no_template: 1 }, missingPlaceholders: 1 })
+    assert.deepEqual(bench.meters.counts, { placeholders_missing: 1, 'notifications_skipped no_template': 1 })
   })
 
   it('is told of a duplicate, which only the store finds', async (t) => {
@@ -50,7 +50,7 @@ describe('the operator', () => {
 
       while ((await planner.round()) > 0);
 
-      assert.equal(planner.skips.skipped.duplicate, 1, engine)
+      assert.equal(bench.meters.counts['notifications_skipped duplicate'], 1, engine)
       const told = bench.logger.lines.filter(({ message }) => message === SKIPPED)
       assert.equal(told.length, 1)
     }
@@ -70,6 +70,6 @@ describe('the operator', () => {
       further.map(({ fields }) => fields['count']),
       [980, 500],
     )
-    assert.equal(planner.skips.skipped.no_template, 1_500)
+    assert.equal(bench.meters.counts['notifications_skipped no_template'], 1_500)
   })
 })

@@ -1,38 +1,33 @@
 import type { NewNotification } from '../model/notification.ts'
-import type { Logger } from '../model/ports.ts'
+import type { Logger, Meters } from '../model/ports.ts'
 import type { Reason } from '../model/reason.ts'
 
-/** How often planning left something unsaid since this process began. */
-export interface SkipCounts {
-  /** Notifications that were skipped, by reason. */
-  skipped: Partial<Record<Reason, number>>
-  /** Notifications in which a placeholder had no value. */
-  missingPlaceholders: number
-}
+/** What the log says of a notification. */
+export type ReportedNotification = Pick<
+  NewNotification,
+  'id' | 'tenantId' | 'eventId' | 'correlationId' | 'channel' | 'stopped' | 'warnings'
+>
 
-/** Tells the operator whom an event did not reach, and in which words something is missing; and counts both. */
+/**
+ * Tells the operator who was not told, and in which words something is missing, and counts both: the one place for that,
+ * whoever it was that skipped it.
+ */
 export interface SkipReport {
-  /** The notifications of one event that were just written; `isMore` where others of it were reported before. */
-  note(notifications: readonly NewNotification[], isMore: boolean): void
-  readonly counts: SkipCounts
+  /** Notifications, of one event where they are of any, that were just written; `isMore` where others of it were before. */
+  note(notifications: readonly ReportedNotification[], isMore?: boolean): void
 }
 
 /** So many lines an event gets; the rest of a mass send is one line with their number. */
 const MOST_LINES = 20
 
-export function createSkipReport(logger: Pick<Logger, 'warn'>): SkipReport {
-  const counts: SkipCounts = { skipped: {}, missingPlaceholders: 0 }
-
-  function count({ stopped }: NewNotification): void {
-    if (stopped?.status !== 'skipped') counts.missingPlaceholders += 1
-    else counts.skipped[stopped.reason] = (counts.skipped[stopped.reason] ?? 0) + 1
-  }
-
+export function createSkipReport({ logger, meters }: { logger: Pick<Logger, 'warn'>; meters: Meters }): SkipReport {
   return {
-    counts,
-    note(notifications, isMore) {
+    note(notifications, isMore = false) {
       const odd = notifications.filter((each) => each.stopped?.status === 'skipped' || missingIn(each).length > 0)
-      for (const each of odd) count(each)
+      if (odd.length === 0) return
+      for (const [reason, group] of Map.groupBy(odd, ({ stopped }) => skipReasonOf(stopped)))
+        if (reason === null) meters.count('placeholders_missing', {}, group.length)
+        else meters.count('notifications_skipped', { reason }, group.length)
       const told = isMore ? 0 : Math.min(odd.length, MOST_LINES)
       for (const each of odd.slice(0, told)) warn(logger, each)
       const [first] = odd
@@ -44,7 +39,11 @@ export function createSkipReport(logger: Pick<Logger, 'warn'>): SkipReport {
   }
 }
 
-function warn(logger: Pick<Logger, 'warn'>, notification: NewNotification): void {
+function skipReasonOf(stopped: ReportedNotification['stopped']): Reason | null {
+  return stopped?.status === 'skipped' ? stopped.reason : null
+}
+
+function warn(logger: Pick<Logger, 'warn'>, notification: ReportedNotification): void {
   const { id: notificationId, tenantId, eventId, correlationId, channel, stopped } = notification
   const ids = { tenantId, eventId, notificationId, correlationId, channel }
   if (stopped?.status === 'skipped')
@@ -58,6 +57,6 @@ function warn(logger: Pick<Logger, 'warn'>, notification: NewNotification): void
   }
 }
 
-function missingIn({ warnings }: NewNotification): string[] {
+function missingIn({ warnings }: ReportedNotification): string[] {
   return warnings.flatMap(({ code, key }) => (code === 'missing_placeholder' ? [key ?? ''] : []))
 }

@@ -16,6 +16,7 @@ import { createManualClock, type ManualClock, START } from '../../../../test/sup
 import { closedOutbound } from '../../../../test/support/providers.ts'
 import {
   recordingLogger,
+  recordingMeters,
   sampleCompletion,
   sampleNotification,
   silent,
@@ -30,6 +31,7 @@ import type { NewNotification, NotificationView } from '../model/notification.ts
 import { createContextBook } from '../plan/context-book.ts'
 import { createEventBook } from '../plan/event-book.ts'
 import { nextInChain } from '../plan/next-in-chain.ts'
+import { createSkipReport } from '../plan/skip-report.ts'
 import { createHub, type Hub } from '../runtime/hub.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { systemClock } from '../runtime/system.ts'
@@ -58,6 +60,7 @@ interface Bench {
   store: Store
   hub: Hub
   logger: ReturnType<typeof recordingLogger>
+  meters: ReturnType<typeof recordingMeters>
   applier: ReceiptApplier
   /** Another process over the same store, or over what the test makes of it. */
   another(changes?: Partial<ReceiptApplierDeps>): ReceiptApplier
@@ -97,6 +100,7 @@ async function setup(t: TestContext, engine: Store['engine'] = 'sqlite'): Promis
   await store.tenants.insert({ id: 'acme', name: 'Acme', defaultLocale: 'en', timeZone: 'UTC', settings: {} })
   const worker = ids()
   await store.workers.register({ id: worker, host: 'host', pid: 1, version: '1', channels: null })
+  const meters = recordingMeters()
   const hub = createHub(clock, store.wake)
   const sealing = createPayloadSeal(Buffer.alloc(32, 7))
   const snapshots = createTenantSnapshots(store, clock, 1_000)
@@ -124,6 +128,7 @@ async function setup(t: TestContext, engine: Store['engine'] = 'sqlite'): Promis
     }),
     fallBack: ({ tenantId, id, fallback }) => nextInChain(chain, { tenantId, notificationId: id }, fallback),
     hub,
+    skips: createSkipReport({ logger, meters }),
     clock,
     random: () => 0.5,
     ids,
@@ -136,6 +141,7 @@ async function setup(t: TestContext, engine: Store['engine'] = 'sqlite'): Promis
     store,
     hub,
     logger,
+    meters,
     applier: createReceiptApplier(deps),
     another: (changes = {}) => createReceiptApplier({ ...deps, ...changes }),
     async account(channel, provider, settings = {}) {
@@ -523,6 +529,22 @@ describe('a failure that is reported', () => {
   it('is parked where the chain has come to its end, or has nobody to go on with', async (t) => {
     assert.equal((await failing(t, 131_026, { fallback: [] })).status, 'parked')
     assert.equal((await failing(t, 131_026, { fallback: ['push'] })).status, 'parked')
+  })
+
+  it('tells of the channels that a chain ends on, and counts them', async (t) => {
+    const { sent, arrive, another, view, meters, logger } = await setup(t)
+    const message = await sent('meta', { fallback: ['sms'] })
+    const stopped = { status: 'skipped', reason: 'no_address', error: 'no address for sms' } as const
+    const id = message.id.replace(/^./, 'f')
+    const { tenantId } = await view(message.id)
+    const skipped = [sampleNotification({ id, tenantId, channel: 'sms', accountId: null, content: null, stopped })]
+    await arrive('meta', meta(message, 'failed', 131_026), [message.accountId])
+
+    await another({ fallBack: async () => ({ skipped }) }).round()
+
+    assert.equal((await view(id)).status, 'skipped')
+    assert.deepEqual(meters.counts, { 'notifications_skipped no_address': 1 })
+    assert.ok(logger.lines.some(({ level, fields }) => level === 'warn' && fields['notificationId'] === id))
   })
 
   it('is parked where planning the next channel fails', async (t) => {

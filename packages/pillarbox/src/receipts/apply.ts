@@ -1,8 +1,9 @@
 import type { CallbackResult, StoredCallback } from '../model/callback.ts'
 import { errorText, isPassing } from '../model/errors.ts'
-import type { EndedChain, NotificationView, Takeover } from '../model/notification.ts'
+import { type EndedChain, type NotificationView, skippedByChain, type Takeover } from '../model/notification.ts'
 import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
 import { isFoundByMessageId } from '../model/receipt.ts'
+import type { SkipReport } from '../plan/skip-report.ts'
 import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
 import type { Store } from '../store/store.ts'
@@ -31,6 +32,7 @@ export interface ReceiptApplierDeps {
   /** The notification that takes over on the next channel, or why none can reach the recipient either. */
   fallBack(view: NotificationView): Promise<Takeover | EndedChain | null>
   hub: Pick<Hub, 'receipts' | 'nudge'>
+  skips: SkipReport
   clock: Clock
   random: Random
   ids: IdSource
@@ -151,6 +153,7 @@ async function applyReport(
     if (answer === 'waiting') tally.waiting++
     if (answer === 'moved') {
       tally.moved++
+      deps.skips.note(skippedByChain({ to: 'failed', ...continued }))
       const lane = continued.next?.accountId ?? null
       if (lane !== null) deps.hub.nudge('dispatch', [lane])
     }

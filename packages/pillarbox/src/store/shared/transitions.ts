@@ -7,6 +7,7 @@ import {
   type NewNotification,
   type NotificationStatus,
   type SettledStatus,
+  skippedByChain,
 } from '../../model/notification.ts'
 import type { ActRequest } from '../../plan/notification-store.ts'
 import { type AuditRow, moveReason, skipReason } from './audit.ts'
@@ -92,7 +93,7 @@ export function completionChanges(completion: Completion): CompletionChanges {
     settledAs,
     fingerprint: settledAs && printOf(settledAs, { reason: completion.reason, code, error, accountId }),
     auditedAs: outcome === null ? RESULT_VERBS[to] : null,
-    skipped: next === null && (to === 'parked' || to === 'failed') ? (completion.skipped ?? []) : [],
+    skipped: next === null ? skippedByChain(completion) : [],
     moveReason: moveTo && moveReason(accountId, moveTo.accountId),
     dueLane: waitMs === 0 ? (moveTo?.accountId ?? accountId) : null,
   }
