@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts'
 import {
   recordingLogger,
+  recordingMeters,
   sampleEvent,
   sampleNotification,
   silent,
@@ -54,7 +55,7 @@ interface Bench {
     send?: (request: SendRequest) => Promise<Outcome>
     plant?: (base: Store) => Partial<Store>
   }): Worker
-  publish(id: string): Promise<void>
+  publish(id: string, type?: string): Promise<void>
   statuses(): Promise<string[]>
   workers(): Promise<number>
 }
@@ -63,6 +64,7 @@ interface Worker {
   engine: Engine
   calls: SendRequest[]
   logger: ReturnType<typeof recordingLogger>
+  meters: ReturnType<typeof recordingMeters>
 }
 
 async function setup(t: TestContext): Promise<Bench> {
@@ -80,6 +82,15 @@ async function setup(t: TestContext): Promise<Bench> {
         recipients: [{ phone: 'phone', name: 'name' }],
         templates: [{ channel: 'sms', body: 'Hello {{name}}' }],
       },
+      'booking.chain': {
+        entity: 'booking',
+        recipients: [{ phone: 'phone', name: 'name' }],
+        delivery: { fallback: ['sms', 'email'] },
+        templates: [
+          { channel: 'sms', body: 'Hello {{name}}' },
+          { channel: 'email', subject: 'Hello', body: 'Hello {{name}}' },
+        ],
+      },
     },
   })
   assert.ok('catalogue' in parsed)
@@ -91,7 +102,7 @@ async function setup(t: TestContext): Promise<Bench> {
     store,
     worker({ send = async () => ACCEPTED, plant = () => ({}) } = {}) {
       const calls: SendRequest[] = []
-      const logger = recordingLogger()
+      const [logger, meters] = [recordingLogger(), recordingMeters()]
       const provider: Provider = {
         name: 'vendor',
         channels: CHANNELS,
@@ -114,11 +125,12 @@ async function setup(t: TestContext): Promise<Bench> {
         random,
         ids,
         logger,
+        meters,
         settings: SETTINGS,
       })
-      return { engine, calls, logger }
+      return { engine, calls, logger, meters }
     },
-    async publish(id) {
+    async publish(id, type = 'booking.confirmed') {
       const {
         status: _s,
         attemptCount: _a,
@@ -128,7 +140,7 @@ async function setup(t: TestContext): Promise<Bench> {
         publishedAt: _p,
         ...event
       } = sampleEvent()
-      await store.events.insert([{ ...event, correlationId: null, id, entity: { type: 'booking', id } }])
+      await store.events.insert([{ ...event, type, correlationId: null, id, entity: { type: 'booking', id } }])
     },
     async statuses() {
       const { items } = await store.notifications.list({}, { limit: 100 })
@@ -171,6 +183,21 @@ describe('a worker', () => {
     assert.equal(calls.length, 1)
     assert.equal(calls[0]?.content.body, 'Hello Ada')
     assert.deepEqual(await statuses(), ['sent'])
+    await end(clock, engine)
+  })
+
+  it('tells of the channel that a chain ended on, and counts it', async (t) => {
+    const { worker, clock, publish, statuses } = await setup(t)
+    const refused: Outcome = { kind: 'permanent', code: '1', error: 'no', reason: 'invalid_recipient' }
+    const { engine, logger, meters } = worker({ send: async () => refused })
+    await engine.start()
+    await publish('event-1', 'booking.chain')
+
+    await clock.advance(3_000)
+
+    assert.deepEqual((await statuses()).toSorted(), ['parked', 'skipped'])
+    assert.deepEqual(meters.counts, { 'notifications_skipped no_active_account': 1 })
+    assert.equal(logger.lines.filter(({ message }) => message === 'a notification was skipped').length, 1)
     await end(clock, engine)
   })
 
