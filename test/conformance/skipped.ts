@@ -68,6 +68,64 @@ export function skippedRules(rule: Rule): void {
     assert.equal((await view(second)).lastError, `Notification ${first} was to tell the same, and is cancelled`)
   })
 
+  rule('one that a later event called off untold gives its key to the next that may have it', async (bench) => {
+    const { store, lane, newId, view, event, claim, worker } = bench
+    const target = await lane()
+    const { tenantId } = target
+    const entity = { type: 'trip', id: '7' }
+    const told = { place: '0', idempotencyKey: 'trip-7-at-nine', entity, eventType: 'trip.reminder' }
+    const plan = async (id: string, changes: Partial<NewNotification> = {}) => {
+      await bench.advance(2)
+      return planOne(bench, target, (eventId) => [{ id, eventId, ...told, followsCancelled: true, ...changes }])
+    }
+    const callOff = async () => {
+      await bench.advance(2)
+      await store.events.insert([event(tenantId, { type: 'trip.moved', entity })])
+      const cancels = { eventTypes: ['trip.reminder'], replaces: false }
+      await planEvents(store, 10, () => ({ ...dueNow(newId()), cancels }))
+    }
+    const [first, second, third, fourth] = [newId(), newId(), newId(), newId()]
+
+    await plan(first)
+    await callOff()
+    const again = await plan(second)
+    assert.deepEqual([again.inserted, again.lanes, again.duplicates], [1, [target.id], undefined])
+    assert.deepEqual([(await view(first)).status, (await view(second)).status], ['cancelled', 'queued'])
+    assert.equal((await view(first)).idempotencyKey, `cancelled:${first}`)
+    assert.equal((await view(second)).idempotencyKey, told.idempotencyKey)
+    assert.equal((await plan(third)).duplicates?.length, 1)
+    assert.equal((await view(third)).duplicateOf, second)
+
+    const by = await worker()
+    const [claimed] = await claim(by, target)
+    assert.ok(claimed)
+    await store.dispatch.complete(by, [
+      completion(claimed, 'retrying', { outcome: 'unknown', possibleDuplicate: true, delayMs: 60_000 }),
+    ])
+    await callOff()
+    assert.equal((await view(second)).status, 'cancelled')
+    await plan(fourth)
+    assert.equal((await view(fourth)).duplicateOf, second, 'somebody may have heard of it')
+  })
+
+  rule('one that was called off keeps its key where nobody may have it', async (bench) => {
+    const { store, lane, newId, view, event } = bench
+    const target = await lane()
+    const entity = { type: 'trip', id: '7' }
+    const told = { place: '0', idempotencyKey: 'trip-7', entity, eventType: 'trip.reminder' }
+    const [first, second] = [newId(), newId()]
+    await planOne(bench, target, (eventId) => [{ id: first, eventId, ...told }])
+    await bench.advance(2)
+    await store.events.insert([event(target.tenantId, { type: 'trip.moved', entity })])
+    await planEvents(store, 10, () => {
+      return { ...dueNow(newId()), cancels: { eventTypes: ['trip.reminder'], replaces: false } }
+    })
+
+    await planOne(bench, target, (eventId) => [{ id: second, eventId, ...told }])
+
+    assert.deepEqual([(await view(second)).reason, (await view(second)).duplicateOf], ['duplicate', first])
+  })
+
   rule('of two events of one batch with one key, the second is the duplicate', async (bench) => {
     const { store, lane, event, notification, newId, view } = bench
     const target = await lane()

@@ -42,6 +42,11 @@ export function skippedKey({ eventId, place, channel }: { eventId: string; place
   return `skipped:${join([eventId, channel, place], undefined)}`
 }
 
+/** Of a notification that was called off untold, once another one has the key that it had. */
+export function cancelledKey(notificationId: string): string {
+  return `cancelled:${notificationId}`
+}
+
 export interface KeyParts {
   channel: Channel
   templateId: string

@@ -172,6 +172,8 @@ export interface NewNotification {
   duplicateOf: string | null
   /** Born stopped: visible, and retryable once fixed. */
   stopped: BornStopped | null
+  /** One that has its key, and was called off by a later event before it told anybody, does not stand in its way. */
+  followsCancelled?: boolean
 }
 
 /** A notification that takes over from one that failed, with those of the channels that its chain passed over. */

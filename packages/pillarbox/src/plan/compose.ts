@@ -40,6 +40,8 @@ export interface Composition {
   fallback?: readonly Channel[]
   /** The notification that tells the same. */
   duplicateOf?: string
+  /** See `NewNotification`. */
+  followsCancelled?: boolean
   warnings?: readonly Warning[]
 }
 
@@ -152,6 +154,7 @@ function assembled(composition: Composition, words: ComposedWords): NewNotificat
     duplicateOf: composition.duplicateOf ?? null,
     warnings: [...(composition.warnings ?? []), ...words.warnings],
     stopped: stoppedBy(words.obstacle ?? (account ? null : noAccount(channel))),
+    ...(composition.followsCancelled && { followsCancelled: true }),
   }
 }
 

@@ -224,6 +224,8 @@ function onRoute(tools: PlanTools, cause: EventCause, recipient: Recipient, rout
     account,
     cause: causeOf(cause),
     fallback,
+    // What was called off for a time and is on again for the same is told, unless somebody has heard of it.
+    followsCancelled: cause.due.type.once === 'per-occurrence' && !cause.manual,
   }
 }
 

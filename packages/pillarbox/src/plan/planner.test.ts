@@ -553,6 +553,76 @@ describe('once per occurrence', () => {
   })
 })
 
+describe('an occurrence that is called off and on again', () => {
+  const entity = { type: 'booking', id: 'B-1' }
+  const setupTrip = async (t: TestContext, once: string) => {
+    const reminder = { timing: { before: 'PT24H', field: 'departure' }, once, cancelledBy: ['trip.moved'] }
+    const eventTypes = {
+      'trip.reminder': type(reminder),
+      'trip.moved': { entity: 'booking', delivery: { none: true } },
+    }
+    const bench = await setup(t, { catalogue: { ...CATALOGUE, eventTypes } })
+    const { publish, plan, clock } = bench
+    const happens = async (changes: Parameters<typeof publish>[0]): Promise<void> => {
+      await clock.advance(1_000)
+      await publish({ entity, ...changes })
+      await plan()
+    }
+    return {
+      ...bench,
+      /** Its reminder is due at once. */
+      reminded: () => {
+        const departure = new Date(START + DAY_MS).toISOString()
+        return happens({ type: 'trip.reminder', payload: { phone: '+15550100', departure } })
+      },
+      moved: () => happens({ type: 'trip.moved', payload: {} }),
+      standing: async () =>
+        (await bench.notifications()).map(({ eventId, status, reason }) => [eventId, reason ?? status]),
+    }
+  }
+
+  it('is told again once per occurrence, as often as that happens, and only once each time', async (t) => {
+    const { reminded, moved, standing, notifications } = await setupTrip(t, 'per-occurrence')
+
+    await reminded()
+    await moved()
+    await reminded()
+    await reminded()
+    assert.deepEqual(await standing(), [
+      ['event-1', 'cancelled_by_event'],
+      ['event-3', 'queued'],
+      ['event-4', 'duplicate'],
+    ])
+    await moved()
+    await reminded()
+
+    assert.deepEqual((await standing()).slice(1), [
+      ['event-3', 'cancelled_by_event'],
+      ['event-4', 'duplicate'],
+      ['event-6', 'queued'],
+    ])
+    const keys = (await notifications()).map(({ idempotencyKey }) => idempotencyKey)
+    assert.equal(new Set(keys).size, 4)
+    assert.match(keys.at(-1) ?? '', /^B-1@/, 'whoever is on has the key')
+  })
+
+  it('stays untold where an operator called it off, and once per entity', async (t) => {
+    const byHand = await setupTrip(t, 'per-occurrence')
+    await byHand.reminded()
+    const [first] = await byHand.notifications()
+    const act = { tenantId: 'acme', id: first?.id ?? '', action: 'cancel', actor: 'key:ada' } as const
+    await byHand.store.notifications.act(act)
+    await byHand.reminded()
+    assert.deepEqual((await byHand.standing()).at(-1), ['event-2', 'duplicate'])
+
+    const perEntity = await setupTrip(t, 'per-entity')
+    await perEntity.reminded()
+    await perEntity.moved()
+    await perEntity.reminded()
+    assert.deepEqual((await perEntity.standing()).at(-1), ['event-3', 'duplicate'])
+  })
+})
+
 describe('an event type that says nothing to anybody', () => {
   it('completes without notifications', async (t) => {
     const catalogue = { ...CATALOGUE, eventTypes: { quiet: { entity: 'booking', delivery: { none: true } } } }

@@ -1,8 +1,9 @@
+import { cancelledKey } from '../../model/idempotency.ts'
 import type { NewNotification, SettledStatus } from '../../model/notification.ts'
 import type { NotificationStore } from '../../plan/notification-store.ts'
 import { act, handAudits, takeRepeated } from '../shared/act.ts'
 import { writeAudit } from '../shared/audit.ts'
-import { duplicateOf } from '../shared/duplicates.ts'
+import { duplicateOf, givesKeyTo, type KeyOwner } from '../shared/duplicates.ts'
 import { isSealed } from '../shared/fields.ts'
 import { NEW_NOTIFICATION } from '../shared/new-rows.ts'
 import { bornPrint } from '../shared/transitions.ts'
@@ -160,9 +161,55 @@ export function notificationValues(notifications: readonly NewNotification[]): s
   ]
 }
 
-/** Where the key of a planned notification belongs to another one, the skipped notification that says so. */
-export async function writeDuplicates(run: Run, planned: readonly NewNotification[]): Promise<NewNotification[]> {
-  const found = await run<{ id: string; first_id: string } & Record<'event_id' | 'place' | 'status', string | null>>({
+/** What was written of planned notifications whose keys others have. */
+export interface WrittenInstead {
+  inserted: number
+  lanes: string[]
+  /** Those that are skipped and name the first. */
+  duplicates: NewNotification[]
+}
+
+/**
+ * Where the key of a planned notification belongs to another one: the skipped notification that says so or, where the other
+ * one gives its key up, the notification itself.
+ */
+export async function writeInstead(run: Run, planned: readonly NewNotification[]): Promise<WrittenInstead> {
+  const taken = await findTaken(run, planned)
+  const duplicates = taken.flatMap(({ each, first }) =>
+    givesKeyTo(each, first) ? [] : (duplicateOf(each, first) ?? []),
+  )
+  const { answers } = duplicates.length > 0 ? await insertNotifications(run, duplicates) : { answers: [] }
+  const skipped = duplicates.filter((_, i) => answers[i]?.duplicate === false)
+  const given = taken.filter(({ each, first }) => givesKeyTo(each, first))
+  if (given.length === 0) return { inserted: skipped.length, lanes: [], duplicates: skipped }
+  const owners = given.map(({ first }) => first.id).toSorted()
+  await run({ name: 'give_keys', text: GIVE_KEYS, values: [plainArray(owners), textArray(owners.map(cancelledKey))] })
+  const told = given.map(({ each }) => each)
+  const written = await insertNotifications(run, told)
+  const inserted = written.answers.filter(({ duplicate }) => !duplicate).length
+  // Another planner was first: its notification has the key now, and gives it to nobody.
+  const late = told.filter((_, i) => written.answers[i]?.duplicate)
+  const rest = late.length > 0 ? await writeInstead(run, late) : { inserted: 0, lanes: [], duplicates: [] }
+  return {
+    inserted: skipped.length + inserted + rest.inserted,
+    lanes: [...written.lanes, ...rest.lanes],
+    duplicates: [...skipped, ...rest.duplicates],
+  }
+}
+
+const GIVE_KEYS = `
+  update pillarbox.notifications n set idempotency_key = given.idempotency_key
+  from unnest($1::uuid[], $2::text[]) as given (id, idempotency_key) where n.id = given.id`
+
+async function findTaken(
+  run: Run,
+  planned: readonly NewNotification[],
+): Promise<{ each: NewNotification; first: KeyOwner }[]> {
+  type Found = { id: string; first_id: string; possible_duplicate: boolean | null } & Record<
+    'event_id' | 'place' | 'status' | 'reason',
+    string | null
+  >
+  const found = await run<Found>({
     name: 'find_taken_keys',
     text: TAKEN_KEYS,
     values: [
@@ -171,23 +218,25 @@ export async function writeDuplicates(run: Run, planned: readonly NewNotificatio
       textArray(planned.map((each) => each.idempotencyKey)),
     ],
   })
-  const firsts = new Map(
-    found.map(({ id, first_id: firstId, event_id: eventId, place, status }) => [
-      id,
-      { id: firstId, eventId, place, status: status as SettledStatus | null },
-    ]),
-  )
-  const duplicates = planned.flatMap((each) => {
+  const firsts = new Map(found.map((first) => [first.id, first]))
+  return planned.flatMap((each) => {
     const first = firsts.get(each.id)
-    return first ? (duplicateOf(each, first) ?? []) : []
+    if (!first) return []
+    const { first_id: id, event_id: eventId, place, status, reason, possible_duplicate } = first
+    const owner: KeyOwner = {
+      id,
+      eventId,
+      place,
+      status: status as SettledStatus | null,
+      reason,
+      possibleDuplicate: possible_duplicate ?? false,
+    }
+    return [{ each, first: owner }]
   })
-  if (duplicates.length === 0) return []
-  const { answers } = await insertNotifications(run, duplicates)
-  return duplicates.filter((_, i) => answers[i]?.duplicate === false)
 }
 
 const TAKEN_KEYS = `
-  select given.id, n.id as first_id, n.event_id, n.place, s.status
+  select given.id, n.id as first_id, n.event_id, n.place, s.status, s.reason, s.possible_duplicate
   from unnest($1::uuid[], $2::text[], $3::text[]) as given (id, tenant_id, idempotency_key)
   join pillarbox.notifications n on n.tenant_id = given.tenant_id and n.idempotency_key = given.idempotency_key
   left join pillarbox.settled s on s.notification_id = n.id

@@ -6,8 +6,17 @@ export interface KeyOwner {
   id: string
   eventId: string | null
   place: string | null
-  /** Where it rests; null: it is sent, or on its way. */
+  /** Where it rests, and why; null: it is sent, or on its way. */
   status: SettledStatus | null
+  reason: string | null
+  /** A call that may have arrived was made before it came to rest. */
+  possibleDuplicate: boolean
+}
+
+/** Whether the one that has the key is to give it to a planned notification: it was called off, and nobody has heard of it. */
+export function givesKeyTo(planned: NewNotification, first: KeyOwner): boolean {
+  const isCalledOff = first.status === 'cancelled' && first.reason === 'cancelled_by_event' && !first.possibleDuplicate
+  return planned.followsCancelled === true && isCalledOff && first.eventId !== planned.eventId
 }
 
 /**

@@ -2,7 +2,7 @@ import type { NewNotification, SettledStatus } from '../../model/notification.ts
 import type { NotificationStore } from '../../plan/notification-store.ts'
 import { act, handAudits, takeRepeated } from '../shared/act.ts'
 import type { KeyOwner } from '../shared/duplicates.ts'
-import { isSealed, textOrNull } from '../shared/fields.ts'
+import { booleanOf, isSealed, textOrNull } from '../shared/fields.ts'
 import { NEW_NOTIFICATION } from '../shared/new-rows.ts'
 import { bornPrint } from '../shared/transitions.ts'
 import { insertAudit } from './audit.ts'
@@ -40,7 +40,7 @@ export function openNotifications({
 const VALUES = Object.values(NEW_NOTIFICATION).map(({ of }) => of)
 const INSERT = `${insertText('notifications', [...Object.keys(NEW_NOTIFICATION), 'created_at'])}
   on conflict (tenant_id, idempotency_key) do nothing`
-const FIRST = `select n.id, n.event_id, n.place, s.status from pillarbox.notifications n
+const FIRST = `select n.id, n.event_id, n.place, s.status, s.reason, s.possible_duplicate from pillarbox.notifications n
   left join pillarbox.settled s on s.notification_id = n.id where n.tenant_id = $1 and n.idempotency_key = $2`
 
 const ENQUEUE = 'insert into pillarbox.dispatch (notification_id, lane_id, visible_at) values ($1, $2, $3)'
@@ -67,6 +67,8 @@ export function insertNotification(
       eventId: textOrNull(found['event_id']),
       place: textOrNull(found['place']),
       status: textOrNull(found['status']) as SettledStatus | null,
+      reason: textOrNull(found['reason'] ?? null),
+      possibleDuplicate: booleanOf(found['possible_duplicate'] ?? 0),
     }
     return { id: first.id, duplicate: first, lane: null }
   }

@@ -1,7 +1,8 @@
 import type { StoredEvent } from '../../model/event.ts'
+import { cancelledKey } from '../../model/idempotency.ts'
 import type { NewNotification } from '../../model/notification.ts'
 import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch } from '../../plan/plan-store.ts'
-import { duplicateOf } from '../shared/duplicates.ts'
+import { duplicateOf, givesKeyTo } from '../shared/duplicates.ts'
 import { EVENT_COLUMNS, eventOf, SCHEDULE_COLUMNS, scheduleOf } from '../shared/events.ts'
 import { jsonText, textOrNull } from '../shared/fields.ts'
 import { TAKE_BYTES } from '../shared/plan.ts'
@@ -178,13 +179,24 @@ function applySchedule(writing: PlanWriting, found: Row, due: DueSchedule, plan:
 
 function insertPlanned({ connection, now, tally }: PlanWriting, notifications: readonly NewNotification[]): void {
   for (const notification of notifications) {
-    const { duplicate: first, lane } = insertNotification(connection, notification, now)
+    const { duplicate: first, lane } = insertInTurn(connection, notification, now)
     const skipped = first && duplicateOf(notification, first)
     const isWritten = skipped ? !insertNotification(connection, skipped, now).duplicate : !first
     if (isWritten) tally.inserted += 1
     if (isWritten && skipped) tally.duplicates.push(skipped)
     if (lane !== null) tally.lanes.add(lane)
   }
+}
+
+const GIVE_KEY = 'update pillarbox.notifications set idempotency_key = $2 where id = $1'
+
+/** As its own, or under the key that another one has given up. */
+function insertInTurn(connection: Connection, notification: NewNotification, now: number) {
+  const written = insertNotification(connection, notification, now)
+  const { duplicate: first } = written
+  if (!first || !givesKeyTo(notification, first)) return written
+  connection.prepare(GIVE_KEY).run(first.id, cancelledKey(first.id))
+  return insertNotification(connection, notification, now)
 }
 
 function auditPlan({ connection }: PlanWriting, tenantId: string, audit: PlanAudit | null): void {
