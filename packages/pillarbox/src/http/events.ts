@@ -33,11 +33,20 @@ import {
   PageSchema,
   Paging,
   Time,
+  WarningSchema,
   withTimes,
 } from './schemas.ts'
 import { bodyCheck, withBodyCheck } from './validation.ts'
 
 const PublishedJson = Type.Object({ id: Type.String(), duplicate: Type.Boolean() }, { title: 'AcceptedEvent' })
+
+const PublishedRequestJson = Type.Object(
+  {
+    ...PublishedJson.properties,
+    warnings: Type.Optional(Type.Array(WarningSchema, { description: 'What is taken, and probably not meant.' })),
+  },
+  { title: 'AcceptedNotificationRequest' },
+)
 
 /** The intake judges events one by one: one bad event of a list spoils no other. */
 const checkList = bodyCheck(Type.Array(Type.Unknown(), { minItems: 1, maxItems: MAX_ITEMS }))
@@ -207,10 +216,10 @@ export function notificationRequestRoutes(app: App, { events, config }: Context)
       {
         operationId: 'publishNotificationRequest',
         description:
-          'Taken as an event is: 202, or 200 where its `event_id` is known. `tenant_id` is the key’s tenant, else 404. It is about the entity that `conversation_context` or `context` names (`booking_id`), where that is what the event type is about.',
+          'Taken as an event is: 202, or 200 where its `event_id` is known. `tenant_id` is the key’s tenant, else 404. It is about the entity that `conversation_context` or `context` names (`booking_id`), where that is what the event type is about; where neither does, about its own `event_id`, and `warnings` say so.',
         body: NotificationRequest,
         problems: ['not_found', 'unknown_event_type'],
-        response: { 202: PublishedJson, 200: PublishedJson },
+        response: { 202: PublishedRequestJson, 200: PublishedRequestJson },
       },
       { bodyLimit: config.batchBodyLimitBytes },
     ),
@@ -218,12 +227,12 @@ export function notificationRequestRoutes(app: App, { events, config }: Context)
       const { body, actor, tenantId } = request
       if (body.tenant_id !== tenantId) throw notFound()
       const entityType = await events.entityType(tenantId, body.trigger_event)
-      const [answer] = await events.publish({ tenantId, actor, traceparent: traceOf(request) }, [
-        eventOfRequest(body, entityType),
-      ])
+      const { event, warnings } = eventOfRequest(body, entityType)
+      const [answer] = await events.publish({ tenantId, actor, traceparent: traceOf(request) }, [event])
       if (!answer) throw new PillarboxError('internal', 'the intake gave no answer')
       if ('problem' in answer) throw inRequestsNames(answer.problem)
-      return reply.status(answer.duplicate ? 200 : 202).send(answer)
+      const said = warnings.length > 0 ? { ...answer, warnings } : answer
+      return reply.status(answer.duplicate ? 200 : 202).send(said)
     },
   )
 }

@@ -100,6 +100,27 @@ describe('a NotificationRequest', () => {
     assert.equal(await entityOf('d', { ...leg, conversation_context: { type: 'trip', id: 'T-1' } }), 'L-1')
   })
 
+  it('that names nothing it is about says so in its answer, and the event in its explanation', async (t) => {
+    const { f, request } = await setup(t)
+    const bare = { conversation_context: undefined, context: { passenger_name: 'Ada' } }
+
+    const answer = await request({ ...bare, event_id: 'c' })
+    const named = await request({ event_id: 'd' })
+
+    assert.equal(answer.statusCode, 202)
+    const [warning, ...more] = answer.json().warnings
+    assert.deepEqual([warning?.code, warning?.key, more], ['entity_is_event', '/context/booking_id', []])
+    assert.match(String(warning?.message), /names no booking: its own event_id stands for one/)
+    assert.equal('warnings' in named.json(), false, 'where there is none, nothing is said of them')
+    const { explanation } = (await f.call(f.opsKey, 'GET', '/api/events/c?tenantId=acme')).json() as unknown as {
+      explanation: { code: string; text: string }[]
+    }
+    assert.equal(
+      explanation.find(({ code }) => code === 'entity_is_event')?.text,
+      'Its booking has the id of the event itself: no other event is about the same one.',
+    )
+  })
+
   it('is refused with the names it has for its fields', async (t) => {
     const { request } = await setup(t)
     const pathsOf = async (changes: Record<string, unknown>) => {

@@ -1,6 +1,7 @@
 import { EVENT_TYPE, MAX_ID_LENGTH, MAX_RECIPIENTS, RECIPIENT_LENGTHS } from '@pillarbox/client/contract'
 import { type Static, Type } from 'typebox'
 import { PillarboxError } from '../model/errors.ts'
+import type { Warning } from '../model/notification.ts'
 import { ChannelName, EntityRef, FormOf, JsonObject, Line } from './body-fields.ts'
 
 /**
@@ -34,15 +35,19 @@ export type NotificationRequest = Static<typeof NotificationRequest>
 
 /**
  * The event that a request is. It is about the entity that its conversation is about or its context names
- * (`booking_id`, `bookingId`) where that is of the event type's kind, and otherwise about nothing but itself.
+ * (`booking_id`, `bookingId`) where that is of the event type's kind, and otherwise about nothing but itself, of which it
+ * warns.
  */
-export function eventOfRequest(request: NotificationRequest, entityType: string | null): Record<string, unknown> {
+export function eventOfRequest(
+  request: NotificationRequest,
+  entityType: string | null,
+): { event: Record<string, unknown>; warnings: Warning[] } {
   const { event_id, trigger_event, recipients, context, conversation_context: conversation, channels } = request
   const type = entityType ?? conversation?.type ?? 'event'
   const snake = `${type.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}_id`
   const named = conversation?.type === type ? conversation.id : (context[snake] ?? context[`${type}Id`])
   const isId = (typeof named === 'string' && named !== '') || typeof named === 'number'
-  return {
+  const event = {
     id: event_id,
     type: trigger_event,
     entity: { type, id: isId ? String(named) : event_id },
@@ -53,6 +58,15 @@ export function eventOfRequest(request: NotificationRequest, entityType: string 
     })),
     ...(conversation && { conversation }),
     ...(channels && { channels }),
+  }
+  return { event, warnings: isId ? [] : [noEntity(type, snake)] }
+}
+
+function noEntity(type: string, field: string): Warning {
+  return {
+    code: 'entity_is_event',
+    key: `/context/${field}`,
+    message: `The request names no ${type}: its own event_id stands for one, so that what is told once per ${type} is told once per request, and no other event about the ${type} finds or cancels it. Name it as ${field} in context, or in conversation_context.`,
   }
 }
 

@@ -73,16 +73,23 @@ function eventLines(rows: EventRows): ExplanationLine[] {
     code: 'published',
     text: `${event.type} about ${entity.type} ${entity.id} was ${origin(event)}.`,
   }
-  if (event.status === 'published') return [published, ...derivedLines(rows)]
+  const itself = entity.id === event.id ? [aboutItself(event)] : []
+  if (event.status === 'published') return [published, ...itself, ...derivedLines(rows)]
   if (event.status === 'failed') {
     const text = `It cannot be turned into notifications: ${sentence(lastError)} Replay the event once that is mended.`
-    return [published, { at: failedAt(rows.acts, `event:${event.id}`) ?? at, code: 'event_failed', text }]
+    return [published, ...itself, { at: failedAt(rows.acts, `event:${event.id}`) ?? at, code: 'event_failed', text }]
   }
   const text =
     attemptCount === 0
       ? 'It is not planned yet: it waits for a worker.'
       : `Planning it failed ${times(attemptCount)}, and is tried again at ${timeIn(tenant, event.nextAttemptAt)}: ${sentence(lastError)}`
-  return [published, { at, code: attemptCount === 0 ? 'waits_for_worker' : 'planning_failed', text }]
+  return [published, ...itself, { at, code: attemptCount === 0 ? 'waits_for_worker' : 'planning_failed', text }]
+}
+
+/** As of a NotificationRequest that names nothing it is about. */
+function aboutItself({ entity, createdAt: at }: StoredEvent): ExplanationLine {
+  const text = `Its ${entity.type} has the id of the event itself: no other event is about the same one.`
+  return { at, code: 'entity_is_event', text }
 }
 
 function origin({ derivedFrom, publishedBy }: ListedEvent): string {
