@@ -92,7 +92,6 @@ export type OwnProviderDeps = Pick<ProviderDeps, 'outbound' | 'dial' | 'clock'>
 
 export interface Overrides {
   logger?: Logger
-  /** Where the engine counts; left out: nobody reads it. */
   meters?: Meters
   /** Asked when an event is due, where the application runs Pillarbox within itself. */
   resolve?: ResolveHook
@@ -326,20 +325,18 @@ export function engineSettings(config: Config): EngineSettings {
 
 async function assembleApp(parts: Assembly, engine: Engine | null): Promise<FastifyInstance> {
   const { config, logger, clock, ids, seal, payloadSeal, resolve, store, vendor, registry, receiptSources } = parts
-  const { untrusted, meters } = parts
-  const skips = createSkipReport({ logger, meters })
+  const { untrusted } = parts
   const hub = engine?.hub ?? createHub(clock, store.wake)
   const nudge = (topic: WakeTopic): void => hub.nudge(topic)
   // Whoever retries or resends by hand has just mended something: nothing is remembered here.
   const contexts = createContextBook(store, createTenantSnapshots(store, clock, 0))
-  const sealing = payloadSeal
   const planning = {
     store,
-    skips,
-    events: createEventBook({ store, contexts, sealing, resolve, clock, maxAgeMs: 0 }),
+    skips: createSkipReport(parts),
+    events: createEventBook({ store, contexts, sealing: payloadSeal, resolve, clock, maxAgeMs: 0 }),
     people: createPeopleBook({ people: store.people, clock, ids }),
     untrusted,
-    sealing,
+    sealing: payloadSeal,
     clock,
     ids,
   }
@@ -357,7 +354,7 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
     replan: (notification) => replan(planning, notification),
     rewrite: createRewrite(planning),
     resend: createResend({ ...planning, logger, nudge }),
-    skips,
+    skips: planning.skips,
     readyMade: readyCatalogues,
     receiptSources,
     inboxFeed: parts.inboxFeed,

@@ -106,8 +106,8 @@ describe('a notification in a template’s words', () => {
     const { send, all, f } = await setup(t)
 
     assert.equal((await send({ ...MAIL, eventType: 'booking.confirmed' })).statusCode, 202)
-    const [{ id = '' } = {}] = await all()
-    assert.ok(f.log.some((line) => line.includes('"reason":"missing_placeholder"') && line.includes(id)))
+    const [sent = assert.fail()] = await all()
+    assert.ok(f.log.some((line) => line.includes('"reason":"missing_placeholder"') && line.includes(sent.id)))
     assert.deepEqual(
       (await all())[0]?.warnings.map(({ code, key }) => [code, key]),
       [['missing_placeholder', 'guestName']],

@@ -48,17 +48,7 @@ async function setup(t: TestContext, options: Partial<Options> = {}) {
   }
   const act = (id: string, changes: Partial<NotificationAct>) =>
     actOnNotification(deps, { tenantId: 'acme', id, action: 'retry', actor: 'key:desk', ...changes })
-  const suppress = (address: string) =>
-    bench.store.suppressions.insert({
-      id: bench.ids(),
-      tenantId: 'acme',
-      channel: 'email',
-      address,
-      cause: 'operator',
-      error: null,
-      notificationId: null,
-      createdBy: 'key:ada',
-    })
+  const { suppress } = bench
   return { bench, act, nudged, suppress, parked: () => parkedOf(bench, act) }
 }
 

@@ -172,9 +172,9 @@ async function refuseBanned(deps: ActDeps, found: NotificationView, request: Act
   throw suppressedRefusal(ban, 'To send all the same, retry with override: "suppression"')
 }
 
-type Addressed = Pick<NotificationView, 'tenantId' | 'channel' | 'to'>
+type SentTo = Pick<NotificationView, 'tenantId' | 'channel' | 'to'>
 
-async function banOn({ store }: ActDeps, { tenantId, channel, to }: Addressed): Promise<Suppression | null> {
+async function banOn({ store }: ActDeps, { tenantId, channel, to }: SentTo): Promise<Suppression | null> {
   const address = addressOf(channel, to)
   const [ban = null] = address === null ? [] : await store.suppressions.among(tenantId, channel, [address])
   return ban

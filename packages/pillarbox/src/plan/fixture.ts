@@ -73,6 +73,8 @@ export interface Bench {
   /** In the order they were made; at most 200. */
   notifications(): Promise<NotificationView[]>
   accountId(channel: Channel, tenantId?: string): string
+  /** Bans an address of acme's on email. */
+  suppress(address: string): Promise<unknown>
   /** Replaces acme's catalogue. */
   import(catalogue: Options['catalogue']): Promise<void>
 }
@@ -183,6 +185,17 @@ export async function openPlanning(t: TestContext, options: Options): Promise<Be
     },
     notifications: async () => (await wholeNotifications(base)).toReversed(),
     accountId: (channel, tenantId = 'acme') => accountIds.get(`${tenantId} ${channel}`) ?? '',
+    suppress: (address) =>
+      base.suppressions.insert({
+        id: ids(),
+        tenantId: 'acme',
+        channel: 'email',
+        address,
+        cause: 'operator',
+        error: null,
+        notificationId: null,
+        createdBy: 'key:ada',
+      }),
     import: (catalogue) => imported('acme', catalogue),
   }
   return bench

@@ -35,17 +35,7 @@ async function wordsOf(t: TestContext, { worded, accounts, recipients, suppresse
       },
     },
   })
-  for (const address of suppressed)
-    await bench.store.suppressions.insert({
-      id: bench.ids(),
-      tenantId: 'acme',
-      channel: 'email',
-      address,
-      cause: 'operator',
-      error: null,
-      notificationId: null,
-      createdBy: 'key:ada',
-    })
+  for (const address of suppressed) await bench.suppress(address)
   await bench.publish(recipients ? { recipients } : { payload: { email: 'ada@example.test' } })
   await bench.plan()
   const { status, lastError } = await bench.schedule()

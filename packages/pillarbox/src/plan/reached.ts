@@ -6,14 +6,14 @@ import type { DueEvent } from './due-event.ts'
 import { channelsFor } from './routes.ts'
 
 /** What keeps somebody from being told, in the order in which planning looks for it. */
-const CAUSES = ['no_template', 'no_active_account', 'no_address', 'suppressed'] as const satisfies readonly Reason[]
-type Cause = (typeof CAUSES)[number]
+const LACKS = ['no_template', 'no_active_account', 'no_address', 'suppressed'] as const satisfies readonly Reason[]
+type Lack = (typeof LACKS)[number]
 
 /**
  * How far the planning of an event came with all of its recipients so far: somebody was told, or what stood in the way, on
  * which channels. Empty where the event names nobody.
  */
-export type Reached = 'told' | Partial<Record<Cause, readonly Channel[]>>
+export type Reached = 'told' | Partial<Record<Lack, readonly Channel[]>>
 
 export const NOBODY_YET: Reached = {}
 
@@ -22,14 +22,14 @@ export function isReached(value: unknown): value is Reached {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const isChannels = (given: unknown): boolean =>
     Array.isArray(given) && given.every((one) => CHANNELS.some((channel) => channel === one))
-  return Object.entries(value).every(([cause, on]) => CAUSES.some((known) => known === cause) && isChannels(on))
+  return Object.entries(value).every(([cause, on]) => LACKS.some((known) => known === cause) && isChannels(on))
 }
 
 /** How far two parts of an event's recipients came together. */
 export function together(one: Reached, other: Reached): Reached {
   if (one === 'told' || other === 'told') return 'told'
-  const both: Partial<Record<Cause, readonly Channel[]>> = {}
-  for (const cause of CAUSES) {
+  const both: Partial<Record<Lack, readonly Channel[]>> = {}
+  for (const cause of LACKS) {
     if (!one[cause] && !other[cause]) continue
     both[cause] = [...new Set([...(one[cause] ?? []), ...(other[cause] ?? [])])]
   }
@@ -39,9 +39,9 @@ export function together(one: Reached, other: Reached): Reached {
 /** How far the notifications of some recipients came; `recipients` is how many those are. */
 export function reachedBy(notifications: readonly NewNotification[], recipients: number): Reached {
   if (recipients === 0) return NOBODY_YET
-  const blocked = new Map<Cause, Set<Channel>>([['no_template', new Set()]])
+  const blocked = new Map<Lack, Set<Channel>>([['no_template', new Set()]])
   for (const { channel, stopped } of notifications) {
-    const cause = CAUSES.find((one) => one === stopped?.reason)
+    const cause = LACKS.find((one) => one === stopped?.reason)
     // What is told already, was called off, or waits for somebody to look, has been dealt with.
     if (cause === undefined) return 'told'
     blocked.set(cause, (blocked.get(cause) ?? new Set()).add(channel))
@@ -57,7 +57,7 @@ export function whyUntold(due: DueEvent, reached: Reached): Obstacle | null {
   if (reached === 'told') return null
   if (Object.keys(reached).length === 0) return NOBODY
   const asked = channelsFor(due)
-  const on = (...causes: Cause[]): string =>
+  const on = (...causes: Lack[]): string =>
     asked.filter((channel) => causes.some((cause) => reached[cause]?.includes(channel))).join(', ')
   const [unaddressed, suppressed, unaccounted] = [
     on('no_address', 'suppressed'),

@@ -32,6 +32,20 @@ async function setup(t: TestContext, options: Partial<Options> = {}, event: Part
   return bench
 }
 
+/** One that could tell nobody for want of accounts, and by now has one for the first of its notifications. */
+async function setupMended(t: TestContext) {
+  const bench = await setup(t)
+  await addAccount(bench, 'sms')
+  await bench.clock.advance(1_000)
+  const [text = assert.fail()] = await bench.notifications()
+  const answer = await replan(bench.chain, text)
+  assert.ok('replacement' in answer)
+  const { tenantId, id } = text
+  const retry = () =>
+    bench.store.notifications.act({ tenantId, id, action: 'retry', actor: 'key:ada', replacement: answer.replacement })
+  return { bench, retry }
+}
+
 async function replay(bench: Bench): Promise<void> {
   const { tenantId, id } = await bench.schedule()
   const answer = await bench.store.schedules.act({ tenantId, id, action: 'replay', actor: 'key:ada' })
@@ -91,16 +105,10 @@ for (const engine of ['sqlite', 'postgres'] as const)
 
 describe('a replay', () => {
   it('leaves alone what was retried by hand, though it could not be planned any more', async (t) => {
-    const bench = await setup(t)
-    await addAccount(bench, 'sms')
-    await bench.clock.advance(1_000)
-    const [text = assert.fail()] = await bench.notifications()
-    const answer = await replan(bench.chain, text)
-    assert.ok('replacement' in answer)
-    const { tenantId, id } = text
-    const { replacement } = answer
-    await bench.store.schedules.act({ tenantId, id: (await bench.schedule()).id, action: 'replay', actor: 'key:ada' })
-    await bench.store.notifications.act({ tenantId, id, action: 'retry', actor: 'key:ada', replacement })
+    const { bench, retry } = await setupMended(t)
+    const { tenantId, id } = await bench.schedule()
+    await bench.store.schedules.act({ tenantId, id, action: 'replay', actor: 'key:ada' })
+    await retry()
     await bench.import(catalogueOf({ templates: [email], delivery: { channels: ['sms', 'email'] } }))
 
     await replanned(bench)
@@ -110,17 +118,11 @@ describe('a replay', () => {
   })
 
   it('is not needed any more once a notification was retried by hand', async (t) => {
-    const bench = await setup(t)
-    await addAccount(bench, 'sms')
-    await bench.clock.advance(1_000)
-    const [text = assert.fail()] = await bench.notifications()
-    const answer = await replan(bench.chain, text)
-    assert.ok('replacement' in answer)
-    const { tenantId, id } = text
-    await bench.store.notifications.act({ tenantId, id, action: 'retry', actor: 'key:ada', ...answer })
+    const { bench, retry } = await setupMended(t)
+    await retry()
 
-    const schedule = await bench.schedule()
-    const replayed = await bench.store.schedules.act({ tenantId, id: schedule.id, action: 'replay', actor: 'key:ada' })
+    const { tenantId, id } = await bench.schedule()
+    const replayed = await bench.store.schedules.act({ tenantId, id, action: 'replay', actor: 'key:ada' })
 
     assert.deepEqual(replayed, { moved: false, from: 'completed' })
   })

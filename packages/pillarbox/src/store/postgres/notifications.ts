@@ -162,12 +162,14 @@ export function notificationValues(notifications: readonly NewNotification[]): s
 }
 
 /** What was written of planned notifications whose keys others have. */
-export interface WrittenInstead {
+interface WrittenInstead {
   inserted: number
-  lanes: string[]
+  lanes: readonly string[]
   /** Those that are skipped and name the first. */
-  duplicates: NewNotification[]
+  duplicates: readonly NewNotification[]
 }
+
+export const NOTHING: WrittenInstead = { inserted: 0, lanes: [], duplicates: [] }
 
 /**
  * Where the key of a planned notification belongs to another one: the skipped notification that says so or, where the other
@@ -189,7 +191,7 @@ export async function writeInstead(run: Run, planned: readonly NewNotification[]
   const inserted = written.answers.filter(({ duplicate }) => !duplicate).length
   // Another planner was first: its notification has the key now, and gives it to nobody.
   const late = told.filter((_, i) => written.answers[i]?.duplicate)
-  const rest = late.length > 0 ? await writeInstead(run, late) : { inserted: 0, lanes: [], duplicates: [] }
+  const rest = late.length > 0 ? await writeInstead(run, late) : NOTHING
   return {
     inserted: skipped.length + inserted + rest.inserted,
     lanes: [...written.lanes, ...rest.lanes],

@@ -15,13 +15,7 @@ import type { Row } from '../shared/script.ts'
 import { holdsSealed } from '../shared/scrub.ts'
 import { columnArrays, givenColumns, jsonArray, plainArray, textArray } from './arrays.ts'
 import { awaitOthers, cancel } from './cancel.ts'
-import {
-  NOTIFICATION_VALUES,
-  notificationValues,
-  WRITE_NOTIFICATIONS,
-  type WrittenInstead,
-  writeInstead,
-} from './notifications.ts'
+import { NOTHING, NOTIFICATION_VALUES, notificationValues, WRITE_NOTIFICATIONS, writeInstead } from './notifications.ts'
 import type { Query, Session } from './session.ts'
 import type { PostgresWake } from './wake.ts'
 
@@ -112,17 +106,13 @@ function takingFrom<Taken, Plan>(
           await rollback()
           return { decided, inserted: 0, lanes: [] }
         }
-        let instead: WrittenInstead = { inserted: 0, lanes: [], duplicates: [] }
+        let instead = NOTHING
         const answers = await commit(statements, async (written, run) => {
           if (summed(written).inserted < notifications.length) instead = await writeInstead(run, notifications)
         })
         const { inserted, lanes } = summed(answers)
         const { duplicates } = instead
-        const all = {
-          decided,
-          inserted: inserted + instead.inserted,
-          lanes: [...new Set([...lanes, ...instead.lanes])],
-        }
+        const all = { decided, inserted: inserted + instead.inserted, lanes: [...lanes, ...instead.lanes] }
         return duplicates.length === 0 ? all : { ...all, duplicates }
       },
       release: rollback,

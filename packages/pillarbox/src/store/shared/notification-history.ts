@@ -46,9 +46,8 @@ const AUDIT_VIEW = {
   operationId: 'uuid',
 } as const
 const AUDITS = nounOf<StoredAudit>('audit', AUDIT_VIEW)
-const ACTS = nounOf<StoredAudit & { id: number; subject: string | null }>('audit', {
+const ACTS = nounOf<StoredAudit & { subject: string | null }>('audit', {
   ...AUDIT_VIEW,
-  id: 'number',
   subject: 'text',
 })
 
@@ -80,7 +79,7 @@ const MOST_ACTS = 500
 export function* actsAbout(tenantId: string, { eventId, scheduleIds, notificationIds }: ActsAbout): Script<EventAct[]> {
   const subjects = [`event:${eventId}`, ...scheduleIds.map((id) => `schedule:${id}`)]
   const about = yield* rows(
-    `select ${ACTS.columnsOf('a')} from :g join pillarbox.audit a on a.tenant_id = :tenantId and a.subject = g.subject
+    `select a.id, ${ACTS.columnsOf('a')} from :g join pillarbox.audit a on a.tenant_id = :tenantId and a.subject = g.subject
       where a.subject is not null order by a.id desc limit :limit`,
     {
       tenantId,
@@ -92,16 +91,15 @@ export function* actsAbout(tenantId: string, { eventId, scheduleIds, notificatio
     },
   )
   const done = yield* rows(
-    `select ${ACTS.columnsOf('a')} from :g join pillarbox.audit a on a.notification_id = g.id
+    `select a.id, ${ACTS.columnsOf('a')} from :g join pillarbox.audit a on a.notification_id = g.id
       where a.tenant_id = :tenantId and a.action in ('retry', 'discard', 'cancel', 'park', 'restore')
         and (a.actor <> 'system' or a.from_status = 'skipped') order by a.id desc limit :limit`,
     { tenantId, limit: MOST_ACTS, g: givenIds(notificationIds.flatMap((id) => uuidOrNull(id) ?? [])) },
   )
   return [...about, ...done]
-    .map(ACTS.of)
-    .toSorted((a, b) => a.id - b.id)
+    .toSorted((a, b) => Number(a['id']) - Number(b['id']))
     .slice(-MOST_ACTS)
-    .map(({ id: _, ...act }) => auditView(act))
+    .map((found) => auditView(ACTS.of(found)))
 }
 
 function attemptAudits({ notificationId, number, startedAt, durationMs, ...made }: Attempt): AuditView[] {
