@@ -212,12 +212,13 @@ export function createEngine(deps: EngineDeps): Engine {
 
   // Operations: what somebody does to very many notifications by hand.
   const people = createPeopleBook({ people: store.people, clock, ids })
-  const planning = { store, events, people, untrusted, sealing, clock, ids }
+  const planning = { store, events, people, untrusted, sealing, skips, clock, ids }
   const operating = {
     store,
     snapshots,
     replan: (notification: NotificationView) => replan(planning, notification),
     rewrite: createRewrite(planning),
+    skips,
     nudge: (topic: WakeTopic) => hub.nudge(topic),
     ...ports,
     everyMs: settings.operateEveryMs,

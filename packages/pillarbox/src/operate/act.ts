@@ -90,7 +90,8 @@ export async function actOnNotification(
 async function stayingSkipped(
   { store, skips }: ActDeps,
   found: NotificationView,
-  request: ActRequest,
+  // The item of an operation is marked by the move that it asks for, and by nothing else.
+  { item: _, ...request }: ActRequest,
   { reason, error }: Obstacle,
 ): Promise<void> {
   // As planning would say it of a channel that is not used.

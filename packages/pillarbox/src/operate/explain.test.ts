@@ -307,6 +307,7 @@ describe('the explanation of an event', () => {
     subject: null,
     attempt: 0,
     durationMs: null,
+    operationId: null,
     from: 'skipped',
     to: 'queued',
     reason: null,

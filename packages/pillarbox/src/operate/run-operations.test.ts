@@ -42,6 +42,7 @@ async function setup(t: TestContext, plant: (deps: OperationsDeps) => Partial<Op
     ...common,
     replan: (notification) => replan(bench.chain, notification),
     rewrite: createRewrite(bench.chain),
+    skips: bench.chain.skips,
     nudge: (topic) => void nudged.push(topic),
   }
   const deps = { ...real, ...plant(real) }
