@@ -85,7 +85,11 @@ describe('whoever tries things out', () => {
       new Promise((resolve) => {
         if (ms < 1 || signal === undefined) return resolve()
         sleeping += 1
-        signal.addEventListener('abort', () => resolve(void (sleeping -= 1)), { once: true })
+        const wake = (): void => {
+          sleeping -= 1
+          resolve()
+        }
+        signal.addEventListener('abort', wake, { once: true })
       })
     const still = await openFixture({ deps: { sandbox, clock: { ...systemClock, sleep } } })
     const { keys } = await still.tenant('still')
