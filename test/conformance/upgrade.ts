@@ -131,11 +131,14 @@ export async function assertCausesUpgraded(store: Store): Promise<void> {
   assert.equal(await store.operations.printStopped(2), 0)
 
   const found = await causes()
-  assert.deepEqual(found.map(({ reason, count }) => [reason, count]).toSorted(), [
-    ['attempts_exhausted', 1],
-    ['bounced', 1],
-    ['complained', 1],
-  ])
+  assert.deepEqual(
+    found.map(({ reason, count }) => [reason, count]).toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+    [
+      ['attempts_exhausted', 1],
+      ['bounced', 1],
+      ['complained', 1],
+    ],
+  )
   const exhausted = found.find(({ reason }) => reason === 'attempts_exhausted')
   const cause = { reason: 'attempts_exhausted', code: null, error: null, accountId: ID(0) }
   assert.equal(exhausted?.fingerprint, fingerprintOf(cause))

@@ -97,13 +97,13 @@ export function sandboxRoutes(app: App, context: Context): void {
         response: { 200: PageSchema(MessageJson) },
       }),
       // Before its turn comes: whoever waits keeps no list from being read.
-      preHandler: (async (request: FastifyRequest, reply: FastifyReply) => {
+      preHandler: async (request: FastifyRequest, reply: FastifyReply) => {
         const { wait, limit: _limit, cursor: _cursor, ...filter } = request.query as MessageQuery
         if (wait === undefined || !sandbox) return
         const ms = durationWithin(wait, WAIT)
         if (ms === null) throw invalidQuery('wait', durationWords(WAIT))
         await untilTaken(reply, ms, { ...filter, tenantId: scopeOf(request), limit: 1 })
-      }) as never,
+      },
     },
     async (request) => {
       if (!sandbox) throw new PillarboxError('not_found', 'This server has no sandbox.')

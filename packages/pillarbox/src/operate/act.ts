@@ -90,8 +90,7 @@ export async function actOnNotification(
 async function stayingSkipped(
   { store, skips }: ActDeps,
   found: NotificationView,
-  // The item of an operation is marked by the move that it asks for, and by nothing else.
-  { item: _, ...request }: ActRequest,
+  request: ActRequest,
   { reason, error }: Obstacle,
 ): Promise<void> {
   // As planning would say it of a channel that is not used.
@@ -99,7 +98,10 @@ async function stayingSkipped(
   if (found.status !== 'skipped' || !isSkipReason(now)) return
   skips.note([{ ...found, stopped: { status: 'skipped', reason: now, error } }])
   if (now === found.reason && error === found.lastError) return
-  await store.notifications.act({ ...request, obstacle: { reason: now, error } })
+  // The item of an operation is marked by the move that it asks for, and by nothing else.
+  const { tenantId, id, action, actor, note } = request
+  const obstacle = { reason: now, error }
+  await store.notifications.act({ tenantId, id, action, actor, ...(note !== undefined && { note }), obstacle })
 }
 
 async function move({ store }: ActDeps, request: ActRequest): Promise<void> {
