@@ -14,12 +14,13 @@ import type { Clock } from '../model/ports.ts'
 import { isSkipReason, type Reason } from '../model/reason.ts'
 import type { Template } from '../model/template.ts'
 import { testClockMs } from '../model/tenant.ts'
-import { onlyWords, type TemplateWords } from '../render/render.ts'
+import { onlyWords, type RenderOptions, type TemplateWords } from '../render/render.ts'
 import { suppliedFields } from '../render/render-options.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import { redact } from '../security/redact.ts'
 import type { Tasks } from '../untrusted/tasks.ts'
 import { answerOf, type Untrusted } from '../untrusted/untrusted.ts'
+import type { PlanContext } from './context-book.ts'
 import type { UnrenderedMessage } from './message.ts'
 import type { Recipient } from './recipients.ts'
 
@@ -291,8 +292,9 @@ function fromTemplate(
   }
   if (!rendering) return { finish }
   const supplied = suppliedFields(eventType, { recipient, entity: cause.entity ?? null })
-  const options = { ...rendering, locale: template.locale, now: clock.now() + testClockMs(tenant), supplied }
-  return { job: { tenantId, template: sentWords(template), channel, context: payload, options }, finish }
+  const own = { now: clock.now() + testClockMs(tenant), supplied }
+  const options = sentOptions(rendering, template.locale)
+  return { job: { tenantId, template: sentWords(template), channel, context: payload, options, own }, finish }
 }
 
 /** The same object for the same template: then a message says it once, however many recipients it is for. */
@@ -303,6 +305,17 @@ function sentWords(template: Template): TemplateWords {
 }
 
 const sentBefore = new WeakMap<Template, TemplateWords>()
+
+/** The same object for the same context and locale. */
+function sentOptions(rendering: NonNullable<PlanContext['rendering']>, locale: string): RenderOptions {
+  const byLocale = optionsBefore.get(rendering) ?? new Map<string, RenderOptions>()
+  const options = byLocale.get(locale) ?? { ...rendering, locale }
+  byLocale.set(locale, options)
+  optionsBefore.set(rendering, byLocale)
+  return options
+}
+
+const optionsBefore = new WeakMap<NonNullable<PlanContext['rendering']>, Map<string, RenderOptions>>()
 
 /** A push message carries the payload's `data` to the application on the device, beside its words. */
 function pushDataOf({ data }: Record<string, unknown>): Record<string, unknown> {

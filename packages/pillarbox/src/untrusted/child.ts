@@ -1,22 +1,20 @@
 import { Worker } from 'node:worker_threads'
 import { errorText } from '../model/errors.ts'
 import { MESSAGE_MS, PARTS_MS, SLOW_MS } from './limits.ts'
-import { createTasks, type TaskName, type Tasks } from './tasks.ts'
-import { performAll, type WorkResult } from './untrusted.ts'
-
-/** What the pool sends to a child: one message for a whole batch. */
-export interface WorkMessage {
-  task: TaskName
-  given: readonly Tasks[TaskName]['given'][]
-}
+import { itemsOf, type WorkMessage } from './message.ts'
+import { createTasks } from './tasks.ts'
+import { performAll } from './untrusted.ts'
 
 /** What a child sends to the pool. */
 export type ChildMessage =
   | { kind: 'ready' }
   /** The part that it begins with, in case it does not come back. */
   | { kind: 'part'; part: string }
-  /** Of the first items; of all, unless the message took too long. `slow`: which of them took much of their time. */
-  | { kind: 'done'; results: WorkResult[]; slow: number[] }
+  /**
+   * The results of the first items, as JSON; of all, unless the message took too long. `slow`: which of them took much of
+   * their time.
+   */
+  | { kind: 'done'; results: string; slow: number[] }
 
 /**
  * The main file of a child process of the pool. The work is done on its main thread; a second thread (`watchdog.ts`) ends the
@@ -24,6 +22,8 @@ export type ChildMessage =
  */
 const meter = new Int32Array(new SharedArrayBuffer(8))
 const [PIECE, LIMIT] = [0, 1]
+/** On the clock. */
+const BRIEF_MS = 5
 let piece = 0
 let usedBefore = process.cpuUsage()
 
@@ -44,18 +44,21 @@ function usedMs(): number {
   return (user + system) / 1_000
 }
 
-function work({ task, given }: WorkMessage): Extract<ChildMessage, { kind: 'done' }> {
-  const results: WorkResult[] = []
+function work(message: WorkMessage): Extract<ChildMessage, { kind: 'done' }> {
+  const results: string[] = []
   const slow: number[] = []
-  let endedMs = usedMs()
-  for (const [i, one] of given.entries()) {
-    results.push(...performAll(tasks, task, [one]))
+  let [ended, endedMs] = [performance.now(), usedMs()]
+  for (const one of itemsOf(message)) {
+    for (const result of performAll(tasks, message.task, [one])) results.push(JSON.stringify(result))
+    // Most items take less time than it takes to ask how much processor time they took.
+    const now = performance.now()
+    if (now - ended < BRIEF_MS) continue
     const beganMs = endedMs
-    endedMs = usedMs()
-    if (endedMs - beganMs > SLOW_MS) slow.push(i)
+    ;[ended, endedMs] = [now, usedMs()]
+    if (endedMs - beganMs > SLOW_MS) slow.push(results.length - 1)
     if (endedMs > MESSAGE_MS) break
   }
-  return { kind: 'done', results, slow }
+  return { kind: 'done', results: `[${results.join(',')}]`, slow }
 }
 
 function send(message: ChildMessage): void {

@@ -1,12 +1,14 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { Clock, Logger } from '../model/ports.ts'
-import type { ChildMessage, WorkMessage } from './child.ts'
+import type { ChildMessage } from './child.ts'
 import { HEAP_MB, SILENCE_MS } from './limits.ts'
+import type { WorkMessage } from './message.ts'
+import type { WorkResult } from './untrusted.ts'
 
 /** How a message ended: with results, or with the end of the child that had it. */
 export type MessageEnd =
-  | Pick<Extract<ChildMessage, { kind: 'done' }>, 'results' | 'slow'>
+  | { results: WorkResult[]; slow: readonly number[] }
   | { death: Death; part: string | null }
 
 /** `crash`: it ended in another way; `unready`: before it had begun. */
@@ -26,10 +28,12 @@ const CLOSE_MS = 2_000
 export function startChild({ clock, logger }: { clock: Clock; logger: Logger }): PoolChild {
   const extension = import.meta.filename.slice(import.meta.filename.lastIndexOf('.'))
   const child = fork(new URL(`./child${extension}`, import.meta.url), {
-    // As fast as JSON, and a template that stands in a message a hundred times is written once.
+    // Takes maps, and texts as they are.
     serialization: 'advanced',
     execArgv: [
       `--max-old-space-size=${HEAP_MB}`,
+      // As the main process has it: by default a heap this small has a young generation that is full after a few items.
+      '--max-semi-space-size=8',
       // How the packages of a workspace are found where they are not built.
       ...process.execArgv.filter((flag) => flag.startsWith('--conditions=')),
     ],
@@ -51,7 +55,8 @@ export function startChild({ clock, logger }: { clock: Clock; logger: Logger }):
 
   child.on('message', (message: ChildMessage) => {
     if (message.kind === 'part') part = message.part
-    else if (message.kind === 'done') onDone(message)
+    else if (message.kind === 'done')
+      onDone({ results: JSON.parse(message.results) as WorkResult[], slow: message.slow })
     else {
       isReady = true
       onReady()

@@ -88,6 +88,32 @@ describe('the pool', () => {
     )
   })
 
+  it('answers for items that have words, options or a payload in common, and for catalogues, as this process does', async () => {
+    const context = { guest: { name: 'Ada' }, when: '2026-03-15T09:30:00Z', lines: ['a\nb', '\u2028', '\ud800'] }
+    const shared = words('{{guest.name}}: {{when}}, {{lines[0]}}, {{lines[2]}}, {{recipient.name}}', 'acme', context)
+    const dated = { ...options, dateFields: new Map([['when', 'date-time' as const]]) }
+    const to = (name: string) => ({ own: { now: 0, supplied: { recipient: { name } } } })
+    const given = [
+      { ...shared, options: dated, ...to('Ada') },
+      { ...shared, options: dated, ...to('Bo') },
+      { ...words('{{x}}', 'acme', { x: 1 }), ...to('Cy') },
+      { ...shared, options: dated, context: { ...context, when: '2027-01-01T00:00:00Z' } },
+    ]
+    const text = JSON.stringify(slowCatalogue.eventTypes.harmless)
+    const here = createUntrustedInProcess()
+
+    assert.deepEqual(await pool.run('render', given, 'acme'), await here.run('render', given, 'acme'))
+    for (const value of [{ name: 'one', eventTypes: { harmless: slowCatalogue.eventTypes.harmless } }, { name: 1 }]) {
+      const asked = [{ tenantId: 'acme', value }]
+      assert.deepEqual(await pool.run('parseCatalogue', asked, 'acme'), await here.run('parseCatalogue', asked, 'acme'))
+    }
+    const document = [{ tenantId: 'acme', text: `name: one\neventTypes:\n  harmless: ${text}\n` }]
+    assert.deepEqual(
+      await pool.run('readCatalogueText', document, 'acme'),
+      await here.run('readCatalogueText', document, 'acme'),
+    )
+  })
+
   it('stops what takes too long or too much memory, says which limit it was, and answers others meanwhile', async () => {
     const hostile: [string, Promise<WorkResult[]>, RegExp][] = [
       ['sort_natural', pool.run('preview', [words(SORTS)], 'acme'), /^limit exceeded: it takes more than/],

@@ -1,6 +1,7 @@
 import { PillarboxError } from '../model/errors.ts'
 import type { Clock, Logger } from '../model/ports.ts'
 import { HEAP_MB, ITEM_MS, MESSAGE_MS, READING_MS } from './limits.ts'
+import { messageOf } from './message.ts'
 import { createOffenders } from './offenders.ts'
 import { type Death, type PoolChild, startChild } from './pool-child.ts'
 import type { TaskName, Tasks } from './tasks.ts'
@@ -24,7 +25,7 @@ export interface PoolDeps {
 }
 
 /** In one message; more are several messages, so that others have their turn in between. */
-const MESSAGE_ITEMS = 200
+const MESSAGE_ITEMS = 500
 
 type Given = Tasks[TaskName]['given']
 
@@ -113,7 +114,7 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
     const allowed = given.filter((_, i) => !refusals[i])
     if (allowed.length === 0) return refusals.flatMap((refusal) => refusal ?? [])
     if (allowed.length > 1) {
-      const end = await childOf(seat).send({ task, given: allowed })
+      const end = await childOf(seat).send(messageOf(task, allowed))
       if ('results' in end) {
         if (end.results.length < allowed.length) noteSlow(task, allowed, end.slow)
         const answers = end.results.values()
@@ -153,7 +154,7 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
   }
 
   async function workAlone(seat: Seat, task: TaskName, one: Given): Promise<WorkResult> {
-    const end = await childOf(seat).send({ task, given: [one] })
+    const end = await childOf(seat).send(messageOf(task, [one]))
     const [result] = 'results' in end ? end.results : []
     if (result) return result
     const { death, part } = 'results' in end ? { death: 'crash' as const, part: null } : end

@@ -43,7 +43,10 @@ interface RenderJob extends Owned {
   template: TemplateWords
   channel: Channel
   context: Record<string, unknown>
+  /** The same object for many items, which then say it once. */
   options: RenderOptions
+  /** Of this item alone, in place of what the options say. */
+  own?: Pick<RenderOptions, 'supplied' | 'now'>
 }
 
 export type TaskTable = { readonly [Name in TaskName]: (given: Tasks[Name]['given']) => Tasks[Name]['answer'] }
@@ -59,8 +62,8 @@ export function createTasks(mark: Mark): TaskTable {
       return work(given)
     }
   return {
-    render: within(ITEM_MS, ({ template, channel, context, options }) =>
-      renderer.render(template, channel, context, options),
+    render: within(ITEM_MS, ({ template, channel, context, options, own }) =>
+      renderer.render(template, channel, context, own ? { ...options, ...own } : options),
     ),
     preview: within(ITEM_MS, ({ template, channel, context, options }) =>
       renderer.preview(template, channel, context, options),
