@@ -23,6 +23,8 @@ export const dialect: Dialect = {
     })
     return `unnest(${arrays.join(', ')}) as ${alias} (${Object.keys(columns).join(', ')})`
   },
+  lookedUp: (table, alias, condition, lock = '') =>
+    `cross join lateral (select * from pillarbox.${table} ${alias} where ${condition} limit 1 ${lock}) ${alias}`,
   *newTokens(count) {
     const taken = yield* rows(
       `select nextval('pillarbox.claim_tokens') as token from generate_series(1, cast(:count as int))`,

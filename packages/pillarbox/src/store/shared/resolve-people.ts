@@ -23,11 +23,11 @@ export async function resolvePeople(
 ): Promise<RecognisedContact[]> {
   const given = requests.map(cleaned)
   for (let tries = 1; ; tries++) {
-    const known = await runner.read(() => findKnown(given))
+    const known = await runner.read(() => findKnown(runner.dialect, given))
     const decision = decide(given, known, newId)
     const wanted = conversationsWanted(given, decision)
     if (!hasChanges(decision)) {
-      const found = await runner.read(() => findConversations(wanted))
+      const found = await runner.read(() => findConversations(runner.dialect, wanted))
       if (found.size === wanted.length) return answers(given, decision, found)
     }
     try {
@@ -57,7 +57,7 @@ interface Known {
   byId: Map<string, Contact>
 }
 
-function* findKnown(requests: readonly ContactRequest[]): Script<Known> {
+function* findKnown(dialect: Dialect, requests: readonly ContactRequest[]): Script<Known> {
   const known: Known = { people: new Map(), byId: new Map() }
   const ids = new Set<string>()
   const identifiers = new Map<string, IdentifierRow>()
@@ -68,7 +68,7 @@ function* findKnown(requests: readonly ContactRequest[]): Script<Known> {
     } else
       for (const { kind, value } of identifiersOf(request))
         identifiers.set(`${request.tenantId} ${kind} ${value}`, { tenant_id: request.tenantId, kind, value })
-  if (identifiers.size > 0) yield* findOwners([...identifiers.values()], known.people)
+  if (identifiers.size > 0) yield* findOwners(dialect, [...identifiers.values()], known.people)
   if (ids.size > 0) yield* findByIds([...ids], known.byId)
   return known
 }
@@ -76,12 +76,12 @@ function* findKnown(requests: readonly ContactRequest[]): Script<Known> {
 const IDENTIFIER = { tenant_id: 'text', kind: 'text', value: 'text' } as const
 type IdentifierRow = Record<keyof typeof IDENTIFIER, string>
 
-function* findOwners(identifiers: readonly IdentifierRow[], people: Known['people']): Script<void> {
-  // `cross join` only fixes the order for SQLite's planner; with its condition in the where clause it is an inner join.
+function* findOwners(dialect: Dialect, identifiers: readonly IdentifierRow[], people: Known['people']): Script<void> {
+  const owned = 'i.tenant_id = g.tenant_id and i.kind = g.kind and i.value = g.value'
   const found = yield* rows(
     `select i.kind, i.value, ${CONTACTS.columnsOf('c')}
-      from :g cross join pillarbox.contact_identifiers i cross join pillarbox.contacts c
-      where i.tenant_id = g.tenant_id and i.kind = g.kind and i.value = g.value and c.id = i.contact_id`,
+      from :g ${dialect.lookedUp('contact_identifiers', 'i', owned)}
+      ${dialect.lookedUp('contacts', 'c', 'c.id = i.contact_id')}`,
     { g: givenRows(IDENTIFIER, identifiers) },
   )
   for (const each of found) {
@@ -181,13 +181,14 @@ function wantedRow({ tenantId, contactId, context }: WantedConversation) {
   }
 }
 
+const OPEN = `v.tenant_id = g.tenant_id and v.contact_id = g.contact_id and v.context_type = g.context_type
+  and v.context_id = g.context_id and v.status <> 'closed'`
+
 /** The ids of the wanted conversations that are there and not closed, by `conversationKey`. */
-function* findConversations(wanted: readonly WantedConversation[]): Script<Map<string, string>> {
+function* findConversations(dialect: Dialect, wanted: readonly WantedConversation[]): Script<Map<string, string>> {
   if (wanted.length === 0) return new Map()
   const found = yield* rows(
-    `select v.id, v.contact_id, v.context_type, v.context_id from :g cross join pillarbox.conversations v
-      where v.tenant_id = g.tenant_id and v.contact_id = g.contact_id and v.context_type = g.context_type
-        and v.context_id = g.context_id and v.status <> 'closed'`,
+    `select v.id, v.contact_id, v.context_type, v.context_id from :g ${dialect.lookedUp('conversations', 'v', OPEN)}`,
     { g: givenRows(WANTED_COLUMNS, wanted.map(wantedRow)) },
   )
   return byConversationKey(found)
@@ -218,7 +219,7 @@ function* apply(dialect: Dialect, { given, decision, wanted, newId }: Applicatio
   for (const contact of yield* insertContacts(dialect, decision)) contacts.set(contact.id, contact)
   yield* moveToSurvivors(dialect, decision)
   yield* insertIdentifiers(decision)
-  const conversations = yield* findConversations(wanted)
+  const conversations = yield* findConversations(dialect, wanted)
   const missing = wanted.filter(({ contactId, context }) => !conversations.has(conversationKey(contactId, context)))
   for (const [key, id] of yield* insertConversations(dialect, missing, newId)) conversations.set(key, id)
   return answers(given, { ...decision, contacts }, conversations)
@@ -367,8 +368,8 @@ function* insertConversations(
     `insert into pillarbox.conversations (id, tenant_id, contact_id, context_type, context_id, status, created_at,
         updated_at)
       select g.id, g.tenant_id, g.contact_id, g.context_type, g.context_id, 'open', ${dialect.now}, ${dialect.now}
-      from :g cross join pillarbox.contacts c where c.id = g.contact_id and ${IS_UNMERGED}
-      ${dialect.share('c')}
+      from :g ${dialect.lookedUp('contacts', 'c', `c.id = g.contact_id and ${IS_UNMERGED}`, dialect.share('c'))}
+      where true
       on conflict (tenant_id, contact_id, context_type, context_id) where status <> 'closed' do nothing
       returning id, contact_id, context_type, context_id`,
     { g: givenRows({ id: 'uuid', ...WANTED_COLUMNS }, fresh.toSorted(byKeys('contact_id', 'id'))) },

@@ -34,6 +34,12 @@ export interface Dialect {
     rows: readonly Readonly<Record<string, unknown>>[],
     add: (value: Value) => string,
   ): string
+  /**
+   * Behind `from :g`: the row of `table` that a condition on a whole key finds for each of them, as `alias`. Looked up one by
+   * one, also where a plan was made while the table was nearly empty and is kept while it grows. `lock`: `share(alias)` or
+   * its like.
+   */
+  lookedUp(table: string, alias: string, condition: string, lock?: string): string
   /** So many claim tokens that nobody has had before. */
   newTokens(count: number): Script<number[]>
   /** Behind a select: its rows of `alias` are not deleted until the transaction ends. */

@@ -15,6 +15,8 @@ export const dialect: Dialect = {
     const fields = names.map((name, i) => `value ->> ${i} as ${name}`)
     return `(select ${fields.join(', ')} from json_each(${given})) as ${alias}`
   },
+  // `cross join` fixes the order.
+  lookedUp: (table, alias, condition) => `cross join pillarbox.${table} ${alias} on ${condition}`,
   *newTokens(count) {
     const taken = yield* row('update pillarbox.claim_tokens set value = value + :count returning value', { count })
     const last = Number(taken?.['value'])
