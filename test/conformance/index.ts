@@ -26,6 +26,7 @@ import { skippedRules } from './skipped.ts'
 import { storeRules } from './store.ts'
 import { suppressionRules } from './suppressions.ts'
 import { templateRules } from './templates.ts'
+import { turnRules } from './turns.ts'
 import { workerRules } from './workers.ts'
 
 export type { OpenStore } from './fixtures.ts'
@@ -66,6 +67,7 @@ export function storeConformance(
     events: eventRules,
     'domain events': domainEventRules,
     plan: planRules,
+    turns: turnRules,
     skipped: skippedRules,
     crashes: crashRules,
     cancel: cancelRules,

@@ -5,13 +5,14 @@ import type { Progress, StoredSchedule } from '../model/schedule.ts'
 
 export interface PlanStore {
   /**
-   * Takes up to `limit` pending, due events, oldest first; fewer where their payloads are very large. On PostgreSQL the
-   * rows stay locked for other planners until the batch ends; on SQLite nobody is kept out meanwhile, and only rows that
-   * are still as they were taken are written.
+   * Takes up to `limit` pending, due events, oldest first; fewer where their payloads are very large. While more are due
+   * than one batch takes, tenants take turns: each gets the same share of a batch, of its oldest, and the batch begins with
+   * the first of every tenant. No other batch of this process takes the rows until this one ends. On PostgreSQL they stay
+   * locked for other processes, too; on SQLite only rows that are still as they were taken are written.
    */
-  takeEvents(limit: number): Promise<TakenBatch<StoredEvent, EventPlan>>
+  takeEvents(limit: number, turns?: Turns): Promise<TakenBatch<StoredEvent, EventPlan>>
   /** The same for schedules whose time has come. */
-  takeSchedules(limit: number): Promise<TakenBatch<DueSchedule, SchedulePlan>>
+  takeSchedules(limit: number, turns?: Turns): Promise<TakenBatch<DueSchedule, SchedulePlan>>
   /**
    * An event whose planning was refused: tried again after `delayMs`, or `failed` when that is null. Planning it has ended no
    * process, so its crashes are forgotten.
@@ -38,6 +39,16 @@ export interface PlanStore {
   cancelledAt(requests: readonly { tenantId: string; entity: Entity; eventType: string }[]): Promise<(number | null)[]>
   /** The notifications that events were planned as before, at the given places. Answers in the given order. */
   standing(requests: readonly StandingRequest[]): Promise<StandingNotification[][]>
+}
+
+/** Whose rows are taken. */
+export interface Turns {
+  /** The tenant whose turn it was last: those behind it, in the order of their ids, come first. */
+  after?: string
+  /** Tenants whose rows are left. */
+  without?: readonly string[]
+  /** The only tenant whose rows are taken. */
+  only?: string
 }
 
 /**

@@ -58,6 +58,9 @@ const IN_ORDER = 'enable_bitmapscan = off'
  */
 const WITHOUT_DISK = 'synchronous_commit = off'
 
+/** A batch that is being planned has its own: two that are rendered and written in turns, and one of slow tenants. */
+const PLANNING_SESSIONS = 3
+
 /**
  * A store on PostgreSQL. Connects when it is first asked something, and lives through restarts of the server: calls made
  * while it is away reject with `store_unavailable`, later ones succeed.
@@ -78,7 +81,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const probe = createPoolingProbe({ newClient: () => newClient(session('probe'), () => {}), logger })
   const admin = openSessions(poolSize, session('admin'))
   const intake = openSession(session('intake', BY_KEY))
-  const planning = openSession({ ...session('plan', [...BY_KEY, IN_ORDER, WITHOUT_DISK]), pipeline: true })
+  const planning = openSessions(PLANNING_SESSIONS, {
+    ...session('plan', [...BY_KEY, IN_ORDER, WITHOUT_DISK]),
+    pipeline: true,
+  })
   const people = openSession(session('people', [...BY_KEY, IN_ORDER, WITHOUT_DISK]))
   const claims = openSession(session('claim', BY_KEY))
   const completions = openSessions(2, session('complete', BY_KEY))

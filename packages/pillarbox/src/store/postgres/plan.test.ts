@@ -67,17 +67,19 @@ describe('planning', () => {
     assert.deepEqual(asked, ['probe_events', 'probe_events'])
   })
 
-  it('asks first unless the last batch was full', async () => {
-    const { plan, asked } = setup({ probes: [1, 0], takes: [2, 1] })
+  it('asks first unless the last batch was full; then tenants take turns until nothing is left', async () => {
+    const { plan, asked } = setup({ probes: [1, 0], takes: [2, 1, 0] })
 
-    for (let i = 0; i < 3; i++) await plan('failed')
+    for (let i = 0; i < 4; i++) await plan('failed')
 
     assert.deepEqual(asked, [
       'probe_events',
       'take_events',
       'write_events',
-      'take_events',
+      'take_events_in_turns',
       'write_events',
+      'take_events_in_turns',
+      'nothing',
       'probe_events',
     ])
   })

@@ -1,9 +1,8 @@
 import type { StoredEvent } from '../../model/event.ts'
 import type { NewNotification } from '../../model/notification.ts'
-import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch } from '../../plan/plan-store.ts'
-import { EVENT_COLUMNS, eventOf, SCHEDULE_COLUMNS, scheduleOf } from '../shared/events.ts'
+import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch, Turns } from '../../plan/plan-store.ts'
+import { eventOf, scheduleOf } from '../shared/events.ts'
 import { DERIVED_EVENT } from '../shared/new-rows.ts'
-import { TAKE_BYTES } from '../shared/plan.ts'
 import {
   type Ending,
   type EventChange,
@@ -17,6 +16,7 @@ import { columnArrays, givenColumns, jsonArray, plainArray, textArray } from './
 import { awaitOthers, cancel } from './cancel.ts'
 import { NOTHING, NOTIFICATION_VALUES, notificationValues, WRITE_NOTIFICATIONS, writeInstead } from './notifications.ts'
 import type { Query, Session } from './session.ts'
+import { type PlannedTable, takeQuery } from './take.ts'
 import type { PostgresWake } from './wake.ts'
 
 /** Events and schedules are taken under a lock, which one transaction keeps until their plans are written. */
@@ -25,8 +25,7 @@ export function openPlan(
   { wasHinted }: Pick<PostgresWake, 'wasHinted'>,
 ): Pick<PlanStore, 'takeEvents' | 'takeSchedules'> {
   const takeEvents = takingFrom(session, {
-    probe: { name: 'probe_events', text: PROBE_EVENTS },
-    take: (limit) => ({ name: 'take_events', text: TAKE_EVENTS, values: [limit] }),
+    table: 'events',
     wasHinted: () => wasHinted('events'),
     read: (found) => ({
       event: eventOf(found),
@@ -36,15 +35,14 @@ export function openPlan(
     writes: eventWrites,
   })
   const takeSchedules = takingFrom(session, {
-    probe: { name: 'probe_schedules', text: PROBE_SCHEDULES },
-    take: (limit) => ({ name: 'take_schedules', text: TAKE_SCHEDULES, values: [limit] }),
+    table: 'schedules',
     wasHinted: () => false,
     read: (found) => ({ schedule: scheduleOf(found), event: eventOf(found) }),
     writes: scheduleWrites,
   })
   return {
-    async takeEvents(limit) {
-      const batch = await takeEvents(limit)
+    async takeEvents(limit, turns) {
+      const batch = await takeEvents(limit, turns)
       return { ...batch, rows: batch.rows.map(({ event }) => event) }
     },
     takeSchedules,
@@ -52,9 +50,7 @@ export function openPlan(
 }
 
 interface LockedBatchKind<Taken, Plan> {
-  /** Answers a row where something is due. */
-  probe: Query
-  take(limit: number): Query
+  table: PlannedTable
   wasHinted(): boolean
   read(found: Row): Taken
   /** The statements that write the plans; none where every plan is `later`. */
@@ -73,19 +69,23 @@ const WAIT_FOR_DISK: Query = { name: 'wait_for_disk', text: 'set local synchrono
 
 /**
  * After a full batch there is probably more, and after a hint something. Otherwise one cheap statement asks first, so
- * that looking for work where there is none costs no transaction.
+ * that looking for work where there is none costs no transaction. Tenants take turns once there is more than one batch
+ * takes, until nothing is left.
  */
 function takingFrom<Taken, Plan>(
   session: Session,
-  { probe, take, wasHinted, read, writes }: LockedBatchKind<Taken, Plan>,
-): (limit: number) => Promise<TakenBatch<Taken, Plan>> {
+  { table, wasHinted, read, writes }: LockedBatchKind<Taken, Plan>,
+): (limit: number, turns?: Turns) => Promise<TakenBatch<Taken, Plan>> {
+  const probe = { name: `probe_${table}`, text: PROBES[table] }
   let isMoreLikely = false
-  return async (limit) => {
-    const isLikely = wasHinted() || isMoreLikely
-    isMoreLikely = false
+  return async (limit, turns = {}) => {
+    const isOfAll = turns.only === undefined
+    const isLikely = !isOfAll || wasHinted() || isMoreLikely
+    const isInTurns = isMoreLikely || (turns.without ?? []).length > 0
+    if (isOfAll) isMoreLikely = false
     if (!isLikely && (await session.run(probe)).length === 0) return emptyBatch()
-    const { rows: found, commit, rollback } = await session.begin<Row>(take(limit))
-    isMoreLikely = found.length === limit
+    const { rows: found, commit, rollback } = await session.begin<Row>(takeQuery(table, limit, turns, isInTurns))
+    if (isOfAll) isMoreLikely = isInTurns ? found.length > 0 : found.length === limit
     if (found.length === 0) {
       await rollback()
       return emptyBatch()
@@ -151,34 +151,13 @@ function behindNotifications(text: string): string {
   return text.replaceAll(/\$(\d+)/g, (_, number: string) => `$${Number(number) + NOTIFICATION_VALUES}`)
 }
 
-const PROBE_EVENTS = `
-  select from pillarbox.events where status = 'pending' and next_attempt_at <= now()
-  order by next_attempt_at limit 1`
-const PROBE_SCHEDULES = `
-  select from pillarbox.schedules where status = 'pending' and next_attempt_at <= now()
-  order by next_attempt_at limit 1`
+const PROBES: Record<PlannedTable, string> = { events: probeText('events'), schedules: probeText('schedules') }
 
-/** How many of the first rows may be read at once: as many as have no more than `TAKE_BYTES` together, but one at least. */
-function thatFit(head: string): string {
-  return `(
-    select greatest(1, count(*)) from (
-      select sum(case when pg_column_compression(payload) is null then pg_column_size(payload)
-        else octet_length(payload::text) end) over (order by next_attempt_at rows unbounded preceding) as bytes
-      from (${head}) as head
-    ) as running where bytes <= ${TAKE_BYTES})`
+function probeText(table: PlannedTable): string {
+  return `
+  select from pillarbox.${table} where status = 'pending' and next_attempt_at <= now()
+  order by next_attempt_at limit 1`
 }
-
-/** Locked until the commit: another planner skips them, and a host's transaction that has not committed is not seen. */
-const TAKE_EVENTS = `
-  select e.ctid as place, e.crashes, ${EVENT_COLUMNS} from pillarbox.events e
-  where e.status = 'pending' and e.next_attempt_at <= now()
-  order by e.next_attempt_at
-  limit ${thatFit(`
-    select e.payload, e.next_attempt_at from pillarbox.events e
-    where e.status = 'pending' and e.next_attempt_at <= now()
-    order by e.next_attempt_at
-    limit $1`)}
-  for no key update skip locked`
 
 interface TakenEvent {
   event: StoredEvent
@@ -326,19 +305,6 @@ const NOTE_SEALED_PAYLOADS = `
   insert into pillarbox.sealed_payloads (tenant_id, event_id)
   select * from unnest($1::text[], $2::text[]) order by 1, 2
   on conflict do nothing`
-
-const TAKE_SCHEDULES = `
-  select s.crashes, ${SCHEDULE_COLUMNS}, ${EVENT_COLUMNS}
-  from pillarbox.schedules s join pillarbox.events e on e.tenant_id = s.tenant_id and e.id = s.event_id
-  where s.status = 'pending' and s.next_attempt_at <= now()
-  order by s.next_attempt_at
-  limit ${thatFit(`
-    select e.payload, s.next_attempt_at
-    from pillarbox.schedules s join pillarbox.events e on e.tenant_id = s.tenant_id and e.id = s.event_id
-    where s.status = 'pending' and s.next_attempt_at <= now()
-    order by s.next_attempt_at
-    limit $1`)}
-  for no key update of s skip locked`
 
 function scheduleWrites(taken: readonly DueSchedule[], plans: readonly SchedulePlan[]): PlanWrites {
   const changed = taken.flatMap((due, i): ChangedSchedule[] => {

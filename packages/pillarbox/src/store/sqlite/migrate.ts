@@ -12,6 +12,7 @@ import { eventFacts } from './migrations/0010-event-facts.ts'
 import { notesAndTraces } from './migrations/0011-notes-and-traces.ts'
 import { operations } from './migrations/0012-operations.ts'
 import { answers } from './migrations/0013-answers.ts'
+import { turns } from './migrations/0014-turns.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 
@@ -33,6 +34,7 @@ export const MIGRATIONS = [
   { name: 'notes-and-traces', sql: notesAndTraces },
   { name: 'operations', sql: operations },
   { name: 'answers', sql: answers },
+  { name: 'turns', sql: turns },
 ] as const
 
 /** Bringing the schema up to date, forward only. */

@@ -3,9 +3,8 @@ import { cancelledKey } from '../../model/idempotency.ts'
 import type { NewNotification } from '../../model/notification.ts'
 import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch } from '../../plan/plan-store.ts'
 import { duplicateOf, givesKeyTo } from '../shared/duplicates.ts'
-import { EVENT_COLUMNS, eventOf, SCHEDULE_COLUMNS, scheduleOf } from '../shared/events.ts'
+import { eventOf, scheduleOf } from '../shared/events.ts'
 import { jsonText, textOrNull } from '../shared/fields.ts'
-import { TAKE_BYTES } from '../shared/plan.ts'
 import { eventChange, type NewSchedule, type PlanAudit, scheduleChange } from '../shared/plan-changes.ts'
 import type { Row } from '../shared/script.ts'
 import { holdsSealed } from '../shared/scrub.ts'
@@ -15,20 +14,30 @@ import type { Connection } from './connection.ts'
 import { insertDerived } from './events.ts'
 import { insertNotification } from './notifications.ts'
 import type { Connections } from './scripts.ts'
+import { createTaking, type HeldRows } from './take.ts'
 import { untilFree } from './until-free.ts'
 
 /**
  * Events and schedules are read without a lock; one transaction then writes the plans of those rows that are still as they
- * were read.
+ * were read. Batches that are under way at once have no row in common and are written in the order in which they were taken,
+ * so that what cancels an event finds what was planned of it.
  */
 export function sqlitePlan(connections: Connections): Pick<PlanStore, 'takeEvents' | 'takeSchedules'> {
+  const underWay = createUnderWay()
+  const events = createTaking(connections, 'events')
+  const schedules = createTaking(connections, 'schedules')
   return {
-    takeEvents: (limit) =>
-      takeBatch<StoredEvent, EventPlan>(connections, { due: DUE_EVENTS, limit, read: eventOf, apply: applyEvent }),
-    takeSchedules: (limit) =>
-      takeBatch<DueSchedule, SchedulePlan>(connections, {
-        due: DUE_SCHEDULES,
-        limit,
+    takeEvents: (limit, turns) =>
+      takeBatch<StoredEvent, EventPlan>(connections, underWay, {
+        take: (held) => events(limit, turns, held),
+        keyOf: (found) => `event ${String(found['tenant_id'])} ${String(found['id'])}`,
+        read: eventOf,
+        apply: applyEvent,
+      }),
+    takeSchedules: (limit, turns) =>
+      takeBatch<DueSchedule, SchedulePlan>(connections, underWay, {
+        take: (held) => schedules(limit, turns, held),
+        keyOf: (found) => `schedule ${String(found['schedule_id'])}`,
         read: (found) => ({ schedule: scheduleOf(found), event: eventOf(found) }),
         apply: applySchedule,
       }),
@@ -36,9 +45,8 @@ export function sqlitePlan(connections: Connections): Pick<PlanStore, 'takeEvent
 }
 
 interface UnlockedBatchKind<Due, Plan> {
-  /** Selects the rows that are due, given the time and the limit. */
-  due: string
-  limit: number
+  take(held: HeldRows): Row[]
+  keyOf(found: Row): string
   read(found: Row): Due
   /** False, with nothing written, where the plan is `later` or the row is not as it was found. */
   apply(writing: PlanWriting, found: Row, due: Due, plan: Plan): boolean
@@ -51,45 +59,64 @@ interface PlanWriting {
 }
 
 async function takeBatch<Due, Plan>(
-  { connection, reader, writer, clock }: Connections,
-  { due, limit, read, apply }: UnlockedBatchKind<Due, Plan>,
+  { connection, writer, clock }: Connections,
+  underWay: UnderWay,
+  { take, keyOf, read, apply }: UnlockedBatchKind<Due, Plan>,
 ): Promise<TakenBatch<Due, Plan>> {
-  const found = await untilFree(clock, () => thatFit(reader.prepare(due).iterate(clock.now(), limit)))
+  const found = await untilFree(clock, () => take({ count: underWay.count, has: (row) => underWay.holds(keyOf(row)) }))
   const rows = found.map(read)
+  const { turn, end } = underWay.begin(found.map(keyOf))
   return {
     rows,
     crashes: found.map((row) => Number(row['crashes'])),
-    write: (plans) =>
-      writer.write((now) => {
-        const tally: PlanWriting['tally'] = { inserted: 0, lanes: new Set(), duplicates: [] }
-        const decided = rows.filter((row, i) => {
-          const [source, plan] = [found[i], plans[i]]
-          return source && plan && apply({ connection, now, tally }, source, row, plan)
-        }).length
-        const { inserted, lanes, duplicates } = tally
-        return { decided, inserted, lanes: [...lanes], ...(duplicates.length > 0 && { duplicates }) }
-      }),
-    release: async () => {},
+    async write(plans) {
+      try {
+        await turn
+        return await writer.write((now) => {
+          const tally: PlanWriting['tally'] = { inserted: 0, lanes: new Set(), duplicates: [] }
+          const decided = rows.filter((row, i) => {
+            const [source, plan] = [found[i], plans[i]]
+            return source && plan && apply({ connection, now, tally }, source, row, plan)
+          }).length
+          const { inserted, lanes, duplicates } = tally
+          return { decided, inserted, lanes: [...lanes], ...(duplicates.length > 0 && { duplicates }) }
+        })
+      } finally {
+        end()
+      }
+    },
+    release: async () => end(),
   }
 }
 
-const DUE_EVENTS = `select e.crashes, ${EVENT_COLUMNS} from pillarbox.events e
-  where e.status = 'pending' and e.next_attempt_at <= $1 order by e.next_attempt_at, e.created_at, e.rowid limit $2`
+/** The batches of this process that have not ended. */
+interface UnderWay {
+  count(): number
+  holds(key: string): boolean
+  /** `turn` comes when every batch that was taken before has ended. */
+  begin(keys: readonly string[]): { turn: Promise<void>; end(): void }
+}
 
-const DUE_SCHEDULES = `select s.crashes, ${SCHEDULE_COLUMNS}, s.next_attempt_at as schedule_next_attempt_at, ${EVENT_COLUMNS}
-  from pillarbox.schedules s join pillarbox.events e on e.tenant_id = s.tenant_id and e.id = s.event_id
-  where s.status = 'pending' and s.next_attempt_at <= $1 order by s.next_attempt_at, s.id limit $2`
-
-/** The first rows, as many as have no more than `TAKE_BYTES` of payload together, but one at least. */
-function thatFit(found: Iterable<Row>): Row[] {
-  const rows: Row[] = []
-  let length = 0
-  for (const row of found) {
-    length += String(row['payload']).length
-    if (rows.length > 0 && length > TAKE_BYTES) break
-    rows.push(row)
+function createUnderWay(): UnderWay {
+  const held = new Set<string>()
+  let latest: Promise<void> = Promise.resolve()
+  return {
+    count: () => held.size,
+    holds: (key) => held.has(key),
+    begin(keys) {
+      const turn = latest
+      const { promise, resolve } = Promise.withResolvers<void>()
+      latest = Promise.all([turn, promise]).then(() => {})
+      for (const key of keys) held.add(key)
+      return {
+        turn,
+        end() {
+          for (const key of keys) held.delete(key)
+          resolve()
+        },
+      }
+    },
   }
-  return rows
 }
 
 const SETTLE_EVENT = `update pillarbox.events set status = $4, last_error = $5, published_at = $6,

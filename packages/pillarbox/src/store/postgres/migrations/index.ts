@@ -10,6 +10,7 @@ import { eventFacts } from './0010-event-facts.ts'
 import { notesAndTraces } from './0011-notes-and-traces.ts'
 import { operations } from './0012-operations.ts'
 import { answers } from './0013-answers.ts'
+import { turns } from './0014-turns.ts'
 
 export interface Migration {
   version: number
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 11, name: 'notes-and-traces', sql: notesAndTraces },
   { version: 12, name: 'operations', sql: operations },
   { version: 13, name: 'answers', sql: answers },
+  { version: 14, name: 'turns', sql: turns },
 ]
