@@ -21,7 +21,7 @@ export function crashRules(rule: Rule): void {
       const { plan } = bench.store
       const [one, other] = [plannerOn(bench, 1), plannerOn(bench, 2)]
       const registered = await bench.worker()
-      const rows = { kind: 'event', rows: [{ tenantId: 'nobody', id: 'event' }] } as const
+      const rows = [{ kind: 'event', tenantId: 'nobody', id: 'event' }] as const
 
       assert.deepEqual(await plan.note(one, rows, TTL_MS), [])
       assert.deepEqual(await plan.note(one, rows, TTL_MS), [])
@@ -42,24 +42,24 @@ export function crashRules(rule: Rule): void {
       const [first, second] = [event(tenantId), event(tenantId)]
       await store.events.insert([first, second])
       const dead = plannerOn(bench, 1)
-      const refs = [first, second].map(({ id }) => ({ tenantId, id }))
+      const refs = [first, second].map(({ id }) => ({ kind: 'event', tenantId, id }) as const)
 
-      await plan.note(dead, { kind: 'event', rows: refs }, TTL_MS)
+      await plan.note(dead, refs, TTL_MS)
       assert.equal(await plan.countCrashes([{ ...dead, number: 0 }]), 0, 'it has noted something else since')
       assert.equal(await plan.countCrashes([dead]), 2)
       assert.equal(await plan.countCrashes([dead]), 0, 'a note counts once')
-      await plan.note(dead, { kind: 'event', rows: refs }, TTL_MS)
+      await plan.note(dead, refs, TTL_MS)
       assert.equal(await plan.countCrashes([dead]), 0, 'one of several rows ended the process, not each of them')
       assert.deepEqual(await crashesOf(bench, 'takeEvents'), [1, 1])
       for (const crashes of [2, 3]) {
-        await plan.note(dead, { kind: 'event', rows: refs.slice(0, 1) }, TTL_MS)
+        await plan.note(dead, refs.slice(0, 1), TTL_MS)
         assert.equal(await plan.countCrashes([dead]), 1)
         assert.deepEqual(await crashesOf(bench, 'takeEvents'), [crashes, 1], 'what was planned alone')
       }
 
       const batch = await plan.takeEvents(10)
       await batch.write(batch.rows.map(() => ({ kind: 'failed', reason: 'poisoned', error: 'it ended the process' })))
-      await plan.note(dead, { kind: 'event', rows: refs }, TTL_MS)
+      await plan.note(dead, refs, TTL_MS)
       assert.equal(await plan.countCrashes([dead]), 0, 'what is no longer pending is not counted')
       await store.events.replay(tenantId, first.id, 'key:ada')
       assert.deepEqual(await crashesOf(bench, 'takeEvents'), [0])
@@ -67,7 +67,7 @@ export function crashRules(rule: Rule): void {
       const scheduleId = newId()
       const again = await plan.takeEvents(10)
       await again.write(again.rows.map(() => dueLater(scheduleId, 0)))
-      await plan.note(dead, { kind: 'schedule', rows: [{ tenantId, id: scheduleId }] }, TTL_MS)
+      await plan.note(dead, [{ kind: 'schedule', tenantId, id: scheduleId }], TTL_MS)
       assert.equal(await plan.countCrashes([dead]), 1)
       assert.equal(only(await crashesOf(bench, 'takeSchedules')), 2)
 
@@ -84,7 +84,7 @@ export function crashRules(rule: Rule): void {
     const tenantId = await bench.tenant()
     const { id } = only(await store.events.insert([event(tenantId)]))
     const dead = plannerOn(bench, 1)
-    await plan.note(dead, { kind: 'event', rows: [{ tenantId, id }] }, TTL_MS)
+    await plan.note(dead, [{ kind: 'event', tenantId, id }], TTL_MS)
     await plan.countCrashes([dead])
     assert.equal(only(await crashesOf(bench, 'takeEvents')), 2)
 
@@ -94,7 +94,7 @@ export function crashRules(rule: Rule): void {
     const scheduleId = newId()
     const batch = await plan.takeEvents(10)
     await batch.write(batch.rows.map(() => dueLater(scheduleId, 0)))
-    await plan.note(dead, { kind: 'schedule', rows: [{ tenantId, id: scheduleId }] }, TTL_MS)
+    await plan.note(dead, [{ kind: 'schedule', tenantId, id: scheduleId }], TTL_MS)
     await plan.countCrashes([dead])
     await plan.deferSchedule({ tenantId, id: scheduleId }, 'the database refused it', 0)
     assert.equal(only(await crashesOf(bench, 'takeSchedules')), 0)

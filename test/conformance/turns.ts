@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { PlanStore, TakenBatch, Turns } from '../../packages/pillarbox/src/plan/plan-store.ts'
+import type { PlanStore, TakenBatch, TakeTurns } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import { planEvents } from '../support/planning.ts'
 import { type Bench, dueLater, type Rule } from './fixtures.ts'
 
@@ -21,15 +21,18 @@ export function turnRules(rule: Rule): void {
       assert.deepEqual(await take(3, { after: a }), [])
     })
 
-    rule(`each tenant’s share of a batch of ${kind} is the same, and the first of every tenant come first`, async (bench) => {
-      const [a, b, c] = await tenants(bench)
-      await waiting(bench, kind, [...Array<string>(12).fill(a), ...Array<string>(8).fill(b), c])
-      const take = taking(bench.store.plan, kind)
-      await take(7)
+    rule(
+      `each tenant’s share of a batch of ${kind} is the same, and the first of every tenant come first`,
+      async (bench) => {
+        const [a, b, c] = await tenants(bench)
+        await waiting(bench, kind, [...Array<string>(12).fill(a), ...Array<string>(8).fill(b), c])
+        const take = taking(bench.store.plan, kind)
+        await take(7)
 
-      assert.deepEqual(await take(6, { after: b }), [c, a, b, a, b])
-      assert.deepEqual(await take(6, { after: a }), [b, a, b, a, b, a])
-    })
+        assert.deepEqual(await take(6, { after: b }), [c, a, b, a, b])
+        assert.deepEqual(await take(6, { after: a }), [b, a, b, a, b, a])
+      },
+    )
 
     rule(`${kind} of tenants that are left out stay, and those of one tenant are taken alone`, async (bench) => {
       const [a, b, c] = await tenants(bench)
@@ -47,14 +50,17 @@ export function turnRules(rule: Rule): void {
       const [a, b] = await tenants(bench)
       await waiting(bench, kind, [a, a, a, a, b])
       const { plan } = bench.store
-      const take: (limit: number, turns?: Turns) => Promise<TakenBatch<unknown, never>> =
+      const take: (limit: number, turns?: TakeTurns) => Promise<TakenBatch<unknown, never>> =
         kind === 'events' ? plan.takeEvents : plan.takeSchedules
 
       const first = await take(2)
       const second = await take(2, { after: a })
       const third = await take(10, { only: a })
 
-      assert.deepEqual([first, second, third].map(({ rows }) => rows.length), [2, 2, 1])
+      assert.deepEqual(
+        [first, second, third].map(({ rows }) => rows.length),
+        [2, 2, 1],
+      )
       for (const batch of [first, second, third]) await batch.release()
       assert.equal((await taking(plan, kind)(10)).length, 5)
     })
@@ -78,7 +84,7 @@ async function waiting({ store, event, newId, advance }: Bench, kind: Kind, owne
 }
 
 /** Takes a batch and decides each of its rows. Answers whose they were. */
-function taking(plan: PlanStore, kind: Kind): (limit: number, turns?: Turns) => Promise<string[]> {
+function taking(plan: PlanStore, kind: Kind): (limit: number, turns?: TakeTurns) => Promise<string[]> {
   const failure = { kind: 'failed', reason: 'invalid_event', error: 'no' } as const
   return async (limit, turns) => {
     if (kind === 'events') {

@@ -1,11 +1,11 @@
-import type { NoteRef, NotingPlanner, RowRefs } from '../../packages/pillarbox/src/plan/plan-store.ts'
+import type { NoteRef, NotingPlanner, RowRef } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import { TIMES } from './plan-of-run.ts'
 import type { SimProcess } from './simulated-process.ts'
 
 interface PlanningNote {
   number: number
   process: string
-  rows: RowRefs['rows']
+  rows: readonly RowRef[]
   /** Nothing was heard of its process for the TTL, at some time since it was written. */
   wasSilent: boolean
 }
@@ -37,7 +37,7 @@ export class CrashLedger {
   committed(process: string, operation: string, args: readonly unknown[], now: number): string[] {
     this.#markSilent(now)
     if (operation === 'plan.note') {
-      const [{ id, number }, { rows }] = args as [NotingPlanner, RowRefs]
+      const [{ id, number }, rows] = args as [NotingPlanner, readonly RowRef[]]
       this.#heardAt.set(process, now)
       this.#notes.set(id, { number, process, rows, wasSilent: false })
       return []

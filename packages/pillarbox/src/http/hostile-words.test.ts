@@ -88,4 +88,26 @@ describe('words that would take for ever', () => {
     for (const refused of [results[0], results[2]])
       assert.match(String(refused?.detail), /\/payload cannot be checked by its schema: limit exceeded/)
   })
+
+  it('answers 503 for a payload that nobody checks for now, and takes others of the same type', async () => {
+    const { keys } = await f.tenant('unjudged')
+    const code = { type: 'string', pattern: '^(?:a|a){25}b$' }
+    const payload = { type: 'object', properties: { code } }
+    const eventTypes = { 'order.paid': { entity: 'order', recipients: [{ phone: 'phone' }], payload } }
+    await f.call(keys.admin, 'PUT', '/api/event-types', { name: 'shop', eventTypes })
+    const publish = (text: string) =>
+      f.call(keys.publisher, 'POST', '/api/events', {
+        type: 'order.paid',
+        entity: { type: 'order', id: '1' },
+        payload: { code: text },
+      })
+    const slow = 'a'.repeat(25)
+    for (let i = 0; i < 3; i++) assert.equal((await publish(slow)).statusCode, 422)
+
+    const unjudged = await publish(slow)
+
+    assert.equal(unjudged.statusCode, 503, unjudged.body)
+    assert.equal(unjudged.headers['retry-after'], '60')
+    assert.equal((await publish(`${slow}b`)).statusCode, 202)
+  })
 })

@@ -20,7 +20,7 @@ import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
 import { checkPayloads } from '../untrusted/payloads.ts'
-import type { Untrusted } from '../untrusted/untrusted.ts'
+import { REFUSED, type Untrusted } from '../untrusted/untrusted.ts'
 import { ChannelName, EntityRef, FormOf, Instant, JsonObject, Line, LocaleTag, Nullable } from './body-fields.ts'
 
 /**
@@ -191,10 +191,15 @@ export function createEventIntake(deps: {
     const found = await checkPayloads(untrusted, asked, tenantId)
     // Each said once, however many of the types find it.
     const faults = new Map(opened.map((each) => [each, new Map<string, FieldError>()]))
-    for (const [i, { each }] of asked.entries())
-      for (const fault of found[i] ?? []) faults.get(each)?.set(JSON.stringify(fault), fault)
+    const unjudged = new Set<OpenedEvent>()
+    for (const [i, { each }] of asked.entries()) {
+      const verdict = found[i]
+      if (!verdict || 'unjudged' in verdict) unjudged.add(each)
+      else for (const fault of verdict.faults) faults.get(each)?.set(JSON.stringify(fault), fault)
+    }
     return taken.map((each) => {
       if ('problem' in each) return each
+      if (unjudged.has(each)) return { problem: unjudgedPayload() }
       const wrong = [...(faults.get(each)?.values() ?? [])]
       if (wrong.length > 0) return { problem: invalidPayload(wrong) }
       return { event: sealed(each.event, each.types) }
@@ -251,6 +256,12 @@ function unknownType(type: string): PillarboxError {
 function wrongEntity({ name, entity }: EventType): PillarboxError {
   const message = `must be "${entity}": that is what events of the type ${name} are about`
   return invalidEvent([{ path: '/entity/type', message }])
+}
+
+/** Whether it is as its schema says, nobody knows: that is not the caller's fault. */
+function unjudgedPayload(): PillarboxError {
+  const detail = `The payload cannot be checked by its schema for now: ${REFUSED.stopped}.`
+  return new PillarboxError('overloaded', detail, { retryAfterSeconds: 60 })
 }
 
 function invalidPayload(faults: readonly FieldError[]): PillarboxError {

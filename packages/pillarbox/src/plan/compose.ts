@@ -18,8 +18,9 @@ import { onlyWords, type RenderOptions, type TemplateWords } from '../render/ren
 import { suppliedFields } from '../render/render-options.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import { redact } from '../security/redact.ts'
+import type { Allowance } from '../untrusted/allowance.ts'
 import type { Tasks } from '../untrusted/tasks.ts'
-import { answerOf, type Untrusted } from '../untrusted/untrusted.ts'
+import { answerOf, NO_TIME, type Untrusted } from '../untrusted/untrusted.ts'
 import type { PlanContext } from './context-book.ts'
 import type { UnrenderedMessage } from './message.ts'
 import type { Recipient } from './recipients.ts'
@@ -101,11 +102,17 @@ export interface ComposeTools {
   clock: Pick<Clock, 'now'>
   /** Whose turn it is to have words made; absent: the tenant's. */
   turn?: string
+  /** Of all that is composed together; absent: there is time for everything. */
+  allowance?: Allowance | null
 }
+
+/** Thrown where the allowance was used up before all words were made. */
+export const OUT_OF_TIME = new Error(NO_TIME.stopped)
 
 /**
  * Makes notifications: the only place that does. What cannot be sent is born skipped or, where somebody has to look at it,
- * parked, and says why. The words of all are asked for at once. Rejects with `overloaded` where nobody could make them.
+ * parked, and says why. The words of all are asked for at once. Rejects with `overloaded` where nobody could make them, and
+ * with `OUT_OF_TIME`.
  */
 export async function composeAll(
   tools: ComposeTools,
@@ -216,13 +223,16 @@ async function allWords(tools: ComposeTools, compositions: readonly Composition[
       'render',
       pending.flatMap(({ job }) => job ?? []),
       turn,
+      tools.allowance,
     ),
     tools.untrusted.run(
       'plainText',
       pending.flatMap(({ html }) => html ?? []),
       turn,
+      tools.allowance,
     ),
   ])
+  if (rendered.includes(NO_TIME) || plain.includes(NO_TIME)) throw OUT_OF_TIME
   return pending.map(({ job, html, finish }) =>
     finish(
       job ? answerOf(rendered.shift(), (error) => ({ error })) : { error: '' },

@@ -7,7 +7,7 @@ import { createCrashGuard } from './crash-guard.ts'
 import type { NoteRef, PlannerSelf } from './plan-store.ts'
 
 const TTL_MS = 30_000
-const ROWS = { kind: 'event', rows: [{ tenantId: 'acme', id: 'event-1' }] } as const
+const ROWS = [{ kind: 'event', tenantId: 'acme', id: 'event-1' }] as const
 
 async function setup(t: TestContext) {
   const clock = createManualClock()
@@ -39,14 +39,14 @@ it('a planner that beats is dead only where its process would be seen and is not
     'same number in another container': { host: 'api', space: 'there', boot: 'before' },
     'another number in another container': { host: 'api', space: 'there', boot: 'before', pid: 2 },
   }))
-    await (await guardOf({ ...OWN, ...changes, id })).begin(ROWS)
+    await (await guardOf({ ...OWN, ...changes, id })).begin('hand', ROWS)
 
   const dead = ['earlier process of the same number', 'earlier start of the same container', 'killed']
-  assert.deepEqual(idsOf(await own.begin(ROWS)), dead)
+  assert.deepEqual(idsOf(await own.begin('hand', ROWS)), dead)
 
   await clock.advance(TTL_MS + 1)
   await store.workers.beat('another process')
-  assert.deepEqual(idsOf(await own.begin(ROWS)), [
+  assert.deepEqual(idsOf(await own.begin('hand', ROWS)), [
     'another number in another container',
     ...dead,
     'same number in another container',
@@ -56,12 +56,12 @@ it('a planner that beats is dead only where its process would be seen and is not
 it('a planner that was asked to stop leaves no note, whatever it still plans', async (t) => {
   const { store, guardOf } = await setup(t)
   const [leaving, other] = [await guardOf(OWN), await guardOf({ ...OWN, id: 'other', host: 'api', pid: 2 })]
-  await leaving.begin(ROWS)
+  await leaving.begin('hand', ROWS)
 
   await leaving.leave()
 
-  assert.deepEqual(await other.begin(ROWS), [])
-  assert.deepEqual(await leaving.begin(ROWS), [])
+  assert.deepEqual(await other.begin('hand', ROWS), [])
+  assert.deepEqual(await leaving.begin('hand', ROWS), [])
   const notes = await store.plan.note({ ...OWN, id: 'third', number: 1 }, ROWS, TTL_MS)
   assert.deepEqual(
     notes.map(({ id }) => id),
@@ -83,13 +83,13 @@ it('a planner that is declared dead and registers anew takes its note along', as
     const others = await store.plan.note({ ...OWN, id: 'looker', number: 1 }, ROWS, TTL_MS)
     return others.map((other) => other.id)
   }
-  await guard.begin(ROWS)
+  await guard.begin('hand', ROWS)
 
   id = 'second'
-  assert.deepEqual(await guard.begin(ROWS), [])
+  assert.deepEqual(await guard.begin('hand', ROWS), [])
   assert.deepEqual(await noted(), ['second'])
   id = 'third'
-  await guard.end()
+  await guard.end('hand')
 
   assert.deepEqual(await noted(), [])
 })

@@ -1,16 +1,19 @@
 import type { Logger } from '../model/ports.ts'
-import type { NoteRef, PlannerSelf, PlanStore, RowRefs } from './plan-store.ts'
+import type { NoteRef, PlannerSelf, PlanStore, RowRef } from './plan-store.ts'
 
 /**
  * Sees to it that a row which ends the process, however that comes about, does so only a few times. What is about to be
  * planned is noted first; whoever finds the note of a planner that is dead counts a crash for each row of it.
  */
 export interface CrashGuard {
-  /** Resolves once the rows are noted. Answers the notes of planners that died, to be counted once nothing is held. */
-  begin(rows: RowRefs): Promise<NoteRef[]>
+  /**
+   * Resolves once the rows that a hand is about to plan are noted, beside those of other hands. Answers the notes of planners
+   * that died, to be counted once nothing is held.
+   */
+  begin(hand: string, rows: readonly RowRef[]): Promise<NoteRef[]>
   count(dead: readonly NoteRef[]): Promise<void>
-  /** Nothing is being planned any more. */
-  end(): Promise<void>
+  /** The hand is planning nothing any more. */
+  end(hand: string): Promise<void>
   /** The process was asked to stop: should it be killed over that, no row is to blame. Nothing is noted from now on. */
   leave(): Promise<void>
 }
@@ -34,34 +37,48 @@ export interface ProcessTable {
 }
 
 export function createCrashGuard({ plan, self, isRunning, ttlMs, logger }: CrashGuardDeps): CrashGuard {
+  /** What each hand is planning. */
+  const planned = new Map<string, readonly RowRef[]>()
   /** As whom something is noted: a worker that was declared dead registers anew, as another. */
   let notedAs: string | null = null
   let noted = 0
   let isLeaving = false
+  /** Notes are written one after another: the last one says what all hands are planning. */
+  let turn: Promise<unknown> = Promise.resolve()
 
-  async function end(): Promise<void> {
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = turn.then(work)
+    turn = done.catch(() => {})
+    return done
+  }
+
+  async function forget(): Promise<void> {
     if (notedAs === null) return
     const id = notedAs
     notedAs = null
     await plan.forgetNote(id)
   }
 
+  async function note(): Promise<NoteRef[]> {
+    if (isLeaving) return []
+    const own = self()
+    if (notedAs !== own.id) await forget()
+    notedAs = own.id
+    const others = await plan.note({ ...own, number: ++noted }, [...planned.values()].flat(), ttlMs)
+    // One that is silent has died, or hangs over a row, which is no better. One that beat lately may live, unless its
+    // process would be seen from here, or this one has taken its place: a container's first process has the same number at
+    // every start.
+    const isDead = ({ host, space, pid, boot, isBeating }: (typeof others)[number]): boolean => {
+      if (boot === own.boot) return false
+      return !isBeating || (space === own.space && !isRunning(pid)) || (host === own.host && pid === own.pid)
+    }
+    return others.filter(isDead).map(({ id, number }) => ({ id, number }))
+  }
+
   return {
-    async begin(rows) {
-      if (isLeaving) return []
-      const own = self()
-      if (notedAs !== own.id) await end()
-      notedAs = own.id
-      const others = await plan.note({ ...own, number: ++noted }, rows, ttlMs)
-      if (isLeaving) await end()
-      // One that is silent has died, or hangs over a row, which is no better. One that beat lately may live, unless its
-      // process would be seen from here, or this one has taken its place: a container's first process has the same number at
-      // every start.
-      const isDead = ({ host, space, pid, boot, isBeating }: (typeof others)[number]): boolean => {
-        if (boot === own.boot) return false
-        return !isBeating || (space === own.space && !isRunning(pid)) || (host === own.host && pid === own.pid)
-      }
-      return others.filter(isDead).map(({ id, number }) => ({ id, number }))
+    begin(hand, rows) {
+      planned.set(hand, rows)
+      return inTurn(note)
     },
     async count(dead) {
       const counted = await plan.countCrashes(dead)
@@ -71,10 +88,16 @@ export function createCrashGuard({ plan, self, isRunning, ttlMs, logger }: Crash
           'a process died while it planned; its rows are planned one by one',
         )
     },
-    end,
+    async end(hand) {
+      planned.delete(hand)
+      // What the note still says of this hand is planned by now, and goes with the next one.
+      await inTurn(async () => {
+        if (planned.size === 0) await forget()
+      })
+    },
     async leave() {
       isLeaving = true
-      await end()
+      await inTurn(forget)
     },
   }
 }

@@ -10,9 +10,9 @@ export interface PlanStore {
    * the first of every tenant. No other batch of this process takes the rows until this one ends. On PostgreSQL they stay
    * locked for other processes, too; on SQLite only rows that are still as they were taken are written.
    */
-  takeEvents(limit: number, turns?: Turns): Promise<TakenBatch<StoredEvent, EventPlan>>
+  takeEvents(limit: number, turns?: TakeTurns): Promise<TakenBatch<StoredEvent, EventPlan>>
   /** The same for schedules whose time has come. */
-  takeSchedules(limit: number, turns?: Turns): Promise<TakenBatch<DueSchedule, SchedulePlan>>
+  takeSchedules(limit: number, turns?: TakeTurns): Promise<TakenBatch<DueSchedule, SchedulePlan>>
   /**
    * An event whose planning was refused: tried again after `delayMs`, or `failed` when that is null. Planning it has ended no
    * process, so its crashes are forgotten.
@@ -24,7 +24,11 @@ export interface PlanStore {
    * Answers the other planners whose notes stand; `isBeating`: they were heard of within `ttlMs`, be it by this note, since
    * a worker that was declared dead may be about to register anew.
    */
-  note(planner: NotingPlanner, rows: RowRefs, ttlMs: number): Promise<(NotingPlanner & { isBeating: boolean })[]>
+  note(
+    planner: NotingPlanner,
+    rows: readonly RowRef[],
+    ttlMs: number,
+  ): Promise<(NotingPlanner & { isBeating: boolean })[]>
   /** The planner is planning nothing. */
   forgetNote(workerId: string): Promise<void>
   /**
@@ -42,7 +46,7 @@ export interface PlanStore {
 }
 
 /** Whose rows are taken. */
-export interface Turns {
+export interface TakeTurns {
   /** The tenant whose turn it was last: those behind it, in the order of their ids, come first. */
   after?: string
   /** Tenants whose rows are left. */
@@ -101,9 +105,11 @@ export interface NotingPlanner extends PlannerSelf {
 /** A note of a planner. */
 export type NoteRef = Pick<NotingPlanner, 'id' | 'number'>
 
-export interface RowRefs {
+/** Any row that is planned. */
+export interface RowRef {
   kind: 'event' | 'schedule'
-  rows: readonly (EventRef | ScheduleRef)[]
+  tenantId: string
+  id: string
 }
 
 export interface DueSchedule {

@@ -4,8 +4,9 @@ import type { Clock } from '../model/ports.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
+import type { Allowance } from '../untrusted/allowance.ts'
 import { checkPayloads } from '../untrusted/payloads.ts'
-import { PLANNING, type Untrusted } from '../untrusted/untrusted.ts'
+import { REFUSED, type Untrusted } from '../untrusted/untrusted.ts'
 import type { Obstacle } from './compose.ts'
 import type { ContextBook, PlanContext } from './context-book.ts'
 import { conversationOf, type DueEvent, eventTime, failedEvent, openEvent, withAnswer } from './due-event.ts'
@@ -25,6 +26,9 @@ export interface PrepareDeps {
   sealing: Pick<PayloadSeal, 'openPayload'>
   resolve: ResolveHook | null
   untrusted: Untrusted
+  /** Whose turn it is to have payloads checked; absent: the tenant's own, who is the only one then. */
+  turn?: string
+  allowance?: Allowance | null
   clock: Clock
 }
 
@@ -77,7 +81,7 @@ export async function prepare(deps: PrepareDeps, rows: readonly DueRow[]): Promi
 
 /** Each context is read once for the whole batch, however long reading takes, and all payloads are checked at once. */
 async function judge(
-  { contexts, sealing, clock, untrusted }: PrepareDeps,
+  { contexts, sealing, clock, untrusted, turn, allowance = null }: PrepareDeps,
   rows: readonly DueRow[],
 ): Promise<PreparedRow[]> {
   const read = new Map<string, Promise<PlanContext>>()
@@ -97,15 +101,18 @@ async function judge(
   })
   // A schedule's event was checked when it was new.
   const unchecked = opened.flatMap(({ row, result }) => ('kind' in result || row.schedule ? [] : [result]))
-  const wrong = await checkPayloads(untrusted, unchecked, PLANNING)
-  const faults = new Map(unchecked.map((due, i) => [due, wrong[i] ?? []]))
+  const answers = await checkPayloads(untrusted, unchecked, turn ?? unchecked[0]?.tenantId ?? '', allowance)
+  const verdicts = new Map(unchecked.map((due, i) => [due, answers[i]]))
   const now = clock.now()
   return opened.map(({ row: { event, schedule }, context, result }) => {
     if ('kind' in result) return { event, schedule, context, judgement: result, setBack: null }
-    const judgement = schedule
-      ? judgeSchedule(now, result, schedule)
-      : judgeEvent(now, result, faults.get(result) ?? [])
-    return { event, schedule, context, judgement, setBack: null }
+    const row = { event, schedule, context, setBack: null }
+    if (schedule) return { ...row, judgement: judgeSchedule(now, result, schedule) }
+    const verdict = verdicts.get(result)
+    if (verdict && 'faults' in verdict) return { ...row, judgement: judgeEvent(now, result, verdict.faults) }
+    // Nobody has looked at it: it is not to blame, and waits, for a minute where that is how long it is not tried.
+    const setBack = verdict?.unjudged === 'refused' ? `its payload cannot be checked: ${REFUSED.stopped}` : null
+    return { ...row, judgement: { kind: 'later' }, setBack }
   })
 }
 

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { errorText } from '../model/errors.ts'
-import { MESSAGE_MS, PARTS_MS, SLOW_MS } from './limits.ts'
+import { PARTS_MS } from './limits.ts'
 import { itemsOf, type WorkMessage } from './message.ts'
 import { createTasks } from './tasks.ts'
 import { performAll } from './untrusted.ts'
@@ -11,10 +11,10 @@ export type ChildMessage =
   /** The part that it begins with, in case it does not come back. */
   | { kind: 'part'; part: string }
   /**
-   * The results of the first items, as JSON; of all, unless the message took too long. `slow`: which of them took much of
-   * their time.
+   * The results of the first items, as JSON; of all, unless the message took too long. `took`: the processor time of those
+   * that took more than a moment, with that of the moments before; `place` is of the item in the message.
    */
-  | { kind: 'done'; results: string; slow: number[] }
+  | { kind: 'done'; results: string; took: { place: number; ms: number }[] }
 
 /**
  * The main file of a child process of the pool. The work is done on its main thread; a second thread (`watchdog.ts`) ends the
@@ -46,19 +46,19 @@ function usedMs(): number {
 
 function work(message: WorkMessage): Extract<ChildMessage, { kind: 'done' }> {
   const results: string[] = []
-  const slow: number[] = []
-  let [ended, endedMs] = [performance.now(), usedMs()]
+  const took: { place: number; ms: number }[] = []
+  let [ended, endedMs] = [process.uptime(), usedMs()]
   for (const one of itemsOf(message)) {
     for (const result of performAll(tasks, message.task, [one])) results.push(JSON.stringify(result))
     // Most items take less time than it takes to ask how much processor time they took.
-    const now = performance.now()
-    if (now - ended < BRIEF_MS) continue
+    const now = process.uptime()
+    if ((now - ended) * 1_000 < BRIEF_MS) continue
     const beganMs = endedMs
     ;[ended, endedMs] = [now, usedMs()]
-    if (endedMs - beganMs > SLOW_MS) slow.push(results.length - 1)
-    if (endedMs > MESSAGE_MS) break
+    took.push({ place: results.length - 1, ms: endedMs - beganMs })
+    if (endedMs > message.budgetMs) break
   }
-  return { kind: 'done', results: `[${results.join(',')}]`, slow }
+  return { kind: 'done', results: `[${results.join(',')}]`, took }
 }
 
 function send(message: ChildMessage): void {

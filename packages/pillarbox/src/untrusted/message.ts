@@ -10,15 +10,17 @@ export interface WorkMessage {
   /** What items name by its place in here. As objects, because options hold maps. */
   shared: readonly object[]
   items: string
+  /** Processor time, after which the child answers what it has done. */
+  budgetMs: number
 }
 
-type Given = Tasks[TaskName]['given']
+export type Given = Tasks[TaskName]['given']
 
 const SHARED_FIELDS = new Set(['template', 'options', 'rules'])
 /** Of what many items in a row have in common, such as the payload of an event with several recipients. */
 const REPEATED_FIELDS = new Set(['context'])
 
-export function messageOf(task: TaskName, given: readonly Given[]): WorkMessage {
+export function messageOf(task: TaskName, given: readonly Given[], budgetMs: number): WorkMessage {
   const places = new Map<object, number>()
   let before: Record<string, unknown> = {}
   const lines = given.map((one) => {
@@ -30,7 +32,7 @@ export function messageOf(task: TaskName, given: readonly Given[]): WorkMessage 
     before = one as unknown as Record<string, unknown>
     return JSON.stringify(own)
   })
-  return { task, shared: [...places.keys()], items: lines.join('\n') }
+  return { task, shared: [...places.keys()], items: lines.join('\n'), budgetMs }
 }
 
 function placeOf(places: Map<object, number>, value: object): number {

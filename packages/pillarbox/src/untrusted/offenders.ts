@@ -6,8 +6,8 @@ const STRIKES = 3
 const MAX_REMEMBERED = 1_000
 
 /**
- * Templates and schemas that have cost a process its life, or a message its time, so that they do not cost it with every
- * event.
+ * Templates and schemas with the payloads on which they have cost a process its life, or a message its time, so that those do
+ * not cost it again and again.
  */
 export interface Offenders {
   note(tenantId: string, source: string): void
@@ -17,7 +17,7 @@ export interface Offenders {
   tenants(): ReadonlySet<string>
 }
 
-/** Once is not enough: a single payload may have been to blame, and the template is that of all its tenant's messages. */
+/** Once is not enough: a busy machine, or what else the process had to do, may have been to blame. */
 export function createOffenders(clock: Pick<Clock, 'monotonic'>): Offenders {
   const strikes = new Map<string, { tenantId: string; count: number; until: number }>()
 

@@ -8,7 +8,7 @@ import type { WorkResult } from './untrusted.ts'
 
 /** How a message ended: with results, or with the end of the child that had it. */
 export type MessageEnd =
-  | { results: WorkResult[]; slow: readonly number[] }
+  | { results: WorkResult[]; took: Extract<ChildMessage, { kind: 'done' }>['took'] }
   | { death: Death; part: string | null }
 
 /** `crash`: it ended in another way; `unready`: before it had begun. */
@@ -56,7 +56,7 @@ export function startChild({ clock, logger }: { clock: Clock; logger: Logger }):
   child.on('message', (message: ChildMessage) => {
     if (message.kind === 'part') part = message.part
     else if (message.kind === 'done')
-      onDone({ results: JSON.parse(message.results) as WorkResult[], slow: message.slow })
+      onDone({ results: JSON.parse(message.results) as WorkResult[], took: message.took })
     else {
       isReady = true
       onReady()

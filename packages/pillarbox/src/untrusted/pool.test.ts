@@ -3,10 +3,11 @@ import { after, describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Channel } from '../model/channel.ts'
 import { systemClock } from '../runtime/system.ts'
+import { createAllowance } from './allowance.ts'
 import { ITEM_MS } from './limits.ts'
 import { createPool } from './pool.ts'
 import type { Tasks } from './tasks.ts'
-import { createUntrustedInProcess, PLANNING, type WorkResult } from './untrusted.ts'
+import { createUntrustedInProcess, NO_TIME, PLANNING, REFUSED, type WorkResult } from './untrusted.ts'
 
 const logged: string[] = []
 const log = (_fields: unknown, message: string): void => void logged.push(message)
@@ -175,6 +176,31 @@ describe('the pool', () => {
     assert.ok('answer' in ((await pool.run('render', [words('Hello', 'strikes')], 'strikes'))[0] ?? {}))
     const other = words(`${SORTS}again`, 'other')
     assert.match(stoppedOf(await pool.run('render', [other], 'other'))[0] ?? '', /takes more than/)
+  })
+
+  it('refuses what it had to stop with the payload that it was applied to, and goes on with others', async () => {
+    const stopped = { tenantId: 'payloads', ...slowPattern }
+    const fine = { ...stopped, payload: { a: `${'a'.repeat(25)}b` } }
+    for (let i = 0; i < 3; i++) await pool.run('checkPayload', [stopped], 'payloads')
+
+    const results = await pool.run('checkPayload', [stopped, fine], 'payloads')
+
+    assert.equal(results[0], REFUSED)
+    assert.deepEqual(results[1], { answer: [] })
+  })
+
+  it('answers what there is time for, at least the first, and says who took it', async () => {
+    const allowance = createAllowance(1)
+    const slow = { ...SOME_LISTS, tenantId: 'slow' }
+
+    const results = await pool.run('checkPayload', [slow, slow, slow], PLANNING, allowance)
+
+    assert.deepEqual(
+      results.map((result) => result === NO_TIME),
+      [false, true, true],
+    )
+    assert.equal(allowance.toBlame(), 'slow')
+    assert.deepEqual(await pool.run('checkPayload', [slow], PLANNING, allowance), [NO_TIME])
   })
 
   it('takes what it refuses out of a batch, and looks at the words of no other tenant for that', async () => {

@@ -1,11 +1,12 @@
 import { PillarboxError } from '../model/errors.ts'
 import type { Clock, Logger } from '../model/ports.ts'
-import { HEAP_MB, ITEM_MS, MESSAGE_MS, READING_MS } from './limits.ts'
-import { messageOf } from './message.ts'
+import type { Allowance } from './allowance.ts'
+import { HEAP_MB, ITEM_MS, MESSAGE_MS, READING_MS, SLOW_MS } from './limits.ts'
+import { type Given, messageOf } from './message.ts'
 import { createOffenders } from './offenders.ts'
 import { type Death, type PoolChild, startChild } from './pool-child.ts'
-import type { TaskName, Tasks } from './tasks.ts'
-import type { Untrusted, WorkResult } from './untrusted.ts'
+import type { TaskName } from './tasks.ts'
+import { NO_TIME, REFUSED, type Untrusted, type WorkResult } from './untrusted.ts'
 
 /**
  * A few warm child processes that do what strangers ask for, within limits of processor time and memory: one that exceeds
@@ -27,13 +28,12 @@ export interface PoolDeps {
 /** In one message; more are several messages, so that others have their turn in between. */
 const MESSAGE_ITEMS = 500
 
-type Given = Tasks[TaskName]['given']
-
 interface Ask {
   task: TaskName
   /** What is not done yet. */
   given: readonly Given[]
   done: WorkResult[]
+  allowance: Allowance | null
   resolve(results: WorkResult[]): void
   reject(error: unknown): void
 }
@@ -75,11 +75,16 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
     return asks
   }
 
-  function ask(task: TaskName, given: readonly Given[], turn: string): Promise<WorkResult[]> {
+  function ask(
+    task: TaskName,
+    given: readonly Given[],
+    turn: string,
+    allowance: Allowance | null,
+  ): Promise<WorkResult[]> {
     if (closing) return Promise.reject(closed())
     return new Promise((resolve, reject) => {
       const asks = waiting.get(turn) ?? []
-      asks.push({ task, given, done: [], resolve, reject })
+      asks.push({ task, given, done: [], allowance, resolve, reject })
       waiting.set(turn, asks)
       // What is asked in one go, such as for each event of a batch, goes in as few messages as it fits into.
       queueMicrotask(assign)
@@ -90,8 +95,13 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
   async function serve(seat: Seat, asks: readonly Ask[]): Promise<Ask[]> {
     try {
       const [first] = asks
+      if (!first) return []
+      if (first.allowance && first.allowance.leftMs() <= 0) {
+        for (const { given, done, resolve } of asks) resolve([...done, ...given.map(() => NO_TIME)])
+        return []
+      }
       const given = asks.flatMap((ask) => ask.given)
-      const results = first ? await workOff(seat, first.task, given) : []
+      const results = await workOff(seat, first.task, given, first.allowance)
       for (const ask of asks) {
         const own = results.splice(0, ask.given.length)
         ask.done.push(...own)
@@ -109,14 +119,24 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
    * In one message; one by one where that ends the child, so that only the one that is to blame is stopped. Answers at least
    * the first, and as many as there is time for in one turn.
    */
-  async function workOff(seat: Seat, task: TaskName, given: readonly Given[]): Promise<WorkResult[]> {
+  async function workOff(
+    seat: Seat,
+    task: TaskName,
+    given: readonly Given[],
+    allowance: Allowance | null,
+  ): Promise<WorkResult[]> {
     const refusals = refusalsOf(given)
     const allowed = given.filter((_, i) => !refusals[i])
     if (allowed.length === 0) return refusals.flatMap((refusal) => refusal ?? [])
     if (allowed.length > 1) {
-      const end = await childOf(seat).send(messageOf(task, allowed))
+      const end = await childOf(seat).send(messageOf(task, allowed, budgetOf(allowance)))
       if ('results' in end) {
-        if (end.results.length < allowed.length) noteSlow(task, allowed, end.slow)
+        for (const { place, ms } of end.took) allowance?.charge(allowed[place]?.tenantId ?? '', ms)
+        if (end.results.length < allowed.length)
+          noteSlow(
+            task,
+            end.took.flatMap(({ place, ms }) => (ms > SLOW_MS && allowed[place]) || []),
+          )
         const answers = end.results.values()
         const done: WorkResult[] = []
         for (const refusal of refusals) {
@@ -131,10 +151,14 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
     const until = clock.monotonic() + MESSAGE_MS
     for (const one of given) {
       if (closing) throw closed()
-      results.push(refusalsOf([one])[0] ?? (await workAlone(seat, task, one)))
-      if (clock.monotonic() > until) break
+      results.push(refusalsOf([one])[0] ?? (await workAlone(seat, task, one, allowance)))
+      if (clock.monotonic() > until || (allowance && allowance.leftMs() <= 0)) break
     }
     return results
+  }
+
+  function budgetOf(allowance: Allowance | null): number {
+    return Math.min(MESSAGE_MS, allowance?.leftMs() ?? MESSAGE_MS)
   }
 
   /** What is refused, without asking a child; only what may be is looked at, which takes time of the main thread. */
@@ -143,18 +167,20 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
     return given.map((one) => (suspects.has(one.tenantId) && offenders.isRefused(sourceOf(one)) ? REFUSED : null))
   }
 
-  /** Each template or schema once, however many items of the message it stands in. */
-  function noteSlow(task: TaskName, given: readonly Given[], slow: readonly number[]): void {
+  /** Each once, however many items of the message are the same. */
+  function noteSlow(task: TaskName, slow: readonly Given[]): void {
     if (isCatalogue(task)) return
-    const tenants = new Map(slow.flatMap((i) => (given[i] ? [[sourceOf(given[i]), given[i].tenantId] as const] : [])))
+    const tenants = new Map(slow.map((one) => [sourceOf(one), one.tenantId]))
     for (const [source, tenantId] of tenants) {
       offenders.note(tenantId, source)
       logger.warn({ task, tenantId }, 'what a tenant wrote is slow, and keeps others waiting')
     }
   }
 
-  async function workAlone(seat: Seat, task: TaskName, one: Given): Promise<WorkResult> {
-    const end = await childOf(seat).send(messageOf(task, [one]))
+  async function workAlone(seat: Seat, task: TaskName, one: Given, allowance: Allowance | null): Promise<WorkResult> {
+    const end = await childOf(seat).send(messageOf(task, [one], MESSAGE_MS))
+    const took = 'results' in end ? end.took : [{ ms: ITEM_MS }]
+    for (const { ms } of took) allowance?.charge(one.tenantId, ms)
     const [result] = 'results' in end ? end.results : []
     if (result) return result
     const { death, part } = 'results' in end ? { death: 'crash' as const, part: null } : end
@@ -173,10 +199,10 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
   }
 
   return {
-    async run(task, given, turn) {
+    async run(task, given, turn, allowance = null) {
       const pieces: Promise<WorkResult[]>[] = []
       for (let from = 0; from < given.length; from += MESSAGE_ITEMS)
-        pieces.push(ask(task, given.slice(from, from + MESSAGE_ITEMS), turn))
+        pieces.push(ask(task, given.slice(from, from + MESSAGE_ITEMS), turn, allowance))
       return (await Promise.all(pieces)).flat()
     },
     close: () =>
@@ -188,10 +214,6 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
   }
 }
 
-const REFUSED: WorkResult = {
-  stopped: 'it was stopped or slow several times within a minute, and is not tried again for another',
-}
-
 interface Seat {
   child: PoolChild | null
   isTaken: boolean
@@ -200,18 +222,22 @@ interface Seat {
 /** Removes the first asks that fit into one message: what came while somebody else was served goes together. */
 function takeTogether(asks: Ask[]): Ask[] {
   let items = 0
-  const others = asks.findIndex(({ task, given }, i) => {
+  const [first] = asks
+  const others = asks.findIndex(({ task, given, allowance }, i) => {
     items += given.length
-    return i > 0 && (task !== asks[0]?.task || items > MESSAGE_ITEMS)
+    return i > 0 && (task !== first?.task || allowance !== first.allowance || items > MESSAGE_ITEMS)
   })
   return asks.splice(0, others < 0 ? asks.length : others)
 }
 
-/** What somebody wrote, apart from what it is applied to. */
+/**
+ * What somebody wrote and what it is applied to, without what differs from one time to the next. A single payload may be to
+ * blame, and the template or schema is that of all its tenant's events.
+ */
 function sourceOf(given: Given): string {
   const { tenantId } = given
-  if ('template' in given) return JSON.stringify([tenantId, given.template])
-  if ('rules' in given) return JSON.stringify([tenantId, given.rules])
+  if ('template' in given) return JSON.stringify([tenantId, given.template, 'context' in given ? given.context : null])
+  if ('rules' in given) return JSON.stringify([tenantId, given.rules, given.payload])
   return JSON.stringify([tenantId, 'html' in given ? given.html : 'text' in given ? given.text : given.value])
 }
 

@@ -1,4 +1,5 @@
 import { errorText } from '../model/errors.ts'
+import type { Allowance } from './allowance.ts'
 import { createTasks, type TaskName, type Tasks, type TaskTable } from './tasks.ts'
 
 /**
@@ -9,12 +10,14 @@ export interface Untrusted {
   /**
    * Answers for each of `given`, in order. What has to be stopped, because it takes too long or too much memory, is
    * answered with words that say so, and spoils no other. Rejects with `overloaded` where nobody could do the work.
-   * Those who ask under one `turn`, a tenant's id or `PLANNING`, take turns with all others.
+   * Those who ask under one `turn`, a tenant's id or `PLANNING`, take turns with all others. What is not
+   * done because an `allowance` is used up is answered with `NO_TIME`.
    */
   run<Name extends TaskName>(
     task: Name,
     given: readonly Tasks[Name]['given'][],
     turn: string,
+    allowance?: Allowance | null,
   ): Promise<WorkResult<Name>[]>
 }
 
@@ -22,6 +25,14 @@ export interface Untrusted {
 export const PLANNING = 'planning'
 
 export type WorkResult<Name extends TaskName = TaskName> = { answer: Tasks[Name]['answer'] } | { stopped: string }
+
+/** Nobody has looked at it: there may be time in the next batch. */
+export const NO_TIME: { stopped: string } = { stopped: 'there is no time left for it in this batch' }
+
+/** It had to be stopped, or took long, several times within a minute: it is not tried again for another. */
+export const REFUSED: { stopped: string } = {
+  stopped: 'it was stopped or slow several times within a minute, and is not tried again for another',
+}
 
 /** The answer, or what is answered instead where the work was stopped. */
 export function answerOf<Answer>(
@@ -34,7 +45,12 @@ export function answerOf<Answer>(
 /** Does the work where it is asked for. It cannot be stopped there, so this is for what nobody hostile wrote. */
 export function createUntrustedInProcess(): Untrusted {
   const tasks = createTasks(() => {})
-  return { run: async (task, given) => performAll(tasks, task, given) }
+  return {
+    async run(task, given, _turn, allowance) {
+      if (allowance && allowance.leftMs() <= 0) return given.map(() => NO_TIME)
+      return performAll(tasks, task, given)
+    },
+  }
 }
 
 /** A task never throws; where one does all the same, it fails alone. */

@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../../model/event.ts'
 import type { NewNotification } from '../../model/notification.ts'
-import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch, Turns } from '../../plan/plan-store.ts'
+import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch, TakeTurns } from '../../plan/plan-store.ts'
 import { eventOf, scheduleOf } from '../shared/events.ts'
 import { DERIVED_EVENT } from '../shared/new-rows.ts'
 import {
@@ -75,7 +75,7 @@ const WAIT_FOR_DISK: Query = { name: 'wait_for_disk', text: 'set local synchrono
 function takingFrom<Taken, Plan>(
   session: Session,
   { table, wasHinted, read, writes }: LockedBatchKind<Taken, Plan>,
-): (limit: number, turns?: Turns) => Promise<TakenBatch<Taken, Plan>> {
+): (limit: number, turns?: TakeTurns) => Promise<TakenBatch<Taken, Plan>> {
   const probe = { name: `probe_${table}`, text: PROBES[table] }
   let isMoreLikely = false
   return async (limit, turns = {}) => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import pg from 'pg'
 import { migratedDatabase } from '../../../../../test/support/postgres/database.ts'
-import { systemClock, systemRandom } from '../../runtime/system.ts'
 import { createIdSource } from '../../runtime/ids.ts'
+import { systemClock, systemRandom } from '../../runtime/system.ts'
 import { openPostgres } from './open.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }

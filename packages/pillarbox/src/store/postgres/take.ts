@@ -1,4 +1,4 @@
-import type { Turns } from '../../plan/plan-store.ts'
+import type { TakeTurns } from '../../plan/plan-store.ts'
 import { EVENT_COLUMNS, SCHEDULE_COLUMNS } from '../shared/events.ts'
 import { TAKE_BYTES } from '../shared/plan.ts'
 import { textArray } from './arrays.ts'
@@ -11,7 +11,7 @@ import type { Query } from './session.ts'
 export type PlannedTable = 'events' | 'schedules'
 
 /** `isInTurns`: there is more than one batch takes. */
-export function takeQuery(table: PlannedTable, limit: number, turns: Turns, isInTurns: boolean): Query {
+export function takeQuery(table: PlannedTable, limit: number, turns: TakeTurns, isInTurns: boolean): Query {
   const { after = '', without = [], only } = turns
   const { first, inTurns, ofTenant } = TAKES[table]
   if (only !== undefined) return { name: `take_${table}_of`, text: ofTenant, values: [limit, only] }

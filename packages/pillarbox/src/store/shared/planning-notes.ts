@@ -20,15 +20,16 @@ export function sharedPlanningNotes({
 function* note(
   dialect: Dialect,
   { id, host, pid, space, boot, number }: Parameters<PlanStore['note']>[0],
-  { kind, rows: noted }: Parameters<PlanStore['note']>[1],
+  noted: Parameters<PlanStore['note']>[1],
   ttlMs: number,
 ): Script<Awaited<ReturnType<PlanStore['note']>>> {
+  const planner = { id, host, pid, space, boot, number, kind: noted[0]?.kind ?? 'event' }
   yield* rows(
     `insert into pillarbox.planning_notes (worker_id, host, pid, space, boot, number, kind, noted, noted_at)
       values (:id, :host, :pid, :space, :boot, :number, :kind, :noted, ${dialect.now})
       on conflict (worker_id) do update set number = excluded.number, kind = excluded.kind, noted = excluded.noted,
         noted_at = excluded.noted_at`,
-    { id, host, pid, space, boot, number, kind, noted: JSON.stringify(noted.map((ref) => [ref.tenantId, ref.id])) },
+    { ...planner, noted: JSON.stringify(noted.map((ref) => [ref.tenantId, ref.id, ref.kind])) },
   )
   const others = yield* rows(
     `select p.worker_id, p.host, p.pid, p.space, p.boot, p.number,
@@ -56,13 +57,17 @@ function* countCrashes(dialect: Dialect, dead: readonly NoteRef[]): Script<numbe
     { g: givenRows({ id: 'uuid', number: 'bigint' }, dead) },
   )
   let counted = 0
-  for (const { kind, noted } of notes) {
-    const isEvent = kind === 'event'
-    const refs = (JSON.parse(String(noted)) as [string, string][]).flatMap(([tenantId, given]) => {
-      const id = isEvent ? given : uuidOrNull(given)
-      return id === null ? [] : [{ tenant_id: tenantId, id }]
-    })
-    counted += yield* countCrash(dialect, isEvent ? 'event' : 'schedule', refs)
+  for (const { kind: only, noted } of notes) {
+    // Before rows of both kinds could stand in one note, its kind was that of all.
+    const all = JSON.parse(String(noted)) as [string, string, string?][]
+    for (const [kind, given] of Map.groupBy(all, ([, , own]) => own ?? only)) {
+      const isEvent = kind === 'event'
+      const refs = given.flatMap(([tenantId, rowId]) => {
+        const id = isEvent ? rowId : uuidOrNull(rowId)
+        return id === null ? [] : [{ tenant_id: tenantId, id }]
+      })
+      counted += yield* countCrash(dialect, isEvent ? 'event' : 'schedule', refs, all.length === 1)
+    }
   }
   return counted
 }
@@ -71,6 +76,7 @@ function* countCrash(
   dialect: Dialect,
   kind: 'event' | 'schedule',
   refs: { tenant_id: string; id: string }[],
+  isAlone: boolean,
 ): Script<number> {
   const columns = { tenant_id: 'text', id: kind === 'event' ? 'text' : 'uuid' } as const
   const pending = yield* rows(
@@ -81,7 +87,7 @@ function* countCrash(
   )
   const changed = pending.flatMap((found) => {
     const before = Number(found['crashes'])
-    const crashes = afterCrash(before, { isAlone: refs.length === 1 })
+    const crashes = afterCrash(before, { isAlone })
     return crashes === before ? [] : [{ tenant_id: String(found['tenant_id']), id: String(found['id']), crashes }]
   })
   for (const [crashes, group] of Map.groupBy(changed, (each) => each.crashes))

@@ -105,6 +105,7 @@ function createUnderWay(): UnderWay {
     holds: (key) => held.has(key),
     begin(keys) {
       const turn = latest
+      if (keys.length === 0) return { turn, end() {} }
       const { promise, resolve } = Promise.withResolvers<void>()
       latest = Promise.all([turn, promise]).then(() => {})
       for (const key of keys) held.add(key)

@@ -1,11 +1,11 @@
-import type { Turns } from '../../plan/plan-store.ts'
+import type { TakeTurns } from '../../plan/plan-store.ts'
 import { EVENT_COLUMNS, SCHEDULE_COLUMNS } from '../shared/events.ts'
 import { TAKE_BYTES } from '../shared/plan.ts'
 import type { Row } from '../shared/script.ts'
 import type { Connections } from './scripts.ts'
 
 /** How rows to be planned are found: from the head of the queue, in turns, or of one tenant. */
-type Taking = (limit: number, turns: Turns | undefined, held: HeldRows) => Row[]
+type Taking = (limit: number, turns: TakeTurns | undefined, held: HeldRows) => Row[]
 
 /** Rows of batches that are under way. */
 export interface HeldRows {
@@ -19,7 +19,7 @@ export function createTaking({ reader, clock }: Connections, table: keyof typeof
   const texts = DUE[table]
 
   /** Those whose rows are due, first behind the one whose turn it was last, and no more than there are rows to take. */
-  function tenantsInTurn(limit: number, { after = '', without = [] }: Turns): string[] {
+  function tenantsInTurn(limit: number, { after = '', without = [] }: TakeTurns): string[] {
     const now = clock.now()
     const tenants: string[] = []
     const walk = (from: string, until: string | null): void => {
