@@ -531,14 +531,18 @@ export function planRules(rule: Rule): void {
     const small = await scheduled(bench, 0)
     await advance(5)
     const taken: string[] = []
-    for (let i = 0; i < 3; i++)
-      await planSchedules(store, 1, (due) => {
-        taken.push(due.schedule.id)
+    let after = ''
+    for (let i = 0; i < 3; i++) {
+      const plan = ({ schedule: { id, tenantId } }: DueSchedule): SchedulePlan => {
+        taken.push(id)
+        after = tenantId
         const progress = { cursor: String(i), planned: i, total: 9 }
-        return due.schedule.id === large.id
+        return id === large.id
           ? { kind: 'part', notifications: [], progress }
           : { kind: 'notifications', notifications: [] }
-      })
+      }
+      await planSchedules(store, 1, plan, { after })
+    }
 
     assert.deepEqual(taken, [large.id, small.id, large.id])
     assert.equal((await schedule(large.tenantId, large.id)).progress?.cursor, '2')

@@ -5,6 +5,7 @@ import type {
   PlanStore,
   SchedulePlan,
   TakenBatch,
+  TakeTurns,
   WrittenBatch,
 } from '../../packages/pillarbox/src/plan/plan-store.ts'
 
@@ -27,8 +28,9 @@ export async function planSchedules(
   { plan: store }: Planning,
   limit: number,
   plan: (due: DueSchedule) => SchedulePlan,
+  turns?: TakeTurns,
 ): Promise<PlannedBatch> {
-  return writeBatch(await store.takeSchedules(limit), plan)
+  return writeBatch(await store.takeSchedules(limit, turns), plan)
 }
 
 async function writeBatch<Row, Plan>(batch: TakenBatch<Row, Plan>, plan: (row: Row) => Plan): Promise<PlannedBatch> {

@@ -18,15 +18,26 @@ const ACCOUNT = '019b7a00-0000-7000-8000-000000000001'
 const SCHEDULE = '019b7a00-0000-7000-8000-000000000002'
 const NOTIFICATION = '019b7a00-0000-7000-8000-000000000003'
 
-async function setup(t: TestContext) {
+async function setup(t: TestContext, path = ':memory:') {
   const clock = createManualClock()
-  const store = await openSqlite({ path: ':memory:', clock, logger: silent })
+  const store = await openSqlite({ path, clock, logger: silent })
   t.after(() => store.close())
   await store.migrate()
   await store.tenants.insert({ id: 'acme', name: 'acme', defaultLocale: 'en', timeZone: 'UTC', settings: {} })
   await store.accounts.insert(storedAccount({ id: ACCOUNT }))
   await store.events.insert([sampleEvent()])
   return { clock, store }
+}
+
+/** The same, and the store of another process on the same file. */
+async function setupTwo(t: TestContext) {
+  const folder = await mkdtemp(join(tmpdir(), 'pillarbox-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const path = join(folder, 'store.db')
+  const { clock, store } = await setup(t, path)
+  const other = await openSqlite({ path, clock, logger: silent })
+  t.after(() => other.close())
+  return { store, other }
 }
 
 const notification = (changes: Partial<NewNotification> = {}): NewNotification =>
@@ -67,9 +78,9 @@ describe('rows that were taken', () => {
   })
 
   it('are left alone if a second planner was faster', async (t) => {
-    const { store } = await setup(t)
+    const { store, other } = await setupTwo(t)
     const batch = await store.plan.takeEvents(1)
-    await planEvents(store, 1, dueNow)
+    await planEvents(other, 1, dueNow)
 
     assert.equal((await batch.write([dueNow()])).decided, 0)
     assert.equal((await store.notifications.countByStatus(null)).queued, 1)
@@ -88,16 +99,37 @@ describe('rows that were taken', () => {
   })
 
   it('are left alone if the same part of their schedule was planned in the same millisecond', async (t) => {
-    const { store } = await setup(t)
+    const { store, other } = await setupTwo(t)
     await schedule(store)
     const part = (cursor: string, rows: NewNotification[]): SchedulePlan => {
       return { kind: 'part', notifications: rows, progress: { cursor, planned: 1, total: 2 } }
     }
     const batch = await store.plan.takeSchedules(1)
-    await planSchedules(store, 1, () => part('2', [notification()]))
+    await planSchedules(other, 1, () => part('2', [notification()]))
 
     assert.equal((await batch.write([part('3', [])])).decided, 0)
     assert.equal((await store.schedules.find('acme', SCHEDULE))?.progress?.cursor, '2')
+  })
+})
+
+describe('batches that are under way at once', () => {
+  it('are written in the order in which they were taken', async (t) => {
+    const { store } = await setup(t)
+    await store.events.insert([{ ...sampleEvent(), id: 'second' }])
+    const failure = { kind: 'failed', reason: 'invalid_event', error: 'no' } as const
+    const [first, second] = [await store.plan.takeEvents(1), await store.plan.takeEvents(1)]
+    let isWritten = false
+
+    const writing = second.write([failure]).then((written) => {
+      isWritten = true
+      return written
+    })
+    // A write of this store that nothing is in the way of is committed by then.
+    await store.tenants.insert({ id: 'made', name: 'x', defaultLocale: 'en', timeZone: 'UTC', settings: {} })
+    assert.equal(isWritten, false)
+    await first.write([failure])
+
+    assert.equal((await writing).decided, 1)
   })
 })
 

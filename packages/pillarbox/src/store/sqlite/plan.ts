@@ -19,25 +19,25 @@ import { untilFree } from './until-free.ts'
 
 /**
  * Events and schedules are read without a lock; one transaction then writes the plans of those rows that are still as they
- * were read. Batches that are under way at once have no row in common and are written in the order in which they were taken,
- * so that what cancels an event finds what was planned of it.
+ * were read. Batches of events that are under way at once have no row in common and are written in the order in which they
+ * were taken, so that what cancels an event finds what was planned of it; and so are batches of schedules. Between the two no
+ * order is needed: a schedule that was cancelled meanwhile is not as it was read.
  */
 export function sqlitePlan(connections: Connections): Pick<PlanStore, 'takeEvents' | 'takeSchedules'> {
-  const underWay = createUnderWay()
-  const events = createTaking(connections, 'events')
-  const schedules = createTaking(connections, 'schedules')
+  const [events, eventsUnderWay] = [createTaking(connections, 'events'), createUnderWay()]
+  const [schedules, schedulesUnderWay] = [createTaking(connections, 'schedules'), createUnderWay()]
   return {
     takeEvents: (limit, turns) =>
-      takeBatch<StoredEvent, EventPlan>(connections, underWay, {
+      takeBatch<StoredEvent, EventPlan>(connections, eventsUnderWay, {
         take: (held) => events(limit, turns, held),
-        keyOf: (found) => `event ${String(found['tenant_id'])} ${String(found['id'])}`,
+        keyOf: (found) => `${String(found['tenant_id'])} ${String(found['id'])}`,
         read: eventOf,
         apply: applyEvent,
       }),
     takeSchedules: (limit, turns) =>
-      takeBatch<DueSchedule, SchedulePlan>(connections, underWay, {
+      takeBatch<DueSchedule, SchedulePlan>(connections, schedulesUnderWay, {
         take: (held) => schedules(limit, turns, held),
-        keyOf: (found) => `schedule ${String(found['schedule_id'])}`,
+        keyOf: (found) => String(found['schedule_id']),
         read: (found) => ({ schedule: scheduleOf(found), event: eventOf(found) }),
         apply: applySchedule,
       }),
@@ -89,7 +89,7 @@ async function takeBatch<Due, Plan>(
   }
 }
 
-/** The batches of this process that have not ended. */
+/** The batches of one kind that this process has not ended. */
 interface UnderWay {
   count(): number
   holds(key: string): boolean
@@ -104,8 +104,8 @@ function createUnderWay(): UnderWay {
     count: () => held.size,
     holds: (key) => held.has(key),
     begin(keys) {
+      if (keys.length === 0) return { turn: Promise.resolve(), end() {} }
       const turn = latest
-      if (keys.length === 0) return { turn, end() {} }
       const { promise, resolve } = Promise.withResolvers<void>()
       latest = Promise.all([turn, promise]).then(() => {})
       for (const key of keys) held.add(key)
