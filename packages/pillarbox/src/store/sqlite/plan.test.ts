@@ -113,19 +113,20 @@ describe('rows that were taken', () => {
 })
 
 describe('batches that are under way at once', () => {
-  it('are written in the order in which they were taken', async (t) => {
+  it('are written in the order in which they were taken where they are of one tenant', async (t) => {
     const { store } = await setup(t)
     await store.events.insert([{ ...sampleEvent(), id: 'second' }])
+    await store.events.insert([{ ...sampleEvent(), id: 'third', tenantId: 'other' }])
     const failure = { kind: 'failed', reason: 'invalid_event', error: 'no' } as const
-    const [first, second] = [await store.plan.takeEvents(1), await store.plan.takeEvents(1)]
+    const [first, second] = [await store.plan.takeEvents(1), await store.plan.takeEvents(1, { after: 'other' })]
+    const third = await store.plan.takeEvents(1, { only: 'other' })
     let isWritten = false
 
     const writing = second.write([failure]).then((written) => {
       isWritten = true
       return written
     })
-    // A write of this store that nothing is in the way of is committed by then.
-    await store.tenants.insert({ id: 'made', name: 'x', defaultLocale: 'en', timeZone: 'UTC', settings: {} })
+    assert.equal((await third.write([failure])).decided, 1)
     assert.equal(isWritten, false)
     await first.write([failure])
 

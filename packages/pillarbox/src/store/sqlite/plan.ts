@@ -19,9 +19,9 @@ import { untilFree } from './until-free.ts'
 
 /**
  * Events and schedules are read without a lock; one transaction then writes the plans of those rows that are still as they
- * were read. Batches of events that are under way at once have no row in common and are written in the order in which they
- * were taken, so that what cancels an event finds what was planned of it; and so are batches of schedules. Between the two no
- * order is needed: a schedule that was cancelled meanwhile is not as it was read.
+ * were read. Batches of events that are under way at once have no row in common; those with rows of the same tenant are
+ * written in the order in which they were taken, so that what cancels an event finds what was planned of it. So are batches
+ * of schedules. Between the two no order is needed: a schedule that was cancelled meanwhile is not as it was read.
  */
 export function sqlitePlan(connections: Connections): Pick<PlanStore, 'takeEvents' | 'takeSchedules'> {
   const [events, eventsUnderWay] = [createTaking(connections, 'events'), createUnderWay()]
@@ -65,7 +65,7 @@ async function takeBatch<Due, Plan>(
 ): Promise<TakenBatch<Due, Plan>> {
   const found = await untilFree(clock, () => take({ count: underWay.count, has: (row) => underWay.holds(keyOf(row)) }))
   const rows = found.map(read)
-  const { turn, end } = underWay.begin(found.map(keyOf))
+  const { turn, end } = underWay.begin(found.map(keyOf), new Set(found.map((row) => String(row['tenant_id']))))
   return {
     rows,
     crashes: found.map((row) => Number(row['crashes'])),
@@ -93,25 +93,26 @@ async function takeBatch<Due, Plan>(
 interface UnderWay {
   count(): number
   holds(key: string): boolean
-  /** `turn` comes when every batch that was taken before has ended. */
-  begin(keys: readonly string[]): { turn: Promise<void>; end(): void }
+  /** `turn` comes when every batch that was taken before and has rows of the same tenants has ended. */
+  begin(keys: readonly string[], tenants: ReadonlySet<string>): { turn: Promise<unknown>; end(): void }
 }
 
 function createUnderWay(): UnderWay {
   const held = new Set<string>()
-  let latest: Promise<void> = Promise.resolve()
+  const batches = new Set<{ tenants: ReadonlySet<string>; ended: Promise<void> }>()
   return {
     count: () => held.size,
     holds: (key) => held.has(key),
-    begin(keys) {
-      if (keys.length === 0) return { turn: Promise.resolve(), end() {} }
-      const turn = latest
-      const { promise, resolve } = Promise.withResolvers<void>()
-      latest = Promise.all([turn, promise]).then(() => {})
+    begin(keys, tenants) {
+      const before = [...batches].filter((other) => [...tenants].some((tenantId) => other.tenants.has(tenantId)))
+      const { promise: ended, resolve } = Promise.withResolvers<void>()
+      const batch = { tenants, ended }
+      batches.add(batch)
       for (const key of keys) held.add(key)
       return {
-        turn,
+        turn: Promise.all(before.map((other) => other.ended)),
         end() {
+          if (!batches.delete(batch)) return
           for (const key of keys) held.delete(key)
           resolve()
         },
