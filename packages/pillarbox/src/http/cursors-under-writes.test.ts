@@ -147,7 +147,21 @@ for (const { engine, open } of ENGINES)
         })
       const refusal = (source: string) =>
         f.store.receipts.countRefused([{ source, tenantId: 'acme', why: 'token_wrong', count: 1 }])
+      /** Whatever is made of them later, what an operation is about was chosen once. */
+      const operation = async (count: number): Promise<string> => {
+        const ids = []
+        for (let i = 0; i < count; i++) ids.push((await notification()).id)
+        const { token } = await admin('POST', '/api/notifications/bulk/preview', { action: 'discard', ids })
+        return (await admin('POST', '/api/notifications/bulk', { token })).operationId
+      }
+      const operationId = await operation(9)
       return {
+        '/api/operations': { url: '/api/operations', add: () => operation(1) },
+        '/api/operations/{id}/items': {
+          url: `/api/operations/${operationId}/items`,
+          add: async () => {},
+          nameOf: ({ notificationId }) => String(notificationId),
+        },
         '/api/events': { url: '/api/events', add: event },
         '/ops/outbox': { url: '/ops/outbox', add: event },
         '/api/notifications': {

@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { silent } from '../../../../test/support/samples.ts'
 import { createCrashGuard } from './crash-guard.ts'
 import { openPlanning } from './fixture.ts'
+import type { PlanStore } from './plan-store.ts'
 import type { ResolveHook } from './resolve-hook.ts'
 
 const catalogue = {
@@ -26,8 +27,17 @@ async function setup(t: TestContext, kills: (process: number, id: string) => boo
     const id = bench.ids()
     await bench.store.workers.register({ id, host: 'web', pid, version: 'v', channels: null })
     const death = Promise.withResolvers<boolean>()
+    const { store } = bench
+    /** What a process holds is free again when it dies. */
+    const held: { release(): Promise<void> }[] = []
+    const takeEvents: PlanStore['takeEvents'] = async (...given) => {
+      const batch = await store.plan.takeEvents(...given)
+      held.push(batch)
+      return batch
+    }
     const resolve: ResolveHook = async ({ entity }) => {
       if (!kills(pid, entity.id)) return undefined
+      for (const batch of held) await batch.release()
       death.resolve(false)
       return new Promise(() => {})
     }
@@ -38,7 +48,7 @@ async function setup(t: TestContext, kills: (process: number, id: string) => boo
       ttlMs: 30_000,
       logger: silent,
     })
-    const planner = bench.planner({ guard, resolve })
+    const planner = bench.planner({ guard, resolve, store: { ...store, plan: { ...store.plan, takeEvents } } })
     const done = (async () => {
       while ((await planner.round()) > 0);
       return true
