@@ -132,6 +132,19 @@ describe('batches that are under way at once', () => {
 
     assert.equal((await writing).decided, 1)
   })
+
+  it('are given up after a while: their rows can be taken again, and nobody waits for them', async (t) => {
+    const { store, clock } = await setup(t)
+    await store.events.insert([{ ...sampleEvent(), id: 'second' }])
+    assert.equal((await store.plan.takeEvents(1)).rows.length, 1)
+
+    await clock.advance(15_000)
+    const again = await store.plan.takeEvents(2)
+
+    assert.equal(again.rows.length, 2)
+    const failure = { kind: 'failed', reason: 'invalid_event', error: 'no' } as const
+    assert.equal((await again.write([failure, failure])).decided, 2)
+  })
 })
 
 describe('the record of schedules', () => {

@@ -1,6 +1,7 @@
 import type { StoredEvent } from '../../model/event.ts'
 import { cancelledKey } from '../../model/idempotency.ts'
 import type { NewNotification } from '../../model/notification.ts'
+import type { Clock } from '../../model/ports.ts'
 import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch } from '../../plan/plan-store.ts'
 import { duplicateOf, givesKeyTo } from '../shared/duplicates.ts'
 import { eventOf, scheduleOf } from '../shared/events.ts'
@@ -24,8 +25,8 @@ import { untilFree } from './until-free.ts'
  * of schedules. Between the two no order is needed: a schedule that was cancelled meanwhile is not as it was read.
  */
 export function sqlitePlan(connections: Connections): Pick<PlanStore, 'takeEvents' | 'takeSchedules'> {
-  const [events, eventsUnderWay] = [createTaking(connections, 'events'), createUnderWay()]
-  const [schedules, schedulesUnderWay] = [createTaking(connections, 'schedules'), createUnderWay()]
+  const [events, eventsUnderWay] = [createTaking(connections, 'events'), createUnderWay(connections.clock)]
+  const [schedules, schedulesUnderWay] = [createTaking(connections, 'schedules'), createUnderWay(connections.clock)]
   return {
     takeEvents: (limit, turns) =>
       takeBatch<StoredEvent, EventPlan>(connections, eventsUnderWay, {
@@ -63,7 +64,10 @@ async function takeBatch<Due, Plan>(
   underWay: UnderWay,
   { take, keyOf, read, apply }: UnlockedBatchKind<Due, Plan>,
 ): Promise<TakenBatch<Due, Plan>> {
-  const found = await untilFree(clock, () => take({ count: underWay.count, has: (row) => underWay.holds(keyOf(row)) }))
+  const found = await untilFree(clock, () => {
+    const held = underWay.held()
+    return take({ count: held.size, has: (row) => held.has(keyOf(row)) })
+  })
   const rows = found.map(read)
   const { turn, end } = underWay.begin(found.map(keyOf), new Set(found.map((row) => String(row['tenant_id']))))
   return {
@@ -71,7 +75,7 @@ async function takeBatch<Due, Plan>(
     crashes: found.map((row) => Number(row['crashes'])),
     async write(plans) {
       try {
-        await turn
+        await turn()
         return await writer.write((now) => {
           const tally: PlanWriting['tally'] = { inserted: 0, lanes: new Set(), duplicates: [] }
           const decided = rows.filter((row, i) => {
@@ -89,33 +93,60 @@ async function takeBatch<Due, Plan>(
   }
 }
 
+/** A batch that was not ended by then is given up by whoever took it: its rows are free, and nobody waits for it. */
+const HOLD_MS = 15_000
+
 /** The batches of one kind that this process has not ended. */
 interface UnderWay {
-  count(): number
-  holds(key: string): boolean
-  /** `turn` comes when every batch that was taken before and has rows of the same tenants has ended. */
-  begin(keys: readonly string[], tenants: ReadonlySet<string>): { turn: Promise<unknown>; end(): void }
+  /** The keys of their rows. */
+  held(): ReadonlySet<string>
+  begin(keys: readonly string[], tenants: ReadonlySet<string>): HeldBatch
 }
 
-function createUnderWay(): UnderWay {
+interface HeldBatch {
+  /** Resolves when every batch that was taken before and has rows of the same tenants has ended. */
+  turn(): Promise<void>
+  end(): void
+}
+
+interface OpenBatch {
+  keys: readonly string[]
+  tenants: ReadonlySet<string>
+  /** When it is given up. */
+  until: number
+  over: AbortController
+}
+
+function createUnderWay(clock: Clock): UnderWay {
   const held = new Set<string>()
-  const batches = new Set<{ tenants: ReadonlySet<string>; ended: Promise<void> }>()
+  const batches = new Set<OpenBatch>()
+
+  function end(batch: OpenBatch): void {
+    if (!batches.delete(batch)) return
+    for (const key of batch.keys) held.delete(key)
+    batch.over.abort()
+  }
+
+  function giveUp(): void {
+    for (const batch of batches) if (batch.until <= clock.monotonic()) end(batch)
+  }
+
   return {
-    count: () => held.size,
-    holds: (key) => held.has(key),
+    held() {
+      giveUp()
+      return held
+    },
     begin(keys, tenants) {
       const before = [...batches].filter((other) => [...tenants].some((tenantId) => other.tenants.has(tenantId)))
-      const { promise: ended, resolve } = Promise.withResolvers<void>()
-      const batch = { tenants, ended }
-      batches.add(batch)
+      const batch = { keys, tenants, until: clock.monotonic() + HOLD_MS, over: new AbortController() }
+      if (keys.length > 0) batches.add(batch)
       for (const key of keys) held.add(key)
       return {
-        turn: Promise.all(before.map((other) => other.ended)),
-        end() {
-          if (!batches.delete(batch)) return
-          for (const key of keys) held.delete(key)
-          resolve()
+        async turn() {
+          for (const { until, over } of before)
+            if (!over.signal.aborted) await clock.sleep(until - clock.monotonic(), over.signal)
         },
+        end: () => end(batch),
       }
     },
   }

@@ -9,7 +9,7 @@ type Taking = (limit: number, turns: TakeTurns | undefined, held: HeldRows) => R
 
 /** Rows of batches that are under way. */
 export interface HeldRows {
-  count(): number
+  count: number
   has(found: Row): boolean
 }
 
@@ -38,7 +38,7 @@ export function createTaking({ reader, clock }: Connections, table: keyof typeof
   /** Rows are read one at a time, and no further than there are enough: payloads may be large. */
   function* free(text: string, limit: number, held: HeldRows, ...given: string[]): Generator<Row> {
     let count = 0
-    for (const found of reader.prepare(text).iterate(clock.now(), limit + held.count(), ...given)) {
+    for (const found of reader.prepare(text).iterate(clock.now(), limit + held.count, ...given)) {
       if (held.has(found)) continue
       yield found
       count += 1
