@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import type { Account } from '../../model/account.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { Clock } from '../../model/ports.ts'
@@ -6,6 +5,7 @@ import type { Provider, SendRequest, Verification } from '../channel.ts'
 import { httpUrl, secretText } from '../fields.ts'
 import type { Outbound, OutboundAnswer } from '../outbound.ts'
 import { callVendor, noted, outcomeOf, present, retryAfterOf, textAt, tooLong } from '../vendor-answers.ts'
+import { SIGNING_SECRET, signedHeaders, signingKeys } from './signature.ts'
 import { WEBHOOK_STATUSES, webhookRule } from './webhook-errors.ts'
 
 /** What a receiver of Standard Webhooks takes at most, by the standard's advice. */
@@ -23,18 +23,13 @@ export function webhookProvider({ outbound, clock }: { outbound: Outbound; clock
     if (!url) return outcomeOf({ does: 'dead' }, 'no_url', 'there is no URL to send to')
     const body = JSON.stringify(messageOf(request, clock.now()))
     if (Buffer.byteLength(body) > LONGEST_BODY) return tooLong(`${LONGEST_BODY} bytes`)
-    const timestamp = Math.floor(clock.now() / 1_000)
-    const signature = signatures(account, `${notificationId}.${timestamp}.${body}`)
-    if (signature === null) return outcomeOf({ does: 'halt' }, 'bad_signing_secret', `signingSecret ${SIGNING_SECRET}`)
+    const secret = account.secrets['signingSecret'] ?? ''
+    const signed = signedHeaders(secret, { id: notificationId, body, now: clock.now() })
+    if (signed === null) return outcomeOf({ does: 'halt' }, 'bad_signing_secret', `signingSecret ${SIGNING_SECRET}`)
     const answer = await callVendor(outbound, {
       method: 'POST',
       url,
-      headers: {
-        'content-type': 'application/json',
-        'webhook-id': notificationId,
-        'webhook-timestamp': String(timestamp),
-        'webhook-signature': signature,
-      },
+      headers: { 'content-type': 'application/json', ...signed },
       body,
       signal,
     })
@@ -46,7 +41,7 @@ export function webhookProvider({ outbound, clock }: { outbound: Outbound; clock
   }
 
   async function verify(account: Account): Promise<Verification> {
-    return signatures(account, 'x') === null
+    return signingKeys(account.secrets['signingSecret'] ?? '') === null
       ? { isGood: false, error: `signingSecret ${SIGNING_SECRET}.` }
       : { isGood: true, detail: 'The signing secret can be used; receivers are not asked.' }
   }
@@ -82,21 +77,6 @@ function messageOf({ content, correlationId }: SendRequest, now: number): Record
     data: { ...content.data, ...present({ body: content.body || null }) },
     ...present({ correlationId }),
   }
-}
-
-/** One signature per secret, as the standard lists them; null where a secret has not the form of one. */
-function signatures({ secrets }: Account, signed: string): string | null {
-  const keys = signingKeys(secrets['signingSecret'] ?? '')
-  return keys?.map((key) => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`).join(' ') ?? null
-}
-
-const SIGNING_SECRET = 'must be whsec_ and base64 of 24 to 64 bytes'
-
-function signingKeys(given: string): Buffer[] | null {
-  const secrets = given.split(/\s+/).filter((secret) => secret !== '')
-  if (!secrets.every((secret) => /^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret))) return null
-  const keys = secrets.map((secret) => Buffer.from(secret.slice('whsec_'.length), 'base64'))
-  return keys.length > 0 && keys.every(({ length }) => length >= 24 && length <= 64) ? keys : null
 }
 
 function judge(answer: OutboundAnswer, notificationId: string, now: number): Outcome {
