@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { EventEmitter } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { commandLine } from '../../../../test/support/command-line.ts'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { planEvents } from '../../../../test/support/planning.ts'
 import { sampleEvent, sampleNotification, silent } from '../../../../test/support/samples.ts'
@@ -12,7 +12,6 @@ import { createIdSource } from '../runtime/ids.ts'
 import { systemRandom } from '../runtime/system.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
 import type { Store } from '../store/store.ts'
-import { run } from './run.ts'
 
 /** A command line over a store in which an email and an SMS about the booking 42 were skipped. */
 async function setup(t: TestContext) {
@@ -48,24 +47,7 @@ async function setup(t: TestContext) {
   await store.notifications.insert([skipped({ idempotencyKey: '3', eventId: null, entity: { type: 'trip', id: '1' } })])
   await store.close()
 
-  const output = { stdout: '', stderr: '' }
-  const writer = (stream: keyof typeof output) => (text: string) => {
-    output[stream] += text
-  }
-  const cli = (...args: string[]): Promise<number> =>
-    run(args, {
-      version: '1.2.3',
-      env: {},
-      cwd,
-      nodeVersion: process.version,
-      stdout: { write: writer('stdout'), isTerminal: false, hasColours: false },
-      stderr: { write: writer('stderr') },
-      stdin: { isTerminal: false, ask: () => assert.fail('asked') },
-      clock,
-      events: new EventEmitter(),
-      exitNow: () => assert.fail('left at once'),
-      loadEngine: async () => ({ openStore: open, createPillarbox: () => assert.fail('started') }),
-    })
+  const { cli, output } = commandLine({ cwd, clock, open })
   const explain = (entityText: string, ...args: string[]): Promise<number> =>
     cli('explain', '--tenant', 'acme', '--entity', entityText, ...args)
   const withCatalogue = async (): Promise<void> => {
