@@ -288,7 +288,12 @@ function accountRules(rule: Rule): void {
     const [sealed, bare] = [await account(bench, { sealedSecrets: 'v1', secretNames: ['a'] }), await account(bench, {})]
     for (const given of [sealed, bare]) await store.accounts.insert(given)
     const change = (given: typeof sealed, from: string | null) =>
-      store.accounts.update(given.tenantId, given.id, { sealedSecrets: 'v2', priority: 3 }, { sealedSecrets: from })
+      store.accounts.update(
+        given.tenantId,
+        given.id,
+        { sealedSecrets: 'v2', priority: 3 },
+        { from: { sealedSecrets: from } },
+      )
 
     assert.equal(await change(sealed, 'v0'), null)
     assert.equal(await change(sealed, null), null)

@@ -276,6 +276,7 @@ export function bornSkipped(eventId: string, place: string): Partial<NewNotifica
 export function completion(claim: Claim, to: Completion['to'], changes: Partial<Completion> = {}): Completion {
   return {
     notificationId: claim.notificationId,
+    tenantId: claim.tenantId,
     correlationId: claim.correlationId,
     accountId: claim.accountId,
     token: claim.token,

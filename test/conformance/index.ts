@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { auditRules } from './audit.ts'
 import { callbackRules } from './callbacks.ts'
 import { cancelRules } from './cancel.ts'
 import { clearTokenRules } from './clear-tokens.ts'
@@ -82,6 +83,7 @@ export function storeConformance(
     lanes: laneRules,
     workers: workerRules,
     configuration: configurationRules,
+    audit: auditRules,
     templates: templateRules,
     people: peopleRules,
     lists: listRules,

@@ -416,7 +416,7 @@ function ordered(rows: Table): Table {
 }
 
 /** Different at each run: that they are there is all there is to compare. */
-const HIDDEN = new Set(['token', 'fingerprint'])
+const HIDDEN = new Set(['token', 'fingerprint', 'audit_id', 'salt'])
 
 function lineOf(row: Record<string, unknown>, now: number): string {
   const columns = Object.keys(row).filter((name) => row[name] !== null && !(name === 'id' && isNumbered([row])))

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { fingerprintOf } from '../../packages/pillarbox/src/model/fingerprint.ts'
 import type { ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
+import { verifyChain } from '../../packages/pillarbox/src/operate/verify-audit.ts'
 import type { Store } from '../../packages/pillarbox/src/store/store.ts'
+import { chainAudit } from '../support/audit.ts'
 import { only, receiptOf } from './fixtures.ts'
 
 const ID = (n: number): string => `019b7a00-0000-7000-8000-00000000000${n}`
@@ -146,6 +148,16 @@ export async function assertCausesUpgraded(store: Store): Promise<void> {
 
 /** Each is where it was, is found by the vendor's message id, and is moved on by what outranks it and by nothing else. */
 export async function assertReceiptsUpgraded(store: Store): Promise<void> {
+  // Attempts of before have their place in the audit, and in its chain.
+  const { items } = await store.audit.list({ tenantId: 'acme', action: 'attempt' }, { limit: 50 })
+  assert.deepEqual(
+    items.map((entry) => String(entry.notificationId)).toSorted(),
+    SETTLED.map(({ id }) => id).toSorted(),
+  )
+  await chainAudit(store)
+  const chain = await verifyChain(store.audit, 'acme')
+  assert.deepEqual([chain.fault, chain.rows], [null, SETTLED.length])
+
   for (const { id, status, reason, movedBy } of SETTLED) {
     const report = { accountIds: [ID(0)], provider: 'ses', providerMessageId: `message-${id}`, notificationId: null }
     const view = await store.receipts.locate(report)

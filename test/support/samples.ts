@@ -64,6 +64,7 @@ export function sampleClaim(changes: Partial<Claim> = {}): Claim {
 
 export function sampleCompletion(changes: Partial<Completion> = {}): Completion {
   return {
+    tenantId: 't',
     notificationId: 'notification-1',
     correlationId: null,
     accountId: 'account-1',

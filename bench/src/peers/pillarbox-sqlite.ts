@@ -152,8 +152,13 @@ async function seed(name: string, { finished, future }: { finished: number; futu
     .run(finished, past, recipient, content)
   database.exec(
     `insert into pillarbox_attempts (notification_id, number, outcome, to_status, duration_ms, started_at, token, worker_id,
-       provider, provider_message_id)
-     select id, 1, 'accepted', 'sent', 3, created_at, 1, '${ACCOUNT}', '${PROVIDER}', id from pillarbox_notifications order by id`,
+       provider, provider_message_id, tenant_id, audit_id)
+     select id, 1, 'accepted', 'sent', 3, created_at, 1, '${ACCOUNT}', '${PROVIDER}', id, tenant_id,
+       row_number() over (order by id) + (select seq from sqlite_sequence where name = 'pillarbox_audit')
+     from pillarbox_notifications order by id`,
+  )
+  database.exec(
+    `update sqlite_sequence set seq = (select max(audit_id) from pillarbox_attempts) where name = 'pillarbox_audit'`,
   )
   database
     .prepare(`${LEDGER} ${COUNT} select ${ledgerValues('3')}, ?5 + g * 1000 from c`)

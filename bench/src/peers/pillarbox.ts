@@ -154,8 +154,8 @@ async function seed(name: string, { finished, future }: { finished: number; futu
       ],
       [
         `insert into pillarbox.attempts (notification_id, number, outcome, to_status, duration_ms, started_at, token, worker_id,
-           provider, provider_message_id)
-         select id, 1, 'accepted', 'sent', 3, created_at, 1, '${ACCOUNT}'::uuid, '${PROVIDER}', id::text from pillarbox.notifications`,
+           provider, provider_message_id, tenant_id)
+         select id, 1, 'accepted', 'sent', 3, created_at, 1, '${ACCOUNT}'::uuid, '${PROVIDER}', id::text, tenant_id from pillarbox.notifications`,
         [],
       ],
       [

@@ -4,6 +4,7 @@ import type { CatalogueChange } from '../catalogue/diff.ts'
 import { describePlaced, readCatalogueText } from '../catalogue/file.ts'
 import { readyCatalogues } from '../catalogue/ready.ts'
 import { eventTypesSource } from '../catalogue/types.ts'
+import { CLI } from '../model/audit.ts'
 import type { Catalogue } from '../model/catalogue.ts'
 import { closest } from '../model/closest.ts'
 import { errorText, SetupError } from '../model/errors.ts'
@@ -91,7 +92,7 @@ export async function importFile(call: CommandCall): Promise<number> {
   return await withStore(call, async (store) => {
     await refuseUnknownTenant(store, tenantId)
     const run = (dryRun: boolean) =>
-      importCatalogue({ store, ids, untrusted }, tenantId, { ...given, warnings: [] }, { actor: 'cli', dryRun })
+      importCatalogue({ store, ids, untrusted }, tenantId, { ...given, warnings: [] }, { actor: CLI, dryRun })
     const planned = await run(true)
     const before = planned.version === 0 ? 'has no catalogue yet' : `has version ${planned.version}`
     write(`${call.argument}: ${summary(given.catalogue)}, for the tenant ${tenantId}, which ${before}\n`)

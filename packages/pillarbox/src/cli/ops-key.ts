@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { writePrivateFile } from '../config/private-file.ts'
+import { CLI } from '../model/audit.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { systemRandom } from '../runtime/system.ts'
 import { type CommandCall, withStore } from './call.ts'
@@ -21,7 +22,7 @@ export function makeOpsKey(call: CommandCall): Promise<number> {
   return withStore(call, async (store, { config }) => {
     const { issueKey } = await import('../operate/api-keys.ts')
     const ids = createIdSource(call.clock, systemRandom())
-    const issued = await issueKey({ store, ids }, { tenantId: null, name: 'pillarbox keys ops', role: 'ops' })
+    const issued = await issueKey({ store, ids }, { tenantId: null, name: 'pillarbox keys ops', role: 'ops' }, CLI)
     stdout.write(`${stdout.isTerminal ? issued.key : keepOpsKey(config.dataDir, issued)}\n`)
     return 0
   })

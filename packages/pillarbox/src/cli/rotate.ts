@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts'
 import { type KeyFiles, readOtherKeys } from '../config/key-files.ts'
 import { masterKeyPath } from '../config/master-key.ts'
+import { CLI } from '../model/audit.ts'
 import { SetupError } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
 import { type OnProgress, type ResealCounts, resealAll, sumOf } from '../operate/reseal.ts'
@@ -12,7 +13,7 @@ import type { Store } from '../store/store.ts'
 
 export interface RotateDeps {
   config: Pick<Config, 'masterKey' | 'formerMasterKeys' | 'dataDir'>
-  store: Pick<Store, 'instance' | 'sealed'>
+  store: Pick<Store, 'instance' | 'sealed' | 'audit'>
   files: KeyFiles
   clock: Clock
   randomBytes(count: number): Buffer
@@ -38,6 +39,7 @@ export async function rotate(deps: RotateDeps, { isDryRun }: { isDryRun: boolean
       ? `everything new is sealed under master key ${target} already; looking for what is not\n`
       : `from master key ${[state.current, ...state.former].filter((id) => id !== target).join(', ')} to ${target}\n`,
   )
+  await recordKeys(deps, 'rotate', { before: [state.current, ...state.former], after: [target] })
   const done = await rotateKeys(
     {
       ...rotationDeps(deps, ring, 'keys rotate'),
@@ -77,6 +79,7 @@ export async function retire(deps: RotateDeps, { isDryRun }: { isDryRun: boolean
       `${numbered(byHosts, 'value was', 'values were')} sealed by applications with a former sealing key since the last time. They are sealed anew, and the former keys stay.`,
       'give every application the new sealing key ("pillarbox keys sealing"), then run "pillarbox keys retire" again',
     )
+  await recordKeys(deps, 'retire', { before: [masterId, ...former], after: [masterId] })
   for (const path of await deps.files.removeFormer(former)) deps.write(`removed ${path}\n`)
   const configured = deps.config.formerMasterKeys.map(keyIdOf)
   if (configured.length > 0)
@@ -85,6 +88,23 @@ export async function retire(deps: RotateDeps, { isDryRun }: { isDryRun: boolean
     `done: only master key ${masterId} is needed; servers that run forget the others when they are started again\n${describeUnreadable({ ...done, byHosts })}`,
   )
   return 0
+}
+
+/** Puts on record which master keys are in use by their ids, which tell nothing of the keys. */
+function recordKeys(
+  { store }: RotateDeps,
+  action: 'rotate' | 'retire',
+  { before, after }: { before: string[]; after: string[] },
+): Promise<void> {
+  const subject = `master-key:${after.join(',')}`
+  return store.audit.record({
+    tenantId: null,
+    actor: CLI,
+    action,
+    subject,
+    before: { masterKeys: before },
+    after: { masterKeys: after },
+  })
 }
 
 interface Keys {

@@ -96,6 +96,7 @@ export interface Claim {
 
 export interface Completion {
   notificationId: string
+  tenantId: string
   /** For the log. */
   correlationId: string | null
   accountId: string

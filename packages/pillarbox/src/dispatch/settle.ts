@@ -164,6 +164,7 @@ function withoutCall(
 ): Completion {
   return {
     notificationId: claim.notificationId,
+    tenantId: claim.tenantId,
     correlationId: claim.correlationId,
     accountId: claim.accountId,
     token: claim.token,

@@ -301,7 +301,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
   holdToDocument(app)
 
   const key: Fixture['key'] = async ({ name, ...wanted }) =>
-    (await issueKey({ store: opened, ids }, { name: name ?? wanted.role, ...wanted })).key
+    (await issueKey({ store: opened, ids }, { name: name ?? wanted.role, ...wanted }, 'system')).key
   const opsKey = await key({ tenantId: null, role: 'ops' })
 
   return {

@@ -118,7 +118,7 @@ function addRoutes(app: App, context: Context, collection: KeyCollection): void 
       const { expiresAt, role = 'ops', ...given } = request.body as NewKeyBody
       const wanted = { ...given, tenantId, role, expiresAt: instantMs(expiresAt) }
       refuseUselessKey(wanted, clock.now())
-      const issued = await issueKey(context, wanted)
+      const issued = await issueKey(context, wanted, request.actor)
       return reply.status(201).send({ ...issued, expiresAt: isoOrNull(issued.expiresAt) })
     },
   )
@@ -143,7 +143,7 @@ function addRoutes(app: App, context: Context, collection: KeyCollection): void 
     }),
     async (request, reply) => {
       const keyId = idParameter(request, parameter)
-      await revokeKey(context, await ownerOf(request), keyId)
+      await revokeKey(context, await ownerOf(request), keyId, request.actor)
       authentication.forget(keyId)
       return reply.status(204).send(null)
     },

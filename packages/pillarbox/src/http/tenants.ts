@@ -131,7 +131,7 @@ export function tenantRoutes(app: App, context: Context): void {
       { operationId: 'updateTenant', ...changing.schema },
       changing.options,
     ),
-    async (request) => tenantJson(await changeTenant(context, tenantParameter(request), request.body)),
+    async (request) => tenantJson(await changeTenant(context, tenantParameter(request), request.body, request.actor)),
   )
 
   app.get(
@@ -148,7 +148,7 @@ export function tenantRoutes(app: App, context: Context): void {
       { operationId: 'updateOwnTenant', ...changing.schema },
       changing.options,
     ),
-    async ({ tenantId, body }) => tenantJson(await changeTenant(context, tenantId, body)),
+    async ({ tenantId, body, actor }) => tenantJson(await changeTenant(context, tenantId, body, actor)),
   )
 }
 

@@ -1,3 +1,4 @@
+import type { AuditEntry } from './audit.ts'
 import type { ProviderTemplate } from './catalogue.ts'
 import type { Channel } from './channel.ts'
 import type { Entity } from './event.ts'
@@ -269,18 +270,8 @@ export interface AttemptView {
   workerId: string
 }
 
-export interface AuditView {
-  at: number
-  actor: string
-  action: string
-  notificationId: string | null
-  attempt: number | null
-  durationMs: number | null
-  from: string | null
-  to: string | null
-  reason: string | null
-  /** Why somebody did it, in their own words. */
-  note: string | null
-  /** The operation that it was part of. */
-  operationId: string | null
-}
+/** An entry of the audit as a notification shows its own. */
+export type AuditView = Omit<
+  AuditEntry,
+  'id' | 'tenantId' | 'subject' | 'before' | 'after' | 'correlationId' | 'executionId' | 'parentExecutionId'
+>

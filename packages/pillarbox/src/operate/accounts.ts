@@ -19,7 +19,7 @@ import type { Operator } from './operator.ts'
 import { refuseAhead } from './test-clock.ts'
 
 export interface AccountDeps {
-  store: Pick<Store, 'accounts' | 'tenants'>
+  store: Pick<Store, 'accounts' | 'tenants' | 'audit'>
   registry: Registry
   seal: Seal
   checks: AccountChecks
@@ -61,16 +61,19 @@ export async function makeAccount(
   const settings = settingsOf(given)
   checks.refuseWrongFields(given, { settings, newSecrets: secrets, secretNames: Object.keys(secrets) })
   const id = ids()
-  const isInserted = await store.accounts.insert({
-    id,
-    tenantId,
-    channel,
-    provider,
-    ...replacement(given, given, checks),
-    ...sealAccountSecrets(seal, { tenantId, id }, secrets),
-    status,
-    statusReason: status === 'suspended' ? `suspended by ${actor}` : null,
-  })
+  const isInserted = await store.accounts.insert(
+    {
+      id,
+      tenantId,
+      channel,
+      provider,
+      ...replacement(given, given, checks),
+      ...sealAccountSecrets(seal, { tenantId, id }, secrets),
+      status,
+      statusReason: status === 'suspended' ? `suspended by ${actor}` : null,
+    },
+    actor,
+  )
   if (!isInserted) throw new PillarboxError('already_exists', 'Another account of this channel has that name.')
   deps.forget(tenantId)
   return found(await store.accounts.find(tenantId, id))
@@ -110,6 +113,7 @@ async function saveChanges(
 ): Promise<StoredAccount> {
   const { store, checks, seal } = deps
   const { tenantId, id } = current
+  const { actor } = operator
   const merged = secrets && withToken(deps, current, mergeSecrets(openAccountSecrets(seal, current), secrets))
   // What was saved under older rules must not keep anybody from changing something else.
   if (changes.settings !== undefined || merged)
@@ -119,8 +123,13 @@ async function saveChanges(
       secretNames: merged ? Object.keys(merged) : current.secretNames,
     })
   const updated = merged
-    ? await store.accounts.update(tenantId, id, { ...changes, ...sealAccountSecrets(seal, current, merged) }, current)
-    : await store.accounts.update(tenantId, id, changes)
+    ? await store.accounts.update(
+        tenantId,
+        id,
+        { ...changes, ...sealAccountSecrets(seal, current, merged) },
+        { from: current, actor },
+      )
+    : await store.accounts.update(tenantId, id, changes, { actor })
   if (!updated) {
     // Gone, or somebody else has changed its secrets meanwhile: what they did is not to be undone.
     const now = found(await store.accounts.find(tenantId, id))
@@ -129,7 +138,7 @@ async function saveChanges(
   }
   // Paused means that the vendor refused what the account had; what it has now deserves a try.
   if ((secrets !== undefined || changes.settings !== undefined) && updated.status === 'paused')
-    await store.accounts.setStatus(id, 'active', null, operator.actor, ['paused'])
+    await store.accounts.setStatus(id, 'active', null, actor, ['paused'])
   return await settled(deps, updated)
 }
 
@@ -147,8 +156,8 @@ export async function setAccountStatus(
 }
 
 /** Removes an account. Throws `in_use` while notifications still wait on it. */
-export async function removeAccount(deps: AccountDeps, { tenantId }: Operator, id: string): Promise<void> {
-  const isRemoved = await deps.store.accounts.remove(tenantId, id).catch((error: unknown) => {
+export async function removeAccount(deps: AccountDeps, { tenantId, actor }: Operator, id: string): Promise<void> {
+  const isRemoved = await deps.store.accounts.remove(tenantId, id, actor).catch((error: unknown) => {
     if (!isPillarboxError(error, 'already_exists')) throw error
     throw new PillarboxError('in_use', 'Notifications still wait on this account.', { cause: error })
   })
@@ -185,7 +194,7 @@ export async function verifyAccount(
 /** Has the vendor send its receipts to `webhookUrl`; `detail` is what was done, or why it could not be. */
 export async function connectAccount(
   deps: AccountDeps,
-  { tenantId }: Operator,
+  { tenantId, actor }: Operator,
   id: string,
   webhookUrl: (account: StoredAccount) => string | null,
 ): Promise<VendorsWord> {
@@ -196,7 +205,11 @@ export async function connectAccount(
   const { connect } = deps.registry(stored.channel, stored.provider) ?? {}
   if (!connect)
     return { isGood: false, detail: `${stored.provider} cannot be told from here: give its vendor webhookUrl by hand.` }
-  return await askVendor(deps, stored, (account, signal) => connect(account, url, signal))
+  const answer = await askVendor(deps, stored, (account, signal) => connect(account, url, signal))
+  // The vendor has been changed, or may have been; nothing here has.
+  const reason = answer.isGood ? null : 'refused_by_vendor'
+  await deps.store.audit.record({ tenantId, actor, action: 'connect', subject: `account:${stored.id}`, reason })
+  return answer
 }
 
 interface VendorsWord {

@@ -17,10 +17,11 @@ export interface IssuedKey extends Omit<ApiKey, 'createdAt' | 'revokedAt'> {
 export async function issueKey(
   { store, ids }: { store: Pick<Store, 'keys'>; ids: IdSource },
   wanted: NewApiKey,
+  actor: string,
 ): Promise<IssuedKey> {
   const record = { id: ids(), site: null, ratePerSecond: null, expiresAt: null, ...wanted }
   const key = makeKey()
-  await store.keys.insert(record, hashKey(key))
+  await store.keys.insert(record, hashKey(key), actor)
   return { ...record, key }
 }
 
@@ -37,9 +38,10 @@ export async function revokeKey(
   { store, clock }: { store: Pick<Store, 'keys'>; clock: Clock },
   tenantId: string | null,
   keyId: string,
+  actor: string,
 ): Promise<void> {
   if (tenantId === null) refuseLastKey(await store.keys.list(null), keyId, clock.now())
-  found(await store.keys.revoke(tenantId, keyId))
+  found(await store.keys.revoke(tenantId, keyId, actor))
 }
 
 function refuseLastKey(keys: readonly ApiKey[], keyId: string, now: number): void {

@@ -1,3 +1,4 @@
+import { SYSTEM } from '../model/audit.ts'
 import type { IdSource } from '../model/ports.ts'
 import { hashKey } from '../security/keys.ts'
 import type { Store } from '../store/store.ts'
@@ -18,5 +19,5 @@ export async function putOpsKey({ store, ids }: OpsKeyDeps, key: string): Promis
 export async function ensureOpsKey({ store, ids }: OpsKeyDeps): Promise<IssuedKey | null> {
   const existing = await store.keys.list(null)
   if (existing.some((key) => key.role === 'ops' && key.revokedAt === null)) return null
-  return await issueKey({ store, ids }, { tenantId: null, name: 'first', role: 'ops' })
+  return await issueKey({ store, ids }, { tenantId: null, name: 'first', role: 'ops' }, SYSTEM)
 }

@@ -39,9 +39,9 @@ export async function provisionTenant(
     settings: withSettings(homeSettings, settings),
   }
   assertTimeZone(tenant.timeZone)
-  if (!(await store.tenants.insert(tenant)))
+  if (!(await store.tenants.insert(tenant, actor)))
     throw new PillarboxError('already_exists', `There is a tenant "${tenant.id}".`)
-  const admin = await issueKey({ store, ids }, { tenantId: tenant.id, name: 'admin', role: 'admin' })
+  const admin = await issueKey({ store, ids }, { tenantId: tenant.id, name: 'admin', role: 'admin' }, actor)
   if (catalogue)
     await store.catalogue.replace(tenant.id, catalogue.catalogue, { document: catalogue.document, actor, newId: ids })
   const stored = await store.tenants.find(tenant.id)
@@ -68,6 +68,7 @@ export async function changeTenant(
   { store, snapshots }: { store: Pick<Store, 'tenants'>; snapshots: Pick<TenantSnapshots, 'outdate'> },
   id: string,
   { name, defaultLocale, timeZone, ...given }: TenantChanges,
+  actor: string,
 ): Promise<Tenant> {
   const { settings } = found(await store.tenants.find(id))
   const changes = {
@@ -76,7 +77,7 @@ export async function changeTenant(
     ...(timeZone !== undefined && { timeZone }),
     ...(Object.keys(given).length > 0 && { settings: withSettings(settings, given) }),
   }
-  const changed = found(await store.tenants.update(id, changes))
+  const changed = found(await store.tenants.update(id, changes, actor))
   snapshots.outdate(id)
   return changed
 }

@@ -50,7 +50,7 @@ export async function sendTest(
   })
   throwUnlessRendered(notification, '/templateId')
   await store.templates.markUsed([template.id])
-  await store.notifications.insert([notification])
+  await store.notifications.insertByHand([notification], { actor, action: 'test_send' })
   if (account) nudge('dispatch')
   return id
 }

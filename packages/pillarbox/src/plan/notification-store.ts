@@ -25,7 +25,7 @@ export interface NotificationStore {
    */
   insertByHand(
     notifications: readonly NewNotification[],
-    act: { actor: string; action: 'resend'; note?: string; item?: RepeatedItem },
+    act: { actor: string; action: 'resend' | 'test_send'; note?: string; item?: RepeatedItem },
   ): Promise<boolean>
   find(tenantId: string | null, id: string): Promise<NotificationView | null>
   /** Reads no words: a page of long mails costs what a page of short ones does. */

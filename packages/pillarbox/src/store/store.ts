@@ -3,6 +3,7 @@ import type { DispatchStore } from '../dispatch/dispatch-store.ts'
 import type { LaneStore } from '../dispatch/lane-store.ts'
 import type { SuppressionStore } from '../dispatch/suppression-store.ts'
 import type { WorkerStore } from '../dispatch/worker-store.ts'
+import type { AuditStore } from '../operate/audit-store.ts'
 import type { ClearTokenStore } from '../operate/clear-token-store.ts'
 import type { DueStore } from '../operate/due-store.ts'
 import type { InstanceStore } from '../operate/instance-store.ts'
@@ -62,6 +63,7 @@ export interface Store {
   readonly instance: InstanceStore
   readonly sealed: SealedStore
   readonly clearTokens: ClearTokenStore
+  readonly audit: AuditStore
   readonly wake: WakeStore
   close(): Promise<void>
 }

@@ -2,7 +2,8 @@ import type { AccountStatus, StoredAccount } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
 
 export interface AccountStore {
-  insert(account: Omit<StoredAccount, 'createdAt' | 'updatedAt'>): Promise<boolean>
+  /** False when the id, or the name on that channel, is taken. Audited, as every change below. */
+  insert(account: Omit<StoredAccount, 'createdAt' | 'updatedAt'>, actor?: string): Promise<boolean>
   find(tenantId: string | null, id: string): Promise<StoredAccount | null>
   /** By priority, then age. */
   list(tenantId: string, channel?: Channel): Promise<StoredAccount[]>
@@ -13,9 +14,9 @@ export interface AccountStore {
     tenantId: string,
     id: string,
     changes: Partial<Omit<StoredAccount, 'id' | 'tenantId' | 'createdAt' | 'updatedAt'>>,
-    from?: Pick<StoredAccount, 'sealedSecrets'>,
+    options?: { from?: Pick<StoredAccount, 'sealedSecrets'>; actor?: string },
   ): Promise<StoredAccount | null>
-  /** `from`: only when it has one of these statuses now. Audited. False when nothing changed. */
+  /** `from`: only when it has one of these statuses now. False when nothing changed. */
   setStatus(
     id: string,
     status: AccountStatus,
@@ -24,5 +25,5 @@ export interface AccountStore {
     from?: readonly AccountStatus[],
   ): Promise<boolean>
   /** False when it is unknown; refuses (`already_exists`) while notifications still wait on it. */
-  remove(tenantId: string, id: string): Promise<boolean>
+  remove(tenantId: string, id: string, actor?: string): Promise<boolean>
 }

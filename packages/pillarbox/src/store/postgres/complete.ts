@@ -53,37 +53,39 @@ function isStale(stale: readonly Stale[], { notificationId, token }: Completion)
 const SENT = `
   with given as materialized (
     select * from unnest($2::uuid[], $3::bigint[], $4::int[], $5::boolean[], $6::int[], $7::int[], $8::text[], $9::text[],
-        $10::uuid[], $11::text[])
-      as g (id, token, attempt, possible_duplicate, age_ms, duration_ms, provider, provider_message_id, account_id, answer)
+        $10::uuid[], $11::text[], $12::text[])
+      as g (id, token, attempt, possible_duplicate, age_ms, duration_ms, provider, provider_message_id, account_id, answer,
+        tenant_id)
   ), ended as (
     delete from pillarbox.dispatch d using given
     where d.notification_id = given.id and d.token = given.token
     returning given.*
   ), logged as (
     insert into pillarbox.attempts (notification_id, number, late, outcome, to_status, possible_duplicate, duration_ms,
-      started_at, token, worker_id, provider, provider_message_id, account_id, answer)
+      started_at, token, worker_id, provider, provider_message_id, account_id, answer, tenant_id)
     select id, attempt, false, 'accepted', 'sent', possible_duplicate, duration_ms,
-      now() - age_ms * interval '1 millisecond', token, $1::uuid, provider, provider_message_id, account_id, answer
+      now() - age_ms * interval '1 millisecond', token, $1::uuid, provider, provider_message_id, account_id, answer,
+      tenant_id
     from ended
   )
   select id, token from given where (id, token) not in (select id, token from ended)`
 
 const GIVEN = `
   select * from unnest($2::uuid[], $3::bigint[], $4::int[], $5::boolean[], $6::int[], $7::int[], $8::text[], $9::text[],
-    $10::uuid[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::int[], $18::int[],
-    $19::json[], $20::text[], $21::text[], $22::json[], $23::text[])
+    $10::uuid[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::int[],
+    $19::int[], $20::json[], $21::text[], $22::text[], $23::json[], $24::text[])
     as g (id, token, attempt, possible_duplicate, age_ms, duration_ms, provider, provider_message_id, account_id, answer,
-      outcome, code, error, to_status, reason, wait_ms, spent, resolved_targets, settled_as, audited_as, refused,
+      tenant_id, outcome, code, error, to_status, reason, wait_ms, spent, resolved_targets, settled_as, audited_as, refused,
       fingerprint)`
 
 const ATTEMPT = `notification_id, number, late, outcome, to_status, possible_duplicate, duration_ms, started_at, token,
-  worker_id, provider, provider_message_id, account_id, answer, code, error, reason, resolved_targets, refused`
+  worker_id, provider, provider_message_id, account_id, answer, tenant_id, code, error, reason, resolved_targets, refused`
 
 /** An attempt of a row of `given`. */
 function attemptOf(late: boolean): string {
   return `id, attempt, ${late}, outcome, to_status, possible_duplicate, duration_ms,
     now() - age_ms * interval '1 millisecond', token, $1::uuid, provider, provider_message_id, account_id, answer,
-    code, error, reason, resolved_targets, refused`
+    tenant_id, code, error, reason, resolved_targets, refused`
 }
 
 /** Applies `CompletionChanges`. `over` leaves the work table; `again` waits for its next attempt. */
@@ -108,15 +110,12 @@ const COMPLETE = `
   ), settled as (
     insert into pillarbox.settled
       (notification_id, tenant_id, status, reason, last_error, spent, attempt, possible_duplicate, code, fingerprint)
-    select ended.id, n.tenant_id, ended.settled_as, ended.reason, ended.error, ended.spent, ended.attempt,
-      ended.possible_duplicate, ended.code, ended.fingerprint
-    from ended join pillarbox.notifications n on n.id = ended.id
-    where ended.settled_as is not null
+    select id, tenant_id, settled_as, reason, error, spent, attempt, possible_duplicate, code, fingerprint
+    from ended where settled_as is not null
   ), audited as (
     insert into pillarbox.audit (tenant_id, actor, action, notification_id, attempt, from_status, to_status, reason)
-    select n.tenant_id, 'system', ended.audited_as, ended.id, ended.attempt, 'sending', ended.to_status, ended.reason
-    from ended join pillarbox.notifications n on n.id = ended.id
-    where ended.audited_as is not null
+    select tenant_id, 'system', audited_as, id, attempt, 'sending', to_status, reason
+    from ended where audited_as is not null
   )
   select id, token from given where (id, token) not in (select id, token from ended)`
 
@@ -164,6 +163,7 @@ function sentColumns(given: readonly Completion[]): string[] {
     textArray(given.map((each) => each.providerMessageId)),
     plainArray(given.map((each) => each.accountId)),
     textArray(given.map((each) => each.answer)),
+    textArray(given.map((each) => each.tenantId)),
   ]
 }
 

@@ -2,6 +2,7 @@ import {
   boundStatement,
   type Dialect,
   type Row,
+  row,
   rows,
   type Script,
   type ScriptRunner,
@@ -31,6 +32,17 @@ export const dialect: Dialect = {
       { count },
     )
     return taken.map(({ token }) => Number(token))
+  },
+  salt: 'gen_random_uuid()::text',
+  // The transaction's own id comes after the number: whoever has taken a number up to it has a lower id.
+  *auditHorizon() {
+    const last = yield* row('select last_value from pillarbox.audit_ids')
+    const own = yield* row('select pg_current_xact_id()::text as id')
+    return { upTo: Number(last?.['last_value']), transaction: String(own?.['id']) }
+  },
+  isOver: (transaction) => `pg_snapshot_xmin(pg_current_snapshot()) >= cast(${transaction} as xid8)`,
+  *allowAuditUpkeep() {
+    yield* rows(`set local pillarbox.audit_upkeep = 'on'`)
   },
   keyShare: (alias) => `for key share of ${alias}`,
   share: (alias) => `for share of ${alias}`,

@@ -1,10 +1,12 @@
 import type { AccountStatus, StoredAccount } from '../../model/account.ts'
 import { DEFAULT_BREAKER } from '../../model/account.ts'
+import { SYSTEM } from '../../model/audit.ts'
 import { PillarboxError } from '../../model/errors.ts'
 import type { AccountStore } from '../../tenant/account-store.ts'
 import { writeAudit } from './audit.ts'
+import { changeOfAccount, pictureOfAccount } from './audit-pictures.ts'
 import { isUniqueViolation, jsonText } from './fields.ts'
-import { findBy, listBy, nounOf, whereAll } from './noun.ts'
+import { findBy, listBy, nounOf } from './noun.ts'
 import { type Dialect, givenList, row, rows, type Script, type ScriptRunner } from './script.ts'
 
 const COLUMNS_OF_ACCOUNTS = nounOf<StoredAccount>('accounts', {
@@ -43,24 +45,28 @@ const IS_THERE = { and: 'removed_at is null' }
 
 export function sharedAccounts({ dialect, read, write }: ScriptRunner): AccountStore {
   return {
-    insert: (account) => write(() => insertAccount(dialect, account)),
+    insert: (account, actor = SYSTEM) => write(() => insertAccount(dialect, account, actor)),
     find: (tenantId, id) => read(() => findAccount(tenantId, id)),
     list: (tenantId, channel) =>
       read(() => listBy(ACCOUNTS, { tenantId, channel }, 'priority, created_at, id', IS_THERE)),
     listOfProviders: (providers) => read(() => listOfProviders(providers)),
-    update: (tenantId, id, changes, from) =>
-      write(() => updateAccount(dialect, { tenantId, id, changes, from })).catch((error: unknown) => {
+    update: (tenantId, id, changes, { from, actor = SYSTEM } = {}) =>
+      write(() => updateAccount(dialect, { tenantId, id, changes, from, actor })).catch((error: unknown) => {
         if (!isUniqueViolation(error)) throw error
         throw new PillarboxError('already_exists', 'Another account of this channel has that name', { cause: error })
       }),
     setStatus: (id, status, reason, actor, from) =>
       write(() => setStatus(dialect, { id, status, reason, actor }, from)),
-    remove: (tenantId, id) => write(() => removeAccount(dialect, tenantId, id)),
+    remove: (tenantId, id, actor = SYSTEM) => write(() => removeAccount(dialect, tenantId, id, actor)),
   }
 }
 
 /** The account and its lane. False when the id, or the name on that channel, is taken. */
-function* insertAccount(dialect: Dialect, account: Omit<StoredAccount, 'createdAt' | 'updatedAt'>): Script<boolean> {
+function* insertAccount(
+  dialect: Dialect,
+  account: Omit<StoredAccount, 'createdAt' | 'updatedAt'>,
+  actor: string,
+): Script<boolean> {
   const written = yield* row(
     `insert into pillarbox.accounts (id, tenant_id, channel, provider, name, settings, sealed_secrets, secret_names, pace,
         retry, on_unknown, breaker, priority, status, status_reason, created_at, updated_at)
@@ -71,6 +77,9 @@ function* insertAccount(dialect: Dialect, account: Omit<StoredAccount, 'createdA
   )
   if (!written) return false
   yield* rows('insert into pillarbox.lanes (account_id) values (:id)', account)
+  const { tenantId, id } = account
+  const after = pictureOfAccount(account)
+  yield* writeAudit(dialect, { tenantId, actor, action: 'create', subject: `account:${id}`, after })
   return true
 }
 
@@ -97,28 +106,30 @@ interface AccountUpdate {
   id: string
   changes: Parameters<AccountStore['update']>[2]
   from: Pick<StoredAccount, 'sealedSecrets'> | undefined
+  actor: string
 }
 
-/** A new status goes the way of `setStatus`, by `system`, so that it is audited like every other. */
+/** A new status goes the way of `setStatus`, so that it is audited like every other. */
 function* updateAccount(
   dialect: Dialect,
-  { tenantId, id, changes, from }: AccountUpdate,
+  { tenantId, id, changes, from, actor }: AccountUpdate,
 ): Script<StoredAccount | null> {
-  const wanted = ACCOUNTS.matching({ tenantId, id })
-  if (!wanted) return null
+  const current = yield* findBy(ACCOUNTS, { tenantId, id }, { ...IS_THERE, lockedBy: dialect })
+  if (!current || (from && current.sealedSecrets !== from.sealedSecrets)) return null
   const { status, ...others } = changes
-  const where = [...wanted.where, 'removed_at is null']
-  if (from) where.push(`coalesce(sealed_secrets, '') = :sealedBefore`)
   const changed = yield* row(
     `update pillarbox.accounts set ${[...ACCOUNTS.assignments(others), `updated_at = ${dialect.now}`].join(', ')}
-      ${whereAll(where)} returning ${ACCOUNTS.columns}`,
-    { ...valuesOf(others), ...wanted.values, sealedBefore: from?.sealedSecrets ?? '' },
+      where id = :id returning ${ACCOUNTS.columns}`,
+    { ...valuesOf(others), id: current.id },
   )
   if (!changed) return null
   const account = ACCOUNTS.of(changed)
+  const change = changeOfAccount(current, account)
+  if (Object.keys(change.after ?? {}).length > 0)
+    yield* writeAudit(dialect, { tenantId, actor, action: 'update', subject: `account:${account.id}`, ...change })
   if (status === undefined) return account
   const { statusReason: reason } = account
-  yield* setStatus(dialect, { id: account.id, status, reason, actor: 'system' }, undefined)
+  yield* setStatus(dialect, { id: account.id, status, reason, actor }, undefined)
   return yield* findAccount(tenantId, account.id)
 }
 
@@ -158,7 +169,7 @@ function* setStatus(
   return true
 }
 
-function* removeAccount(dialect: Dialect, tenantId: string, id: string): Script<boolean> {
+function* removeAccount(dialect: Dialect, tenantId: string, id: string, actor: string): Script<boolean> {
   const account = yield* findBy(ACCOUNTS, { tenantId, id }, { ...IS_THERE, lockedBy: dialect })
   if (!account) return false
   yield* rows(
@@ -171,5 +182,7 @@ function* removeAccount(dialect: Dialect, tenantId: string, id: string): Script<
   const waiting = yield* row('select notification_id from pillarbox.dispatch where lane_id = :id limit 1', account)
   if (waiting)
     throw new PillarboxError('already_exists', 'Notifications still wait on this account: let them finish or stop them')
+  const before = pictureOfAccount(account)
+  yield* writeAudit(dialect, { tenantId, actor, action: 'remove', subject: `account:${account.id}`, before })
   return true
 }

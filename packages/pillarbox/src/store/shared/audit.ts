@@ -1,3 +1,4 @@
+import { changeOf, type Picture } from './audit-pictures.ts'
 import { type Dialect, givenRows, rows, type Script } from './script.ts'
 
 /** One row of the audit table; what is left out is null. */
@@ -19,6 +20,9 @@ export interface AuditRow {
   note?: string | null
   /** The operation that it was part of. */
   operationId?: string | null
+  /** How what was changed stood before and after, where something was: see audit-pictures.ts. */
+  before?: object | null
+  after?: object | null
 }
 
 /** Which accounts a notification moved from and to, as its audit row says it. */
@@ -44,6 +48,8 @@ const COLUMNS = {
   reason: 'text',
   note: 'text',
   operation_id: 'uuid',
+  before: 'json',
+  after: 'json',
 } as const
 
 /** Writes the audit rows of transitions, in their order and in the transaction of the script that makes them. */
@@ -62,13 +68,31 @@ export function* writeAudit(dialect: Dialect, ...audits: AuditRow[]): Script<voi
     reason: audit.reason ?? null,
     note: audit.note ?? null,
     operation_id: audit.operationId ?? null,
+    before: audit.before ?? null,
+    after: audit.after ?? null,
   }))
   yield* rows(
     `insert into pillarbox.audit
         (tenant_id, at, actor, action, notification_id, subject, attempt, from_status, to_status, reason, note,
-          operation_id)
+          operation_id, before, after, salt)
       select g.tenant_id, ${dialect.now}, g.actor, g.action, g.notification_id, g.subject, g.attempt, g.from_status,
-        g.to_status, g.reason, g.note, g.operation_id from :g order by g.place`,
+        g.to_status, g.reason, g.note, g.operation_id, g.before, g.after,
+        case when g.note is not null or g.before is not null or g.after is not null then ${dialect.salt} end
+      from :g order by g.place`,
     { g: givenRows(COLUMNS, given) },
   )
+}
+
+/** Writes that a noun was made, changed or removed, with what differs. */
+export function* writeChange<T extends { tenantId: string; id: string }>(
+  dialect: Dialect,
+  noun: string,
+  { before, after, pictureOf }: { before: T | null; after: T | null; pictureOf: (noun: T) => Picture },
+  { action, actor }: { action: string; actor: string },
+): Script<void> {
+  const changed = after ?? before
+  if (!changed) return
+  const { tenantId, id } = changed
+  const change = changeOf(before && pictureOf(before), after && pictureOf(after))
+  yield* writeAudit(dialect, { tenantId, actor, action, subject: `${noun}:${id}`, ...change })
 }

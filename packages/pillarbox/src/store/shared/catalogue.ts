@@ -3,6 +3,7 @@ import { PillarboxError } from '../../model/errors.ts'
 import type { Template } from '../../model/template.ts'
 import type { CatalogueStore, StoredCatalogue } from '../../tenant/catalogue-store.ts'
 import { writeAudit } from './audit.ts'
+import { changeOfCatalogue } from './audit-pictures.ts'
 import { isUniqueViolation } from './fields.ts'
 import { nounOf } from './noun.ts'
 import {
@@ -67,9 +68,11 @@ function* replaceCatalogue(
       values (:tenantId, :version, :name, :defaultLocale, :document, :domainEvents, :actor, ${dialect.now})`,
     { tenantId, version, name, defaultLocale, document, domainEvents, actor },
   )
+  const formerTypes = yield* listEventTypes(tenantId)
   yield* replaceEventTypes(tenantId, catalogue.eventTypes)
-  const kept = yield* importTemplates(dialect, tenantId, catalogue.templates, { actor, newId })
-  yield* writeAudit(dialect, { tenantId, actor, action: 'import', subject: `catalogue:${version}` })
+  const { kept, ...templates } = yield* importTemplates(dialect, tenantId, catalogue.templates, { actor, newId })
+  const change = changeOfCatalogue({ name, version, formerTypes, types: catalogue.eventTypes }, templates)
+  yield* writeAudit(dialect, { tenantId, actor, action: 'import', subject: `catalogue:${version}`, after: change })
   return { version, kept }
 }
 
@@ -82,13 +85,13 @@ function* replaceEventTypes(tenantId: string, types: readonly EventType[]): Scri
   )
 }
 
-/** New ones are added, those nobody edited follow the catalogue. Answers the edited ones that say something else. */
+/** New ones are added, those nobody edited follow the catalogue. `kept`: the edited ones that say something else. */
 function* importTemplates(
   dialect: Dialect,
   tenantId: string,
   seeds: readonly TemplateSeed[],
   { actor, newId }: Pick<ImportOptions, 'actor' | 'newId'>,
-): Script<Template[]> {
+): Script<{ kept: Template[]; added: number; changed: number }> {
   const wanted = new Map(seeds.map((seed) => [placeOf(seed), seed]))
   const existing = yield* lockTemplates(tenantId, new Set(seeds.map(({ eventType }) => eventType)))
   const kept: Template[] = []
@@ -108,7 +111,7 @@ function* importTemplates(
   yield* insertTemplates(dialect, tenantId, added, actor)
   const ids = [...changed, ...added].map(({ id }) => id)
   if (ids.length > 0) yield* keepVersions(ids)
-  return kept
+  return { kept, added: added.length, changed: changed.length }
 }
 
 const WORDS = ['subject', 'body', 'format', 'providerTemplate'] as const satisfies (keyof TemplateSeed &

@@ -1,5 +1,8 @@
 import type { ApiKey } from '../../model/api-key.ts'
+import { SYSTEM } from '../../model/audit.ts'
 import type { KeyStore } from '../../operate/key-store.ts'
+import { writeAudit } from './audit.ts'
+import { pictureOfKey } from './audit-pictures.ts'
 import { uuidOrNull } from './fields.ts'
 import { nounOf } from './noun.ts'
 import { row, rows, type ScriptRunner } from './script.ts'
@@ -17,18 +20,22 @@ const KEYS = nounOf<ApiKey>('api_keys', {
 })
 
 /** API keys. Where a method takes a tenant, null means the keys that belong to none: those of `ops`. */
-export function sharedKeys({ dialect, read, change }: ScriptRunner): KeyStore {
+export function sharedKeys({ dialect, read, write }: ScriptRunner): KeyStore {
   return {
-    insert: async (key, hash) => {
-      const written = await change(
-        `insert into pillarbox.api_keys (id, tenant_id, name, role, hash, site, rate_per_second, expires_at, created_at)
-          values (:id, :tenantId, :name, :role, :hash, :site, :ratePerSecond, ${dialect.instant(':expiresAt')},
-            ${dialect.now})
-          on conflict (hash) do nothing returning id`,
-        { ...key, hash },
-      )
-      return written.length === 1
-    },
+    insert: (key, hash, actor = SYSTEM) =>
+      write(function* () {
+        const written = yield* row(
+          `insert into pillarbox.api_keys (id, tenant_id, name, role, hash, site, rate_per_second, expires_at, created_at)
+            values (:id, :tenantId, :name, :role, :hash, :site, :ratePerSecond, ${dialect.instant(':expiresAt')},
+              ${dialect.now})
+            on conflict (hash) do nothing returning id`,
+          { ...key, hash },
+        )
+        if (!written) return false
+        const { tenantId, id } = key
+        yield* writeAudit(dialect, { tenantId, actor, action: 'issue', subject: `key:${id}`, after: pictureOfKey(key) })
+        return true
+      }),
     findByHash: (hash) =>
       read(function* () {
         const found = yield* row(`select ${KEYS.columns} from pillarbox.api_keys where hash = :hash`, { hash })
@@ -43,15 +50,19 @@ export function sharedKeys({ dialect, read, change }: ScriptRunner): KeyStore {
         return found.map(KEYS.of)
       }),
     // False when there is no such key, or it was revoked before.
-    revoke: async (tenantId, keyId) => {
-      const id = uuidOrNull(keyId)
-      if (id === null) return false
-      const revoked = await change(
-        `update pillarbox.api_keys set revoked_at = ${dialect.now}
-          where id = :id and tenant_id is not distinct from :tenantId and revoked_at is null returning id`,
-        { id, tenantId },
-      )
-      return revoked.length === 1
-    },
+    revoke: (tenantId, keyId, actor = SYSTEM) =>
+      write(function* () {
+        const id = uuidOrNull(keyId)
+        if (id === null) return false
+        const found = yield* row(
+          `update pillarbox.api_keys set revoked_at = ${dialect.now}
+            where id = :id and tenant_id is not distinct from :tenantId and revoked_at is null returning ${KEYS.columns}`,
+          { id, tenantId },
+        )
+        if (!found) return false
+        const before = pictureOfKey(KEYS.of(found))
+        yield* writeAudit(dialect, { tenantId, actor, action: 'revoke', subject: `key:${id}`, before })
+        return true
+      }),
   }
 }

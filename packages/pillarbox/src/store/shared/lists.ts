@@ -1,7 +1,8 @@
 import { addressIdentity } from '../../model/address.ts'
 import type { ListMember, RecipientList } from '../../model/recipient-list.ts'
 import type { ListStore } from '../../plan/list-store.ts'
-import { writeAudit } from './audit.ts'
+import { writeChange } from './audit.ts'
+import { pictureOfList } from './audit-pictures.ts'
 import { invalidCursor } from './cursor.ts'
 import { isUniqueViolation, storableText } from './fields.ts'
 import { findBy, newestFirst, nounOf, removeBy } from './noun.ts'
@@ -32,7 +33,7 @@ export function sharedLists(
     remove: (tenantId, id, actor) =>
       write(function* () {
         const removed = yield* removeBy(LISTS, { tenantId, id })
-        if (removed) yield* auditList(dialect, removed, 'remove', actor)
+        if (removed) yield* auditList(dialect, { before: removed, after: null }, 'remove', actor)
         return removed !== null
       }),
     find: (tenantId, id) => read(() => findBy(LISTS, { tenantId, id })),
@@ -56,8 +57,8 @@ function* insertList(dialect: Dialect, list: Parameters<ListStore['insert']>[0],
   )
   if (!written) return false
   yield* insertMembers(list.id, list.members)
-  yield* countMembers(list.id)
-  yield* auditList(dialect, list, 'create', actor)
+  const inserted = yield* countMembers(list.id)
+  yield* auditList(dialect, { before: null, after: inserted }, 'create', actor)
   return true
 }
 
@@ -79,7 +80,7 @@ function* updateList(dialect: Dialect, { tenantId, id, changes, actor }: ListUpd
   })
   if (changes.members) yield* replaceMembers(list.id, changes.members)
   const changed = yield* countMembers(list.id)
-  yield* auditList(dialect, list, 'update', actor)
+  yield* auditList(dialect, { before: list, after: changed }, 'update', actor)
   return changed
 }
 
@@ -98,7 +99,7 @@ function* addMembers(dialect: Dialect, { tenantId, id, members, actor }: Additio
   const added = (changed?.memberCount ?? 0) - list.memberCount
   if (added > 0) {
     yield* rows(`update pillarbox.recipient_lists set updated_at = ${dialect.now} where id = :id`, { id: list.id })
-    yield* auditList(dialect, list, 'add_members', actor)
+    yield* auditList(dialect, { before: list, after: changed }, 'add_members', actor)
   }
   return added
 }
@@ -166,11 +167,11 @@ function* countMembers(listId: string): Script<RecipientList | null> {
 
 function auditList(
   dialect: Dialect,
-  { tenantId, id }: { tenantId: string; id: string },
+  change: { before: RecipientList | null; after: RecipientList | null },
   action: string,
   actor: string,
 ): Script<void> {
-  return writeAudit(dialect, { tenantId, actor, action, subject: `list:${id}` })
+  return writeChange(dialect, 'list', { ...change, pictureOf: pictureOfList }, { action, actor })
 }
 
 type MemberPage = Awaited<ReturnType<ListStore['members']>>

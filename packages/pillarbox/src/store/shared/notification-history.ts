@@ -1,9 +1,9 @@
 import type { AttemptView, AuditView } from '../../model/notification.ts'
 import type { ActsAbout, EventAct } from '../../plan/event-store.ts'
+import { ACT_ROWS, ATTEMPT_ROWS, entriesOf } from './audit-rows.ts'
 import { uuidOrNull } from './fields.ts'
-import { listBy, nounOf } from './noun.ts'
+import { nounOf } from './noun.ts'
 import { givenIds, givenRows, rows, type Script } from './script.ts'
-import { RESULT_VERBS } from './transitions.ts'
 
 const ATTEMPT_VIEW = {
   number: 'number',
@@ -22,35 +22,6 @@ const ATTEMPT_VIEW = {
 } as const
 const ATTEMPT_VIEWS = nounOf<AttemptView>('attempts', ATTEMPT_VIEW)
 
-type Attempt = AttemptView & { notificationId: string; toStatus: keyof typeof RESULT_VERBS; reason: string | null }
-const ATTEMPTS = nounOf<Attempt>('attempts', {
-  ...ATTEMPT_VIEW,
-  notificationId: 'uuid',
-  toStatus: 'text',
-  reason: 'text',
-})
-
-type StoredAudit = Omit<AuditView, 'from' | 'to'> & { fromStatus: string | null; toStatus: string | null }
-
-const AUDIT_VIEW = {
-  at: 'instant',
-  actor: 'text',
-  action: 'text',
-  notificationId: 'uuid',
-  attempt: 'number',
-  durationMs: 'number',
-  fromStatus: 'text',
-  toStatus: 'text',
-  reason: 'text',
-  note: 'text',
-  operationId: 'uuid',
-} as const
-const AUDITS = nounOf<StoredAudit>('audit', AUDIT_VIEW)
-const ACTS = nounOf<StoredAudit & { subject: string | null }>('audit', {
-  ...AUDIT_VIEW,
-  subject: 'text',
-})
-
 export function* listAttempts(notificationId: string): Script<AttemptView[]> {
   const found = yield* rows(
     `select ${ATTEMPT_VIEWS.columns} from pillarbox.attempts where notification_id = :id order by number, late`,
@@ -61,16 +32,17 @@ export function* listAttempts(notificationId: string): Script<AttemptView[]> {
 
 /** An attempt is its own audit row, and that of the transition it caused; the audit table has all the others. */
 export function* auditOf(notificationId: string): Script<AuditView[]> {
-  const attempts = yield* listBy(ATTEMPTS, { notificationId }, 'number, late')
-  const others = yield* listBy(AUDITS, { notificationId }, 'id')
-  const merged = [...attempts.flatMap(attemptAudits), ...others.map(auditView)]
+  const id = uuidOrNull(notificationId)
+  const merged: AuditView[] = []
+  for (const { columns, table, id: number, of } of [ATTEMPT_ROWS, ACT_ROWS]) {
+    const found = yield* rows(`select ${columns} from ${table} r where r.notification_id = :id order by ${number}`, {
+      id,
+    })
+    merged.push(...found.map(of).flatMap(entriesOf))
+  }
   // What came of attempt 1 stands before attempt 2, whatever the clocks of worker and store made of it: an attempt's
   // time is the worker's account of its call, a transition's is the store's. The sort is stable, attempts come first.
   return merged.sort((a, b) => (a.attempt ?? 0) - (b.attempt ?? 0))
-}
-
-function auditView<T extends StoredAudit>({ fromStatus, toStatus, ...audit }: T) {
-  return { ...audit, from: fromStatus, to: toStatus }
 }
 
 const MOST_ACTS = 500
@@ -79,8 +51,8 @@ const MOST_ACTS = 500
 export function* actsAbout(tenantId: string, { eventId, scheduleIds, notificationIds }: ActsAbout): Script<EventAct[]> {
   const subjects = [`event:${eventId}`, ...scheduleIds.map((id) => `schedule:${id}`)]
   const about = yield* rows(
-    `select a.id, ${ACTS.columnsOf('a')} from :g join pillarbox.audit a on a.tenant_id = :tenantId and a.subject = g.subject
-      where a.subject is not null order by a.id desc limit :limit`,
+    `select ${ACT_ROWS.columns} from :g join pillarbox.audit r on r.tenant_id = :tenantId and r.subject = g.subject
+      where r.subject is not null order by r.id desc limit :limit`,
     {
       tenantId,
       limit: MOST_ACTS,
@@ -91,23 +63,14 @@ export function* actsAbout(tenantId: string, { eventId, scheduleIds, notificatio
     },
   )
   const done = yield* rows(
-    `select a.id, ${ACTS.columnsOf('a')} from :g join pillarbox.audit a on a.notification_id = g.id
-      where a.tenant_id = :tenantId and a.action in ('retry', 'discard', 'cancel', 'park', 'restore')
-        and (a.actor <> 'system' or a.from_status = 'skipped') order by a.id desc limit :limit`,
+    `select ${ACT_ROWS.columns} from :g join pillarbox.audit r on r.notification_id = g.id
+      where r.tenant_id = :tenantId and r.action in ('retry', 'discard', 'cancel', 'park', 'restore')
+        and (r.actor <> 'system' or r.from_status = 'skipped') order by r.id desc limit :limit`,
     { tenantId, limit: MOST_ACTS, g: givenIds(notificationIds.flatMap((id) => uuidOrNull(id) ?? [])) },
   )
   return [...about, ...done]
-    .toSorted((a, b) => Number(a['id']) - Number(b['id']))
+    .map(ACT_ROWS.of)
+    .toSorted((a, b) => a.id - b.id)
     .slice(-MOST_ACTS)
-    .map((found) => auditView(ACTS.of(found)))
-}
-
-function attemptAudits({ notificationId, number, startedAt, durationMs, ...made }: Attempt): AuditView[] {
-  const byHand = { note: null, operationId: null }
-  const common = { at: startedAt + durationMs, actor: 'system', notificationId, attempt: number, durationMs, ...byHand }
-  // A late result is on record as a call that was made; it moved nothing.
-  const call = { ...common, action: 'attempt', from: null, to: null, reason: made.late ? 'late' : null }
-  if (made.late) return [call]
-  const { toStatus: to, reason } = made
-  return [call, { ...common, action: RESULT_VERBS[to], from: 'sending', to, reason }]
+    .flatMap(entriesOf)
 }

@@ -1,5 +1,6 @@
 import type { Store } from '../store.ts'
 import { sharedAccounts } from './accounts.ts'
+import { sharedAudit } from './audit-log.ts'
 import { sharedCatalogue } from './catalogue.ts'
 import { sharedClearTokens } from './clear-tokens.ts'
 import { sharedDue } from './due.ts'
@@ -49,5 +50,6 @@ export function sharedParts({ admin, planning, dispatching, control, beats }: Ru
     operations: sharedOperations(admin),
     sealed: sharedSealed(admin),
     clearTokens: sharedClearTokens(admin),
+    audit: sharedAudit(admin),
   } satisfies Partial<Store>
 }

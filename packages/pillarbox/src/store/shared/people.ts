@@ -4,7 +4,8 @@ import type { Conversation, ConversationStatus } from '../../model/conversation.
 import { PillarboxError } from '../../model/errors.ts'
 import type { Page, PageOf } from '../../model/page.ts'
 import type { ContactFilter, PeopleStore } from '../../plan/people-store.ts'
-import { writeAudit } from './audit.ts'
+import { writeAudit, writeChange } from './audit.ts'
+import { pictureOfContact } from './audit-pictures.ts'
 import { CONTACTS } from './contacts.ts'
 import { isUniqueViolation, storableText, uuidOrNull } from './fields.ts'
 import { conditionsOf, findBy, newestFirst, nounOf } from './noun.ts'
@@ -103,8 +104,9 @@ function* insertContact(dialect: Dialect, contact: NewContact, actor: string): S
     { ...unknown, ...given, id, tenantId },
   )
   yield* claimIdentifiers(tenantId, id, given)
-  yield* auditContact(dialect, tenantId, id, 'create', actor)
-  return written ? CONTACTS.of(written) : { ...contact, version: 1, createdAt: 0, updatedAt: 0 }
+  const inserted = written ? CONTACTS.of(written) : { ...contact, version: 1, createdAt: 0, updatedAt: 0 }
+  yield* auditContact(dialect, { before: null, after: inserted }, 'create', actor)
+  return inserted
 }
 
 interface ContactUpdate {
@@ -144,8 +146,9 @@ function* updateContact(
     )
   }
   yield* claimIdentifiers(tenantId, current.id, facts)
-  yield* auditContact(dialect, tenantId, current.id, 'update', actor)
-  return changed && CONTACTS.of(changed)
+  const after = changed && CONTACTS.of(changed)
+  if (after) yield* auditContact(dialect, { before: current, after }, 'update', actor)
+  return after
 }
 
 /** The contact that stands for this id, as it now is and stays until the transaction ends. */
@@ -189,12 +192,17 @@ function* removeContact(dialect: Dialect, tenantId: string, id: string, actor: s
       delete from pillarbox.contacts where id in (select id from line)`,
     contact,
   )
-  yield* auditContact(dialect, tenantId, contact.id, 'remove', actor)
+  yield* auditContact(dialect, { before: contact, after: null }, 'remove', actor)
   return true
 }
 
-function auditContact(dialect: Dialect, tenantId: string, id: string, action: string, actor: string): Script<void> {
-  return writeAudit(dialect, { tenantId, actor, action, subject: `contact:${id}` })
+function auditContact(
+  dialect: Dialect,
+  change: { before: Contact | null; after: Contact | null },
+  action: string,
+  actor: string,
+): Script<void> {
+  return writeChange(dialect, 'contact', { ...change, pictureOf: pictureOfContact }, { action, actor })
 }
 
 type Facts = Partial<Omit<NewContact, 'id' | 'tenantId'>>

@@ -73,6 +73,7 @@ function* act(dialect: Dialect, { tenantId, id, action, actor, reason: words }: 
     actor,
     error,
   })
-  yield* writeAudit(dialect, { tenantId, actor, action, subject: `schedule:${schedule.id}`, from, to, reason })
+  const subject = `schedule:${schedule.id}`
+  yield* writeAudit(dialect, { tenantId, actor, action, subject, from, to, reason, note: words || null })
   return { moved: true, from }
 }

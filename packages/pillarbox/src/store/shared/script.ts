@@ -1,3 +1,5 @@
+import type { AuditHorizon } from '../../operate/audit-store.ts'
+
 /**
  * Operations that both engines share are written once, as scripts: generators that yield statements and are handed
  * their rows. PostgreSQL runs a script on one connection, awaiting each statement; SQLite runs it synchronously inside
@@ -42,6 +44,14 @@ export interface Dialect {
   lookedUp(table: string, alias: string, condition: string, lock?: string): string
   /** So many claim tokens that nobody has had before. */
   newTokens(count: number): Script<number[]>
+  /** A text that nobody can guess, for a digest whose words may be erased: an expression. It decides nothing. */
+  readonly salt: string
+  /** Numbers of audit rows up to which, once all that was under way is over, no further row can appear. */
+  auditHorizon(): Script<AuditHorizon>
+  /** Whether all that was under way at a horizon is over: an expression. */
+  isOver(transaction: string): string
+  /** Lets the transaction change what is on record, which only retention and erasure may do. */
+  allowAuditUpkeep(): Script<void>
   /** Behind a select: its rows of `alias` are not deleted until the transaction ends. */
   keyShare(alias: string): string
   /** Behind a select: its rows of `alias` stay as they were read until the transaction ends. */

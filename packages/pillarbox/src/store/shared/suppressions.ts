@@ -5,6 +5,7 @@ import { CHANNELS, type Channel } from '../../model/channel.ts'
 import type { Page, PageOf } from '../../model/page.ts'
 import type { Suppression } from '../../model/suppression.ts'
 import { writeAudit } from './audit.ts'
+import { pictureOfSuppression } from './audit-pictures.ts'
 import { storableText } from './fields.ts'
 import { findBy, newestFirst, nounOf, removeBy } from './noun.ts'
 import { type Dialect, givenRows, row, rows, type Script, type ScriptRunner } from './script.ts'
@@ -60,7 +61,8 @@ function* insertSuppression(dialect: Dialect, given: Omit<Suppression, 'createdA
   )
   if (!written) return false
   const subject = `suppression:${id}`
-  yield* writeAudit(dialect, { tenantId, actor: createdBy, action: 'suppress', subject, reason: cause })
+  const after = pictureOfSuppression(given)
+  yield* writeAudit(dialect, { tenantId, actor: createdBy, action: 'suppress', subject, reason: cause, after })
   return true
 }
 
@@ -116,6 +118,7 @@ function* removeSuppression(dialect: Dialect, tenantId: string, id: string, acto
   const removed = yield* removeBy(SUPPRESSIONS, { tenantId, id })
   if (!removed) return false
   const subject = `suppression:${removed.id}`
-  yield* writeAudit(dialect, { tenantId, actor, action: 'lift', subject, reason: removed.cause })
+  const before = pictureOfSuppression(removed)
+  yield* writeAudit(dialect, { tenantId, actor, action: 'lift', subject, reason: removed.cause, before })
   return true
 }

@@ -1,7 +1,8 @@
 import type { Page, PageOf } from '../../model/page.ts'
 import type { NewTemplate, Template, TemplateVersion } from '../../model/template.ts'
 import type { TemplateFilter, TemplateStore } from '../../tenant/template-store.ts'
-import { writeAudit } from './audit.ts'
+import { writeChange } from './audit.ts'
+import { pictureOfTemplate } from './audit-pictures.ts'
 import { decodeCursor, pageOf } from './cursor.ts'
 import { isUniqueViolation, uuidOrNull } from './fields.ts'
 import { conditionsOf, findBy, listBy, nounOf } from './noun.ts'
@@ -70,7 +71,7 @@ function* insertTemplate(dialect: Dialect, template: NewTemplate, actor: string)
   if (!written) return null
   const inserted = TEMPLATES.of(written)
   yield* keepVersions([inserted.id])
-  yield* auditTemplate(dialect, inserted, 'create', actor)
+  yield* auditTemplate(dialect, { before: null, after: inserted }, 'create', actor)
   return inserted
 }
 
@@ -119,7 +120,7 @@ function* updateTemplate(
   if (version !== undefined && version !== current.version) return 'stale'
   const wanted = { ...current, ...changes }
   if (WRITABLE.every((field) => JSON.stringify(wanted[field]) === JSON.stringify(current[field]))) return current
-  return yield* saveVersion(dialect, wanted, 'update', actor)
+  return yield* saveVersion(dialect, { current, wanted }, 'update', actor)
 }
 
 const WRITABLE = [
@@ -134,7 +135,12 @@ const WRITABLE = [
   'isActive',
 ] as const satisfies (keyof NewTemplate)[]
 
-function* saveVersion(dialect: Dialect, wanted: Template, action: string, actor: string): Script<Template> {
+function* saveVersion(
+  dialect: Dialect,
+  { current, wanted }: { current: Template; wanted: Template },
+  action: string,
+  actor: string,
+): Script<Template> {
   const found = yield* row(
     `update pillarbox.templates set event_type = :eventType, channel = :channel, locale = :locale,
         scope_type = :scopeType, scope_id = :scopeId, subject = :subject, body = :body, format = :format,
@@ -145,7 +151,7 @@ function* saveVersion(dialect: Dialect, wanted: Template, action: string, actor:
   )
   const saved = found ? TEMPLATES.of(found) : wanted
   yield* keepVersions([saved.id])
-  yield* auditTemplate(dialect, saved, action, actor)
+  yield* auditTemplate(dialect, { before: current, after: saved }, action, actor)
   return saved
 }
 
@@ -160,10 +166,10 @@ function* removeTemplate(
   const isUsed = yield* row('select template_id from pillarbox.template_uses where template_id = :id', current)
   if (isUsed)
     return current.isActive
-      ? yield* saveVersion(dialect, { ...current, isActive: false }, 'deactivate', actor)
+      ? yield* saveVersion(dialect, { current, wanted: { ...current, isActive: false } }, 'deactivate', actor)
       : current
   yield* rows('delete from pillarbox.templates where id = :id', current)
-  yield* auditTemplate(dialect, current, 'remove', actor)
+  yield* auditTemplate(dialect, { before: current, after: null }, 'remove', actor)
   return 'removed'
 }
 
@@ -178,8 +184,13 @@ export function* keepVersions(ids: readonly string[]): Script<void> {
   )
 }
 
-function auditTemplate(dialect: Dialect, { tenantId, id }: Template, action: string, actor: string): Script<void> {
-  return writeAudit(dialect, { tenantId, actor, action, subject: `template:${id}` })
+function auditTemplate(
+  dialect: Dialect,
+  change: { before: Template | null; after: Template | null },
+  action: string,
+  actor: string,
+): Script<void> {
+  return writeChange(dialect, 'template', { ...change, pictureOf: pictureOfTemplate }, { action, actor })
 }
 
 const VERSIONS = nounOf<TemplateVersion>('template_versions', {

@@ -1,8 +1,11 @@
+import { SYSTEM } from '../../model/audit.ts'
 import type { Tenant } from '../../model/tenant.ts'
 import type { TenantStore } from '../../tenant/tenant-store.ts'
+import { writeAudit } from './audit.ts'
+import { changeOf, pictureOfTenant } from './audit-pictures.ts'
 import { decodeCursor, pageOf } from './cursor.ts'
 import { findBy, nounOf } from './noun.ts'
-import { row, rows, type ScriptRunner } from './script.ts'
+import { type Dialect, row, rows, type Script, type ScriptRunner } from './script.ts'
 
 const TENANTS = nounOf<Tenant>('tenants', {
   id: 'text',
@@ -13,16 +16,18 @@ const TENANTS = nounOf<Tenant>('tenants', {
   createdAt: 'instant',
 })
 
-export function sharedTenants({ dialect, read, write, change }: ScriptRunner): TenantStore {
+export function sharedTenants({ dialect, read, write }: ScriptRunner): TenantStore {
   return {
-    insert: async (tenant) => {
-      const written = await change(
-        `insert into pillarbox.tenants (id, name, default_locale, time_zone, settings, created_at)
-          values (:id, :name, :defaultLocale, :timeZone, :settings, ${dialect.now}) on conflict do nothing returning id`,
-        tenant,
-      )
-      return written.length === 1
-    },
+    insert: (tenant, actor = SYSTEM) =>
+      write(function* () {
+        const written = yield* row(
+          `insert into pillarbox.tenants (id, name, default_locale, time_zone, settings, created_at)
+            values (:id, :name, :defaultLocale, :timeZone, :settings, ${dialect.now}) on conflict do nothing returning id`,
+          tenant,
+        )
+        if (written) yield* auditTenant(dialect, tenant.id, actor, null, tenant)
+        return written !== null
+      }),
     find: (id) => read(() => findBy(TENANTS, { id })),
     // By id: a tenant's id is its name for people, and there are few enough of them.
     list: (page) =>
@@ -34,15 +39,38 @@ export function sharedTenants({ dialect, read, write, change }: ScriptRunner): T
         )
         return pageOf(found.map(TENANTS.of), page.limit, (tenant) => [tenant.id])
       }),
-    update: (id, changes) =>
+    update: (id, changes, actor = SYSTEM) =>
       write(function* () {
         const set = TENANTS.assignments(changes)
-        if (set.length === 0) return yield* findBy(TENANTS, { id })
+        const current = yield* findBy(TENANTS, { id }, { lockedBy: dialect })
+        if (set.length === 0 || !current) return current
         const found = yield* row(
           `update pillarbox.tenants set ${set.join(', ')} where id = :id returning ${TENANTS.columns}`,
           { ...changes, id },
         )
+        if (found) yield* auditTenant(dialect, id, actor, current, TENANTS.of(found))
         return found && TENANTS.of(found)
       }),
   }
+}
+
+type TenantFacts = Omit<Tenant, 'createdAt'>
+
+/** Saving a tenant as it is changes nothing. */
+function* auditTenant(
+  dialect: Dialect,
+  tenantId: string,
+  actor: string,
+  before: TenantFacts | null,
+  after: TenantFacts,
+): Script<void> {
+  const change = changeOf(before && pictureOfTenant(before), pictureOfTenant(after))
+  if (before && Object.keys(change.after ?? {}).length === 0) return
+  yield* writeAudit(dialect, {
+    tenantId,
+    actor,
+    action: before ? 'update' : 'create',
+    subject: `tenant:${tenantId}`,
+    ...change,
+  })
 }

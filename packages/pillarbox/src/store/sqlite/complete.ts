@@ -7,6 +7,15 @@ import type { Connection } from './connection.ts'
 import { insertNotification } from './notifications.ts'
 import { dialect, runScript } from './scripts.ts'
 
+/** Attempts and audit rows are numbered in one order: these numbers are taken from those of the audit. */
+const TAKE_AUDIT_IDS = `update sqlite_sequence set seq = seq + $1 where name = 'pillarbox_audit' returning seq`
+
+/** Who made a call, and the number under which the audit has it. */
+interface Origin {
+  workerId: string
+  auditId: number
+}
+
 /** A row that is no longer this claim's has another token, and stays as it is. */
 const END = 'delete from pillarbox.dispatch where notification_id = $1 and token = $2'
 const WAIT = `update pillarbox.dispatch set token = null, worker_id = null, claimed_at = null, in_doubt = 0, visible_at = $3,
@@ -22,19 +31,22 @@ export function complete(
 ): { fenced: string[]; lanes: string[] } {
   const fenced: string[] = []
   const lanes = new Set<string>()
+  const taken = connection.prepare(TAKE_AUDIT_IDS).get(completions.length)
+  let auditId = Number(taken?.['seq'] ?? 0) - completions.length
   for (const completion of completions) {
+    auditId += 1
     const { notificationId, token } = completion
     if (isSent(completion)) {
       if (connection.prepare(END).run(notificationId, token).changes === 1)
-        insertSentAttempt(connection, now, workerId, completion)
-      else if (writeLate(connection, now, workerId, completion)) fenced.push(notificationId)
+        insertSentAttempt(connection, now, { workerId, auditId }, completion)
+      else if (writeLate(connection, now, { workerId, auditId }, completion)) fenced.push(notificationId)
       continue
     }
     const changes = completionChanges(completion)
     if (leaveSending(connection, now, changes)) {
-      insertAttempt(connection, now, workerId, changes, 'timely')
+      insertAttempt(connection, now, { workerId, auditId }, changes, 'timely')
       for (const lane of applyChanges(connection, now, changes)) lanes.add(lane)
-    } else if (writeLate(connection, now, workerId, completion)) fenced.push(notificationId)
+    } else if (writeLate(connection, now, { workerId, auditId }, completion)) fenced.push(notificationId)
   }
   return { fenced, lanes: [...lanes] }
 }
@@ -55,19 +67,19 @@ const WRITTEN =
   'select 1 from pillarbox.attempts where notification_id = $1 and number = $2 and late = 0 and token = $3'
 
 /** False: a repeat of a result that was committed before, its answer lost. The same claim's attempt is there already. */
-function writeLate(connection: Connection, now: number, workerId: string, completion: Completion): boolean {
+function writeLate(connection: Connection, now: number, origin: Origin, completion: Completion): boolean {
   const { notificationId, attempt, token } = completion
   if (connection.prepare(WRITTEN).get(notificationId, attempt, token) !== undefined) return false
-  insertAttempt(connection, now, workerId, lateChanges(completion), 'late')
+  insertAttempt(connection, now, origin, lateChanges(completion), 'late')
   return true
 }
 
 /** An accepted message of which there is nothing else to say: most of all attempts, so they bind the fewest values. */
 const SENT_ATTEMPT = `insert into pillarbox.attempts (notification_id, number, possible_duplicate, duration_ms, started_at,
-  token, worker_id, provider, provider_message_id, account_id, answer, late, outcome, to_status)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, 'accepted', 'sent')`
+  token, worker_id, provider, provider_message_id, account_id, answer, tenant_id, audit_id, late, outcome, to_status)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, 'accepted', 'sent')`
 
-function insertSentAttempt(connection: Connection, now: number, workerId: string, c: Completion): void {
+function insertSentAttempt(connection: Connection, now: number, { workerId, auditId }: Origin, c: Completion): void {
   const [duplicate, startedAt] = [Number(c.possibleDuplicate), now - wholeMs(c.ageMs)]
   const { notificationId, attempt, token, provider, providerMessageId } = c
   connection
@@ -84,18 +96,20 @@ function insertSentAttempt(connection: Connection, now: number, workerId: string
       providerMessageId,
       c.accountId,
       c.answer,
+      c.tenantId,
+      auditId,
     )
 }
 
 const ATTEMPT = `insert into pillarbox.attempts (notification_id, number, late, outcome, to_status, possible_duplicate,
     duration_ms, started_at, token, worker_id, provider, provider_message_id, account_id, answer, code, error, reason,
-    resolved_targets, refused)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
+    resolved_targets, refused, tenant_id, audit_id)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`
 
 function insertAttempt(
   connection: Connection,
   now: number,
-  workerId: string,
+  { workerId, auditId }: Origin,
   c: CompletionChanges,
   when: 'timely' | 'late',
 ): void {
@@ -123,18 +137,19 @@ function insertAttempt(
       c.reason,
       jsonText(c.resolvedTargets),
       jsonText(c.refused),
+      c.tenantId,
+      auditId,
     )
 }
 
-const TENANT = 'select tenant_id from pillarbox.notifications where id = $1'
 const CHANGE_ACCOUNT = 'update pillarbox.notifications set account_id = $2, provider = $3 where id = $1'
 const END_CHAIN = 'update pillarbox.notifications set fallback = null where id = $1'
 const LINK_FALLBACK = 'update pillarbox.notifications set fallback_to = $2 where id = $1'
 
 /** What a result changes beside the dispatch row and the attempt; answers the lanes that got work. */
 function applyChanges(connection: Connection, now: number, changes: CompletionChanges): string[] {
-  const { notificationId, attempt, spent, possibleDuplicate, reason, moveTo, next, skipped, dueLane } = changes
-  const tenantId = String(connection.prepare(TENANT).get(notificationId)?.['tenant_id'])
+  const { notificationId, tenantId, attempt, spent, possibleDuplicate, reason, moveTo, next, skipped, dueLane } =
+    changes
   const { settledAs: status, auditedAs: action, error: lastError, to, code, fingerprint } = changes
   const rest = { notificationId, tenantId, attempt, reason }
   if (status !== null)

@@ -13,6 +13,7 @@ import { notesAndTraces } from './migrations/0011-notes-and-traces.ts'
 import { operations } from './migrations/0012-operations.ts'
 import { answers } from './migrations/0013-answers.ts'
 import { turns } from './migrations/0014-turns.ts'
+import { audit } from './migrations/0015-audit.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 
@@ -35,6 +36,7 @@ export const MIGRATIONS = [
   { name: 'operations', sql: operations },
   { name: 'answers', sql: answers },
   { name: 'turns', sql: turns },
+  { name: 'audit', sql: audit },
 ] as const
 
 /** Bringing the schema up to date, forward only. */

@@ -22,6 +22,14 @@ export const dialect: Dialect = {
     const last = Number(taken?.['value'])
     return Array.from({ length: count }, (_, i) => last - count + 1 + i)
   },
+  salt: 'lower(hex(randomblob(16)))',
+  // Only one transaction writes at a time: when this one reads, all others are over.
+  *auditHorizon() {
+    const last = yield* row(`select seq from sqlite_sequence where name = 'pillarbox_audit'`)
+    return { upTo: Number(last?.['seq'] ?? 0), transaction: '0' }
+  },
+  isOver: () => 'true',
+  *allowAuditUpkeep() {},
   // Nobody else writes while a transaction of this engine runs.
   keyShare: () => '',
   share: () => '',

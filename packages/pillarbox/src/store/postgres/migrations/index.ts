@@ -11,6 +11,7 @@ import { notesAndTraces } from './0011-notes-and-traces.ts'
 import { operations } from './0012-operations.ts'
 import { answers } from './0013-answers.ts'
 import { turns } from './0014-turns.ts'
+import { audit } from './0015-audit.ts'
 
 export interface Migration {
   version: number
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 12, name: 'operations', sql: operations },
   { version: 13, name: 'answers', sql: answers },
   { version: 14, name: 'turns', sql: turns },
+  { version: 15, name: 'audit', sql: audit },
 ]
