@@ -382,7 +382,7 @@ export interface Health {
   status: 'ok' | 'degraded' | 'down'
   /** Empty while all is well. */
   reasons: ({
-    code: 'disk_full' | 'read_only' | 'forbidden' | 'unreachable' | 'clock_stepped' | 'clocks_apart' | 'no_worker' | 'worker_silent' | 'channel_without_worker' | 'backlog' | 'breaker_open' | 'account_paused'
+    code: 'disk_full' | 'read_only' | 'forbidden' | 'unreachable' | 'clock_stepped' | 'clocks_apart' | 'no_worker' | 'worker_silent' | 'channel_without_worker' | 'backlog' | 'breaker_open' | 'account_paused' | 'audit_sink'
     /** What is not well, and what to do about it. */
     message: string
   })[]

@@ -9,6 +9,7 @@ import { createReceivingAccounts } from '../receipts/receiving-accounts.ts'
 import { createRefusals } from '../receipts/refusals.ts'
 import { openAccountSecrets } from '../security/account-secrets.ts'
 import { createUserTokens } from '../security/user-token.ts'
+import { auditRoutes } from './audit.ts'
 import { installAuthentication } from './auth.ts'
 import { automationScheduleRoutes } from './automation-schedules.ts'
 import { bulkRoutes } from './bulk.ts'
@@ -167,6 +168,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     sandboxRoutes,
     tenantRoutes,
     outboxRoutes,
+    auditRoutes,
     callbackRoutes,
     webhookRoutes,
     healthRoutes,

@@ -115,25 +115,25 @@ const AttemptJson = Type.Object(
   { title: 'Attempt' },
 )
 
-const AuditJson = Type.Object(
-  {
-    at: Time,
-    actor: Type.String(),
-    action: Type.String(),
-    notificationId: TextOrNull,
-    attempt: Nullable(Type.Integer()),
-    durationMs: Nullable(Type.Number()),
-    from: TextOrNull,
-    to: TextOrNull,
-    reason: TextOrNull,
-    note: Nullable(Type.String({ description: 'Why somebody did it, in their own words.' })),
-    operationId: Nullable(Type.String({ description: 'The operation that it was part of.' })),
-    correlationId: TextOrNull,
-    executionId: TextOrNull,
-    parentExecutionId: TextOrNull,
-  },
-  { title: 'AuditRow' },
-)
+/** What each entry of the audit says, wherever it is shown. */
+export const AUDIT_FIELDS = {
+  at: Time,
+  actor: Type.String(),
+  action: Type.String(),
+  notificationId: TextOrNull,
+  attempt: Nullable(Type.Integer()),
+  durationMs: Nullable(Type.Number()),
+  from: TextOrNull,
+  to: TextOrNull,
+  reason: TextOrNull,
+  note: Nullable(Type.String({ description: 'Why somebody did it, in their own words.' })),
+  operationId: Nullable(Type.String({ description: 'The operation that it was part of.' })),
+  correlationId: TextOrNull,
+  executionId: TextOrNull,
+  parentExecutionId: TextOrNull,
+}
+
+const AuditJson = Type.Object(AUDIT_FIELDS, { title: 'AuditRow' })
 
 /** An event as lists show it, without what it carries. */
 export const EventJson = Type.Object(

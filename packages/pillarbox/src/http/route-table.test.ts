@@ -56,6 +56,11 @@ const idleAccount = async (tenant: TestTenant): Promise<Record<string, string>> 
   const body = { channel: 'push', provider: 'sandbox', name: unique() }
   return { id: (await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', body)).json().id }
 }
+const suspendedAccount = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const path = await idleAccount(tenant)
+  await f.call(tenant.keys.admin, 'POST', `/api/channel-accounts/${path['id']}/suspend`)
+  return path
+}
 const key = async (tenant: TestTenant): Promise<Record<string, string>> => {
   const body = { name: unique(), role: 'viewer' }
   return { id: tenant.id, keyId: (await f.call(tenant.keys.admin, 'POST', '/api/keys', body)).json().id }
@@ -260,7 +265,11 @@ const ENTRIES: Record<string, Entry> = {
   'PATCH /api/recipient-lists/:id': { path: recipientList, body: () => ({ name: unique() }), ok: 200 },
   'DELETE /api/recipient-lists/:id': { path: recipientList, ok: 204 },
   'GET /api/recipient-lists/:id/members': { path: recipientList, ok: 200 },
-  'POST /api/recipient-lists/:id/members': { path: recipientList, body: () => ({ members: [] }), ok: 200 },
+  'POST /api/recipient-lists/:id/members': {
+    path: recipientList,
+    body: () => ({ members: [{ email: `${unique()}@example.test` }] }),
+    ok: 200,
+  },
   'GET /api/suppressions': { ok: 200 },
   'POST /api/suppressions': { body: () => ({ channel: 'push', address: unique() }), ok: 201 },
   'GET /api/suppressions/:id': { path: suppression, ok: 200 },
@@ -286,7 +295,7 @@ const ENTRIES: Record<string, Entry> = {
   'POST /api/channel-accounts/:id/suspend': { path: idleAccount, ok: 200 },
   'POST /api/channel-accounts/:id/verify': { path: idleAccount, ok: 200 },
   'POST /api/channel-accounts/:id/connect': { path: idleAccount, ok: 200 },
-  'POST /api/channel-accounts/:id/activate': { path: idleAccount, ok: 200 },
+  'POST /api/channel-accounts/:id/activate': { path: suspendedAccount, ok: 200 },
   'GET /api/inbox/:userId/messages': { path: inbox, ok: 200 },
   'GET /api/inbox/:userId/unread-count': { path: inbox, ok: 200 },
   'POST /api/inbox/:userId/messages/:id/read': { path: inbox, ok: 200 },
@@ -298,14 +307,14 @@ const ENTRIES: Record<string, Entry> = {
   'GET /api/keys': { ok: 200 },
   'DELETE /api/keys/:keyId': { path: key, ok: 204 },
   'GET /api/tenant': { ok: 200 },
-  'PATCH /api/tenant': { body: () => ({ name: 'Renamed' }), ok: 200 },
+  'PATCH /api/tenant': { body: () => ({ name: unique() }), ok: 200 },
   'GET /api/sealing-key': { ok: 200 },
   'GET /api/sandbox/messages': { ok: 200 },
   'POST /api/sandbox/clock': { body: () => ({ advance: 'PT1S' }), ok: 200 },
   'POST /ops/tenants': { body: () => ({ id: unique(), name: 'New' }), ok: 201 },
   'GET /ops/tenants': { ok: 200 },
   'GET /ops/tenants/:id': { path: tenantPath, ok: 200, isTenantPath: true },
-  'PATCH /ops/tenants/:id': { path: tenantPath, body: () => ({ name: 'Renamed' }), ok: 200, isTenantPath: true },
+  'PATCH /ops/tenants/:id': { path: tenantPath, body: () => ({ name: unique() }), ok: 200, isTenantPath: true },
   'POST /ops/tenants/:id/keys': {
     path: tenantPath,
     body: () => ({ name: unique(), role: 'viewer' }),
@@ -329,12 +338,32 @@ const ENTRIES: Record<string, Entry> = {
   'GET /ops/callbacks': { ok: 200 },
   'GET /ops/callbacks/refused': { ok: 200 },
   'POST /ops/callbacks/:id/replay': { path: callback, ok: 202 },
+  'GET /api/audit': { ok: 200 },
+  'GET /ops/audit': { ok: 200 },
   'GET /ops/outbox': { ok: 200 },
   'POST /ops/outbox/:id/replay': { path: failedEvent, ok: 200 },
   'GET /health': { ok: 200 },
   'GET /health/live': { ok: 200 },
   'GET /health/ready': { ok: 200 },
   'GET /openapi.json': { ok: 200 },
+}
+
+/** Routes that change something and leave no entry in the audit, each with the reason. */
+const UNAUDITED: Record<string, string> = {
+  'POST /api/events': 'the event says who published it',
+  'POST /api/notification-requests': 'the event says who published it',
+  'POST /api/notifications': 'the notification says who had it sent',
+  'POST /api/notifications/batch': 'the notifications say who had them sent',
+  'POST /api/:plural/:id/resend-notification': 'the one of this test sends nothing; see operate/resend.test.ts',
+  'POST /api/message-templates/preview': 'changes nothing',
+  'POST /api/message-templates/:id/preview': 'changes nothing',
+  'POST /api/notifications/bulk/preview': 'only chooses; the operation that follows is on record',
+  'POST /api/channel-accounts/:id/verify': 'changes nothing, unless the account was paused',
+  'POST /api/channel-accounts/:id/connect': 'the provider of this test cannot be told; see audit.test.ts',
+  'POST /api/inbox/:userId/messages/:id/read': 'a user’s own inbox; the notification becomes read',
+  'POST /api/inbox/:userId/read-all': 'a user’s own inbox; the notifications become read',
+  'DELETE /api/inbox/:userId/messages/:id': 'a user’s own inbox',
+  'POST /api/inbox/:userId/tokens': 'nothing is kept of a token',
 }
 
 /** Knows one booking of each tenant. */
@@ -424,6 +453,36 @@ describe('the route table', () => {
         if (!isAllowed) assert.equal(answer.json().code, 'forbidden')
       }
     }
+  })
+
+  it('leaves on record who did it, for every route that changes something', async () => {
+    const c = await f.tenant('tenant-c')
+    await eventType(c)
+    const changing = f.app.routeTable.filter(({ method, access }) => method !== 'GET' && access !== 'public')
+    const names = new Set(changing.map(nameOf))
+    assert.deepEqual(
+      Object.keys(UNAUDITED).filter((name) => !names.has(name)),
+      [],
+    )
+    const silent: string[] = []
+    for (const { method, url, access } of changing) {
+      const name = nameOf({ method, url })
+      const entry = ENTRIES[name]
+      const role = (['ops', 'admin', 'publisher'] as const).find((one) => access.includes(one))
+      assert.ok(entry && role, name)
+      const key = await f.key({ tenantId: role === 'ops' ? null : c.id, role, name: `doer ${name}` })
+      const path = fill(url, (await entry.path?.(c)) ?? {})
+      const query = role === 'ops' && url.startsWith('/api/') ? `?tenantId=${c.id}` : ''
+      const body = entry.body?.() as Record<string, unknown> | undefined
+      const given = body && 'tenant_id' in body ? { ...body, tenant_id: c.id } : body
+      const answer = await f.call(key, method, `${path}${query}`, given)
+      assert.equal(answer.statusCode, entry.ok, `${name}: ${answer.body}`)
+      const { items } = (
+        await f.call(f.opsKey, 'GET', `/ops/audit?actor=${encodeURIComponent(`key:doer ${name}`)}`)
+      ).json()
+      if (items.length === 0) silent.push(name)
+    }
+    assert.deepEqual(silent.toSorted(), Object.keys(UNAUDITED).toSorted())
   })
 
   it('refuses everybody without a key, with a wrong one, and with something else', async () => {

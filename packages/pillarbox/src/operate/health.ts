@@ -7,6 +7,7 @@ import { createTimedCache } from '../runtime/timed-cache.ts'
 import { redactForLog } from '../security/redact.ts'
 import type { Store } from '../store/store.ts'
 import { type StoreTrouble, troubleIn } from '../store/trouble.ts'
+import type { SinkStore } from './audit-store.ts'
 import { readStoreClock, type StoreClockReading, stepBetween } from './store-clock.ts'
 
 export const HEALTH_CODES = [
@@ -22,6 +23,7 @@ export const HEALTH_CODES = [
   'backlog',
   'breaker_open',
   'account_paused',
+  'audit_sink',
 ] as const
 
 /** Something that is not well: in words, with what to do about it. */
@@ -52,7 +54,9 @@ export interface HealthWatch {
 }
 
 export interface HealthDeps {
-  store: Pick<Store, 'now' | 'schema' | 'workers' | 'lanes' | 'notifications' | 'instance'>
+  store: Pick<Store, 'now' | 'schema' | 'workers' | 'lanes' | 'notifications' | 'instance'> & {
+    audit: { sink: Pick<SinkStore, 'trouble'> }
+  }
   clock: Clock
   logger: Logger
   config: { workerTtlMs: number; stuckAfterMs: number }
@@ -87,11 +91,17 @@ export function createHealthWatch({ store, clock, logger, config }: HealthDeps):
 
   async function look(): Promise<Health> {
     try {
-      const [{ reading, apartMs }, workers, lanes, oldestDueMs] = await inTime(
-        Promise.all([askTime(), store.workers.list(), store.lanes.list(null), store.notifications.oldestDueMs()]),
+      const [{ reading, apartMs }, workers, lanes, oldestDueMs, sinkTrouble] = await inTime(
+        Promise.all([
+          askTime(),
+          store.workers.list(),
+          store.lanes.list(null),
+          store.notifications.oldestDueMs(),
+          store.audit.sink.trouble(),
+        ]),
       )
       const unwritable = await touched.get('').then(() => null, reasonIn)
-      const facts = { workers, lanes, oldestDueMs, apartMs, steppedMs: seeStep(reading) }
+      const facts = { workers, lanes, oldestDueMs, apartMs, steppedMs: seeStep(reading), sinkTrouble }
       const reasons = [...(unwritable ? [unwritable] : []), ...reasonsIn(facts, config)]
       return {
         status: unwritable ? 'down' : reasons.length > 0 ? 'degraded' : 'ok',
@@ -173,10 +183,12 @@ interface HealthFacts {
   apartMs: number
   /** By how much the store's clock was set lately; null: not at all. */
   steppedMs: number | null
+  /** For how long the audit's external sink could not be fed; null: it can, or there is none. */
+  sinkTrouble: { sinceMs: number } | null
 }
 
 function reasonsIn(facts: HealthFacts, config: HealthDeps['config']): HealthReason[] {
-  const { workers, lanes, oldestDueMs, apartMs, steppedMs } = facts
+  const { workers, lanes, oldestDueMs, apartMs, steppedMs, sinkTrouble } = facts
   const reasons: HealthReason[] = []
   const say = (code: HealthReason['code'], message: string): void => void reasons.push({ code, message })
   if (steppedMs !== null)
@@ -223,6 +235,11 @@ function reasonsIn(facts: HealthFacts, config: HealthDeps['config']): HealthReas
     say(
       'account_paused',
       `${counted(pausedAccounts)} wait because the vendor refused their credentials. Correct those, then activate them.`,
+    )
+  if (sinkTrouble)
+    say(
+      'audit_sink',
+      `The audit has not reached its sink for ${seconds(sinkTrouble.sinceMs)}; nothing is lost, and it is delivered when it can be. The workers’ logs say what is in the way; see PILLARBOX_AUDIT_SINK.`,
     )
   return reasons
 }
