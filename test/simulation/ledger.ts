@@ -7,6 +7,7 @@ import type {
   NewNotification,
 } from '../../packages/pillarbox/src/model/notification.ts'
 import { RECEIPTS, type ReceiptKind } from '../../packages/pillarbox/src/model/receipt.ts'
+import { verifyChain } from '../../packages/pillarbox/src/operate/verify-audit.ts'
 import type { WrittenBatch } from '../../packages/pillarbox/src/plan/plan-store.ts'
 import type { NewReceipt } from '../../packages/pillarbox/src/receipts/receipt-store.ts'
 import { CrashLedger } from './crash-ledger.ts'
@@ -179,6 +180,7 @@ export class Ledger {
       ...noSilentDuplicate(world, byId, attemptsOf, (id) => this.#isSentAgainByHand(id)),
       ...this.#throughOneAccount(world, byId),
       ...(await onRecord(world, rows, attemptsOf, (id) => this.#heardOf(id))),
+      ...(await chained(world)),
       ...paceKept(world),
     ]
   }
@@ -417,4 +419,14 @@ function hash(text: string): number {
   let h = 0
   for (let i = 0; i < text.length; i++) h = (Math.imul(h, 33) + text.charCodeAt(i)) | 0
   return h
+}
+
+/** P11: whoever chained the audit, and whoever died over it, its chains are whole. */
+async function chained({ base }: World): Promise<string[]> {
+  const wrong: string[] = []
+  for (const tenantId of TENANTS) {
+    const { fault } = await verifyChain(base.audit, tenantId)
+    if (fault) wrong.push(`P11: the audit of ${tenantId}: ${fault.message}`)
+  }
+  return wrong
 }

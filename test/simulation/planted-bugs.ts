@@ -33,6 +33,17 @@ export interface PlantedBug {
 
 export const PLANTED_BUGS: PlantedBug[] = [
   {
+    name: 'the audit is chained before all that was under way is over',
+    breaks: /P11/,
+    client: (store) => ({
+      ...store,
+      audit: {
+        ...store.audit,
+        horizon: async () => ({ upTo: (await store.audit.horizon()).upTo + 3, transaction: '0' }),
+      },
+    }),
+  },
+  {
     name: 'completion without compare: a stale worker overwrites',
     breaks: /P5/,
     store: (base, ledger) =>

@@ -113,6 +113,7 @@ export const ENGINE_SETTINGS: EngineSettings = {
   pollMaxMs: 1_000,
   discoverEveryMs: 20,
   rescueEveryMs: 500,
+  chainEveryMs: 500,
   scrubEveryMs: 2_500,
   operateEveryMs: 1_000,
   workerTtlMs: TIMES.ttl,

@@ -34,6 +34,7 @@ const SETTINGS: EngineSettings = {
   discoverEveryMs: 20,
   workerTtlMs: 30_000,
   rescueEveryMs: 1_000,
+  chainEveryMs: 60_000,
   scrubEveryMs: 2_000,
   operateEveryMs: 250,
   shutdownGraceMs: 2_000,

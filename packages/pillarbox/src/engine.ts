@@ -10,7 +10,9 @@ import { runRescuer } from './dispatch/rescuer.ts'
 import { createSuppressionBook } from './dispatch/suppressions.ts'
 import { type NotificationView, skippedByChain } from './model/notification.ts'
 import { type Clock, type IdSource, type Logger, type Meters, noMeters, type Random } from './model/ports.ts'
+import { type AuditSink, runAuditFeeder } from './operate/audit-sink.ts'
 import { runPrinter } from './operate/causes.ts'
+import { runAuditChainer } from './operate/chain-audit.ts'
 import { runClockWatch } from './operate/clock-watch.ts'
 import { runExpirer } from './operate/expire.ts'
 import { runOwedReceipts } from './operate/owed-receipts.ts'
@@ -69,6 +71,8 @@ export interface EngineDeps {
   /** Null: rows that end the process are not looked for. */
   processes: ProcessTable | null
   scrub(text: string, secrets?: Iterable<string>): string
+  /** Where the audit is copied to; null: nowhere. */
+  auditSink?: AuditSink | null
   clock: Clock
   random: Random
   ids: IdSource
@@ -89,6 +93,8 @@ export interface EngineSettings extends DispatchSettings {
   scrubEveryMs: number
   /** How often to look for operations. */
   operateEveryMs: number
+  /** How often to chain what is on record. */
+  chainEveryMs: number
   shutdownGraceMs: number
   planRows: number
   /** Default: the planner's. */
@@ -248,7 +254,10 @@ export function createEngine(deps: EngineDeps): Engine {
       runPrinter(chore, signal),
       runOperations(operating, signal),
       runPreviewDropper(chore, signal),
+      runAuditChainer({ ...chore, everyMs: settings.chainEveryMs }, signal),
     ]
+    const { auditSink: sink = null } = deps
+    if (sink) loops.push(runAuditFeeder({ ...chore, sink, scrub: deps.scrub }, signal))
   }
 
   /** Waits for a store that is not there yet, asking ever less often. */

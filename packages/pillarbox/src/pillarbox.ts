@@ -18,6 +18,8 @@ import { DEFAULT_HTTP_CONFIG } from './http/context.ts'
 import { createInboxFeed, type InboxFeed } from './http/inbox-feed.ts'
 import { isPillarboxError } from './model/errors.ts'
 import { type Clock, type IdSource, type Logger, type Meters, noMeters, type Random } from './model/ports.ts'
+import type { AuditSink } from './operate/audit-sink.ts'
+import { fileSink, type WebhookSinkDeps, webhookSink } from './operate/audit-sinks.ts'
 import { ensureDemo } from './operate/demo-tenant.ts'
 import { createKeyWatch, type KeyWatch } from './operate/key-watch.ts'
 import { ensureOpsKey, putOpsKey } from './operate/ops-keys.ts'
@@ -123,6 +125,8 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
   )
   const { allowPrivateEndpoints: allowPrivate } = config
   const outbound = createOutbound({ clock, allowPrivate })
+  // Whoever runs the server names the sink, which often is inside its network; no tenant can.
+  const sinkOutbound = createOutbound({ clock, allowPrivate: true })
   const dial = createDial({ clock, allowPrivate })
   const inbox: ProviderDeps['inbox'] = {
     seal: seal.seal,
@@ -154,6 +158,7 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
     receiptSources,
     inboxFeed,
     untrusted,
+    auditSink: auditSinkOf(config, { outbound: sinkOutbound, clock }),
   }
 
   const stopping = new AbortController()
@@ -229,6 +234,7 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
     await untrusted.close()
     await inboxFeed.close()
     outbound.close()
+    sinkOutbound.close()
     vendor.close()
     await store.close()
   }
@@ -254,6 +260,15 @@ export function openStore(config: Config, logger: Logger): Promise<Store> {
   return openPostgres({ url: config.databaseUrl, clock: systemClock, logger, poolSize: config.databasePoolSize })
 }
 
+function auditSinkOf(
+  { auditSink, auditSinkSecret }: Config,
+  deps: Pick<WebhookSinkDeps, 'outbound' | 'clock'>,
+): AuditSink | null {
+  if (auditSink === null) return null
+  if (auditSink.startsWith('file:')) return fileSink(auditSink.slice('file:'.length))
+  return webhookSink({ ...deps, url: auditSink, secret: auditSinkSecret ?? '' })
+}
+
 interface Assembly {
   config: Config
   logger: Logger
@@ -271,6 +286,7 @@ interface Assembly {
   receiptSources: ReadonlyMap<string, ReceiptSource>
   inboxFeed: InboxFeed
   untrusted: Untrusted
+  auditSink: AuditSink | null
 }
 
 function assembleEngine(parts: Assembly): Engine {
@@ -286,6 +302,7 @@ function assembleEngine(parts: Assembly): Engine {
     resolve,
     processes: { space: pidSpace(), boot: ids(), isRunning },
     scrub: redact,
+    auditSink: parts.auditSink,
     clock,
     random,
     ids,
@@ -312,6 +329,7 @@ export function engineSettings(config: Config): EngineSettings {
     rescueEveryMs: Math.min(1_000, config.workerTtlMs / 4),
     scrubEveryMs: 2_000,
     operateEveryMs: 250,
+    chainEveryMs: 10_000,
     shutdownGraceMs: config.shutdownGraceMs,
     planRows: config.planBatch,
     planRetryDelaysMs: config.planRetryDelaysMs,

@@ -112,6 +112,37 @@ Examples:
     run: async (call) => (await import('./explain.ts')).explainEntity(call),
   },
   {
+    name: 'audit',
+    description: 'Look after the record of what was done.',
+    help: `
+Examples:
+  $ pillarbox audit verify
+  $ pillarbox audit verify --tenant acme`,
+  },
+  {
+    name: 'audit verify',
+    description: 'Find out whether somebody has changed the audit by hand.',
+    options: [
+      { flags: '--tenant <id>', description: 'only the chain of this tenant', read: slug },
+      {
+        flags: '--expect-head <hash>',
+        description: 'a head that was printed before and kept elsewhere; finds an end that was cut off',
+      },
+      { flags: '--json', description: 'print it as JSON' },
+    ],
+    parts: ['any'],
+    help: `
+Every row of the audit and every attempt is compared with its hash in the chain of its tenant. A row that was changed, deleted,
+inserted or swapped is found, the first one is named, and the exit code is 1. Each chain's head is printed: keep it somewhere else,
+and give it to a later run.
+
+Examples:
+  $ pillarbox audit verify
+  $ pillarbox audit verify --tenant acme --expect-head 5f1c…
+  $ DATABASE_URL=postgres://auditor@db/app pillarbox audit verify --json`,
+    run: async (call) => (await import('./audit.ts')).verifyAudit(call),
+  },
+  {
     name: 'keys',
     description: 'Show and change the keys of this installation.',
     help: `

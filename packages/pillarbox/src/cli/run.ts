@@ -52,8 +52,8 @@ Examples:
   $ pillarbox help start             the settings of a command
 
 Settings come from flags, then the environment, then a config file. Secrets have no flags: PILLARBOX_MASTER_KEY,
-PILLARBOX_FORMER_MASTER_KEYS and PILLARBOX_OPS_KEY are read from the environment or the file only. Each of them, and
-DATABASE_URL, may also come from a file or a command: PILLARBOX_MASTER_KEY_FILE, PILLARBOX_MASTER_KEY_COMMAND, ….`,
+PILLARBOX_FORMER_MASTER_KEYS, PILLARBOX_OPS_KEY and PILLARBOX_AUDIT_SINK_SECRET are read from the environment or the file only.
+Each of them, and DATABASE_URL, may also come from a file or a command: PILLARBOX_MASTER_KEY_FILE, PILLARBOX_MASTER_KEY_COMMAND, ….`,
     )
   const groups = new Map<string, Command>()
   for (const entry of COMMANDS) {
@@ -109,7 +109,11 @@ async function settle(
   const write = isServer ? stdout.write : stderr.write
   const level = isServer || config.logLevel === 'debug' ? config.logLevel : 'warn'
   const masterKeys = [config.masterKey, ...config.formerMasterKeys]
-  const secrets = [config.opsKey ?? '', ...masterKeys.map((key) => key?.toString('base64') ?? '')]
+  const secrets = [
+    config.opsKey ?? '',
+    config.auditSinkSecret ?? '',
+    ...masterKeys.map((key) => key?.toString('base64') ?? ''),
+  ]
   const logger = createLogger({
     level,
     clock,

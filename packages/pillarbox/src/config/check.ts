@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { signingKeys } from '../channels/webhook/signature.ts'
 import { CHANNELS, type Channel, isChannel } from '../model/channel.ts'
 import { formatDuration, parseDuration } from '../model/duration.ts'
 
@@ -110,6 +111,22 @@ export function databaseUrl(): SettingCheck<string> {
     if (/^sqlite:[^\0]+$/.test(raw)) return raw.startsWith('sqlite://') ? undefined : raw
     return /^postgres(ql)?:\/\/./.test(raw) && URL.canParse(raw) ? raw : undefined
   })
+}
+
+/** `file:PATH`, or an endpoint; only one on this machine needs no TLS. */
+export function sinkUrl(): SettingCheck<string> {
+  return textRead('sink', 'file:PATH, or an https URL', (raw) => {
+    if (/^file:[^\0]{1,4096}$/.test(raw)) return raw.startsWith('file://') ? undefined : raw
+    return /^(?:https:\/\/|http:\/\/(?:localhost|127\.0\.0\.1)[:/])[^\s#@]+$/i.test(raw) && URL.canParse(raw)
+      ? raw
+      : undefined
+  })
+}
+
+export function signingSecret(): SettingCheck<string> {
+  return textRead('secret', 'whsec_ and base64 of 24 to 64 bytes, or several of them separated by spaces', (raw) =>
+    signingKeys(raw) === null ? undefined : raw,
+  )
 }
 
 /** Without a slash at its end, so that a path can follow. */

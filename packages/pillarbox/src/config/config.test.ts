@@ -5,6 +5,8 @@ import { parse } from 'yaml'
 import { type Config, type ConfigInput, describeProblem, resolveConfig } from './config.ts'
 import { OPTIONS, optionEntries } from './options.ts'
 
+const SINK_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+
 function resolved(input: Partial<ConfigInput> = {}) {
   return resolveConfig({ flags: {}, env: {}, file: null, cwd: '/srv/app', ...input })
 }
@@ -43,6 +45,8 @@ it('has the documented defaults', () => {
     snsCertHosts: [],
     demo: true,
     logLevel: 'info',
+    auditSink: null,
+    auditSinkSecret: null,
     stuckAfterMs: 600_000,
     staleAfterMs: 86_400_000,
     workerTtlMs: 30_000,
@@ -90,6 +94,8 @@ it('takes every option from the environment and from a file', () => {
     snsCertHosts: ['127.0.0.1:8443, localhost', ['127.0.0.1:8443', 'localhost']],
     demo: ['0', false],
     logLevel: ['debug', 'debug'],
+    auditSink: ['https://siem.example.com/in?x=1', 'https://siem.example.com/in?x=1'],
+    auditSinkSecret: [SINK_SECRET, SINK_SECRET],
     stuckAfterMs: ['PT1M', 60_000],
     staleAfterMs: ['P2D', 172_800_000],
     workerTtlMs: ['PT1M30S', 90_000],
@@ -135,6 +141,22 @@ it('counts an empty variable and an empty key as not set', () => {
 it('makes a relative SQLite path absolute, and leaves :memory: alone', () => {
   assert.equal(settled({ env: { DATABASE_URL: 'sqlite:db/x.db' } }).databaseUrl, 'sqlite:/srv/app/db/x.db')
   assert.equal(settled({ env: { DATABASE_URL: 'sqlite::memory:' } }).databaseUrl, 'sqlite::memory:')
+})
+
+it('takes a file or a signed endpoint for the audit, and nothing that would send it in clear', () => {
+  const sink = (given: string) => ({
+    env: { PILLARBOX_AUDIT_SINK: given, PILLARBOX_AUDIT_SINK_SECRET: SINK_SECRET },
+  })
+
+  assert.equal(settled(sink('file:log/audit.jsonl')).auditSink, 'file:/srv/app/log/audit.jsonl')
+  assert.equal(settled(sink('file:/var/audit.jsonl')).auditSink, 'file:/var/audit.jsonl')
+  assert.equal(settled(sink('http://127.0.0.1:9/x')).auditSink, 'http://127.0.0.1:9/x')
+  for (const given of ['http://siem.example.com/x', 'https://u:p@siem.example.com/', 'file://host/x', 'file:', 'x'])
+    assert.equal(problems(sink(given)).length, 1, given)
+  assert.deepEqual(problems({ env: { PILLARBOX_AUDIT_SINK: 'https://siem.example.com/' } }), [
+    'PILLARBOX_AUDIT_SINK_SECRET: expected whsec_ and base64 of 24 to 64 bytes, or several of them separated by spaces, got nothing, with a URL as sink',
+  ])
+  assert.deepEqual(settled({ env: { PILLARBOX_AUDIT_SINK: 'file:x' } }).auditSinkSecret, null)
 })
 
 it('takes proxies by their number, or by their addresses and ranges', () => {

@@ -59,12 +59,24 @@ export function resolveConfig(input: ConfigInput): ConfigAnswer {
     ...settings,
     dataDir,
     databaseUrl: absoluteDatabaseUrl(url, input.cwd),
+    auditSink: absoluteSink(settings.auditSink, input.cwd),
     providerTimeoutMs: settings.providerTimeoutMs ?? Math.min(10_000, Math.floor(settings.workerTtlMs / 3)),
     callGraceMs: Math.min(500, Math.floor(settings.workerTtlMs / 20)),
   }
-  problems.push(...conflicts(config, givenAs))
+  problems.push(...conflicts(config, givenAs), ...unsignedSink(config, givenAs))
   if (problems.length) return { problems }
   return { config, warnings: doubts(config, givenAs, input.env) }
+}
+
+function absoluteSink(sink: string | null, cwd: string): string | null {
+  return sink?.startsWith('file:') ? `file:${resolve(cwd, sink.slice('file:'.length))}` : sink
+}
+
+/** Whoever receives the audit must be able to tell whose it is. */
+function unsignedSink({ auditSink, auditSinkSecret }: Config, givenAs: Record<string, string>): ConfigProblem[] {
+  if (auditSink === null || auditSink.startsWith('file:') || auditSinkSecret !== null) return []
+  const { env, check } = OPTIONS.auditSinkSecret
+  return [{ option: givenAs['auditSinkSecret'] ?? env, expected: check.expected, got: 'nothing, with a URL as sink' }]
 }
 
 /** One sentence per problem. */
