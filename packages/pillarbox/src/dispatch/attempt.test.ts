@@ -167,6 +167,7 @@ describe('an ordinary attempt', () => {
 
     assert.deepEqual(await running, {
       notificationId: 'notification-1',
+      tenantId: 'acme',
       correlationId: null,
       accountId: 'account-1',
       token: 7,

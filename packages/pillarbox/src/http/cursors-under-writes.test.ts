@@ -162,6 +162,8 @@ for (const { engine, open } of ENGINES)
           add: async () => {},
           nameOf: ({ notificationId }) => String(notificationId),
         },
+        '/api/audit': { url: '/api/audit', add: newVersion },
+        '/ops/audit': { url: '/ops/audit', add: newVersion },
         '/api/events': { url: '/api/events', add: event },
         '/ops/outbox': { url: '/ops/outbox', add: event },
         '/api/notifications': {
