@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -69,13 +70,16 @@ function tablesOf(path: string): Record<string, Record<string, unknown>[]> {
   return found
 }
 
-/** Time that only `advance` moves. Nothing sleeps: the store is alone with its file. */
+/** Time that only `advance` moves. The store is alone with its file, and waits only for what it is then told of. */
 function handClock(): { clock: Clock; advance: (ms: number) => Promise<void> } {
   let now = 1_800_000_000_000
   const clock: Clock = {
     now: () => now,
     monotonic: () => now,
-    sleep: () => Promise.reject(new Error('the store waited for a lock that nobody holds')),
+    async sleep(_ms, signal) {
+      if (!signal) throw new Error('the store waited for a lock that nobody holds')
+      if (!signal.aborted) await once(signal, 'abort')
+    },
   }
   return {
     clock,
