@@ -245,7 +245,15 @@ describe('a viewer', () => {
     assert.equal(claim?.notificationId, notificationId)
     const { token, attempt } = claim
     const outcome = { outcome: 'permanent', to: 'parked', reason: 'unreachable', code: '550', error } as const
-    const completion = { notificationId, accountId, token, attempt, resolvedTargets: [EMAIL, PHONE], ...outcome }
+    const completion = {
+      notificationId,
+      tenantId: 'acme',
+      accountId,
+      token,
+      attempt,
+      resolvedTargets: [EMAIL, PHONE],
+      ...outcome,
+    }
     await f.store.dispatch.complete(worker, [sampleCompletion(completion)])
     await f.store.receipts.merge({
       tenantId: 'acme',
