@@ -122,7 +122,8 @@ function claimRules(rule: Rule): void {
 
   rule('a claim carries all that one provider call needs', async ({ store, lane, notification, worker, view }) => {
     const target = await lane({ channel: 'sms' })
-    const expiresAt = (await store.now()) + FAR_MS
+    const asked = await store.now()
+    const expiresAt = asked + FAR_MS
     const given = notification(target, {
       to: { phone: '+49151', name: 'Ada' },
       content: { subject: null, body: 'Hi $1 {{x}}', data: { deep: [{ a: null }] } },
@@ -133,6 +134,8 @@ function claimRules(rule: Rule): void {
       correlationId: 'corr-1',
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
       fallback: ['email', 'push'],
+      site: 'mill-3',
+      wantedAt: expiresAt - 2 * FAR_MS,
       expiresAt,
     })
     await store.notifications.insert([given])
@@ -141,9 +144,10 @@ function claimRules(rule: Rule): void {
     const answer = await store.dispatch.claim(await worker(), [{ accountId: target.id, limit: 1 }])
 
     assert.ok(!answer.fenced)
-    const { token, claimedAt, ...claim } = only(answer.claims)
+    const { token, claimedAt, visibleAt, ...claim } = only(answer.claims)
     assert.ok(Number.isSafeInteger(token))
     assertBetween(claimedAt, before, await store.now())
+    assertBetween(visibleAt, asked, before)
     assert.deepEqual(claim, {
       notificationId: given.id,
       accountId: target.id,
@@ -162,6 +166,8 @@ function claimRules(rule: Rule): void {
       correlationId: 'corr-1',
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
       fallback: ['email', 'push'],
+      site: 'mill-3',
+      wantedAt: expiresAt - 2 * FAR_MS,
       expiresAt,
     })
     assert.equal((await view(given.id)).status, 'sending')

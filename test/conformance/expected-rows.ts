@@ -133,7 +133,7 @@ lanes: account_id breaker hold_reason hold_until refilled_at tokens
   account_id=#4 breaker=open hold_reason="slow down" hold_until=+20m
   account_id=#6 breaker=open hold_reason="the probe failed" hold_until=+10m
   account_id=#91 breaker=closed
-notifications: account_id address attempts_before channel contact_id content conversation_id corrected_from corrected_to correlation_id created_at due_at duplicate_of entity_id entity_type event_id event_type execution_id expires_at fallback fallback_of fallback_to id idempotency_key is_scrubbed locale overrides_suppression parent_execution_id place policy provider recipient schedule_id site template_id template_version tenant_id traceparent triggered_by warnings
+notifications: account_id address attempts_before channel contact_id content conversation_id corrected_from corrected_to correlation_id created_at due_at duplicate_of entity_id entity_type event_id event_type execution_id expires_at fallback fallback_of fallback_to id idempotency_key is_scrubbed locale overrides_suppression parent_execution_id place policy provider recipient schedule_id site template_id template_version tenant_id traceparent triggered_by wanted_at warnings
   account_id=#130 address=ada@example.test attempts_before=1 channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#136 idempotency_key=key-137 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#130 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#132 idempotency_key=key-133 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
   account_id=#130 address=ada@example.test channel=email content={"subject":null,"body":"Hello","data":{}} created_at=now id=#134 idempotency_key=key-135 is_scrubbed=0 provider=sandbox recipient={"email":"ada@example.test","phone":"+4915112345678"} tenant_id=tenant-1 triggered_by=system
@@ -200,6 +200,36 @@ receipts: at code error id kind notification_id provider provider_message_id rec
   at=2025-12-31T23:59:59.500Z code=550 error="mailbox unavailable" kind=failed notification_id=#65 provider=sandbox provider_message_id=accepted-#65 received_at=now recipient=bob@example.test tenant_id=tenant-1
   at=2026-01-01T00:00:03.000Z kind=read notification_id=#65 provider=sandbox provider_message_id=accepted-#65 received_at=now recipient=ada@example.test tenant_id=tenant-1
   at=2026-01-01T00:00:02.000Z kind=complained notification_id=#67 provider=sandbox provider_message_id=accepted-#67 received_at=now recipient= tenant_id=tenant-1
+rollup_counts: at_second counts dimension scope value width
+  at_second=0 counts={"cancelled":1} dimension=eventType scope= value=stay.reminder width=0
+  at_second=0 counts={"cancelled":1} dimension=eventType scope=tenant-1 value=stay.reminder width=0
+  at_second=0 counts={"cancelled":3,"delivered":1,"discarded":2,"failed":2,"live":12,"parked":11,"read":1,"sent":13,"skipped":2,"uncertain":1} dimension=eventType scope= value= width=0
+  at_second=0 counts={"cancelled":3,"delivered":1,"discarded":2,"failed":2,"live":12,"parked":11,"read":1,"sent":13,"skipped":2,"uncertain":1} dimension=eventType scope=tenant-1 value= width=0
+  at_second=0 counts={"cancelled":4,"delivered":1,"discarded":1,"failed":2,"live":7,"parked":6,"read":1,"sent":12,"uncertain":1} dimension=accountId scope= value=#2 width=0
+  at_second=0 counts={"cancelled":4,"delivered":1,"discarded":1,"failed":2,"live":7,"parked":6,"read":1,"sent":12,"uncertain":1} dimension=accountId scope=tenant-1 value=#2 width=0
+  at_second=0 counts={"cancelled":4,"delivered":1,"discarded":1,"failed":2,"live":9,"parked":11,"read":1,"sent":12,"skipped":2,"uncertain":1} dimension=channel scope= value=email width=0
+  at_second=0 counts={"cancelled":4,"delivered":1,"discarded":1,"failed":2,"live":9,"parked":11,"read":1,"sent":12,"skipped":2,"uncertain":1} dimension=channel scope=tenant-1 value=email width=0
+  at_second=0 counts={"cancelled":4,"delivered":1,"discarded":2,"failed":2,"live":12,"parked":11,"read":1,"sent":14,"skipped":2,"uncertain":1} dimension=site scope= value= width=0
+  at_second=0 counts={"cancelled":4,"delivered":1,"discarded":2,"failed":2,"live":12,"parked":11,"read":1,"sent":14,"skipped":2,"uncertain":1} dimension=site scope=tenant-1 value= width=0
+  at_second=0 counts={"cancelled":4,"delivered":1,"discarded":2,"failed":2,"live":12,"parked":11,"read":1,"sent":14,"skipped":2,"uncertain":1} dimension=tenantId scope= value=tenant-1 width=0
+  at_second=0 counts={"cancelled":4,"delivered":1,"discarded":2,"failed":2,"live":12,"parked":11,"read":1,"sent":14,"skipped":2,"uncertain":1} dimension=total scope= value= width=0
+  at_second=0 counts={"cancelled":4,"delivered":1,"discarded":2,"failed":2,"live":12,"parked":11,"read":1,"sent":14,"skipped":2,"uncertain":1} dimension=total scope=tenant-1 value= width=0
+  at_second=0 counts={"discarded":1,"live":3,"sent":2} dimension=accountId scope= value=#6 width=0
+  at_second=0 counts={"discarded":1,"live":3,"sent":2} dimension=accountId scope=tenant-1 value=#6 width=0
+  at_second=0 counts={"discarded":1,"live":3,"sent":2} dimension=channel scope= value=sms width=0
+  at_second=0 counts={"discarded":1,"live":3,"sent":2} dimension=channel scope=tenant-1 value=sms width=0
+  at_second=0 counts={"live":1,"parked":2} dimension=accountId scope= value=#130 width=0
+  at_second=0 counts={"live":1,"parked":2} dimension=accountId scope=tenant-1 value=#130 width=0
+  at_second=0 counts={"live":1} dimension=accountId scope= value=#4 width=0
+  at_second=0 counts={"live":1} dimension=accountId scope=tenant-1 value=#4 width=0
+  at_second=0 counts={"parked":1,"skipped":2} dimension=accountId scope= value= width=0
+  at_second=0 counts={"parked":1,"skipped":2} dimension=accountId scope=tenant-1 value= width=0
+  at_second=0 counts={"parked":2} dimension=accountId scope= value=#91 width=0
+  at_second=0 counts={"parked":2} dimension=accountId scope=tenant-1 value=#91 width=0
+  at_second=0 counts={"sent":1} dimension=eventType scope= value=booking.confirmed width=0
+  at_second=0 counts={"sent":1} dimension=eventType scope=tenant-1 value=booking.confirmed width=0
+rollup_state: is_counted rebuild_token rebuild_until
+  is_counted=1
 schedules: approved_at approved_by attempt_count completed_at crashes created_at due_at entity_id entity_type event_id event_type id is_replayed last_error next_attempt_at progress status tenant_id
   approved_at=now approved_by=key:ada attempt_count=0 crashes=0 created_at=now due_at=+10m entity_id=42 entity_type=booking event_id=event-26 event_type=booking.offer id=#17 is_replayed=0 next_attempt_at=+10m status=pending tenant_id=tenant-1
   attempt_count=0 crashes=0 created_at=now due_at=+10m entity_id=42 entity_type=booking event_id=event-27 event_type=booking.offer id=#18 is_replayed=0 last_error="too dear" status=cancelled tenant_id=tenant-1

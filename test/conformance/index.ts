@@ -19,6 +19,7 @@ import { operationRules } from './operations.ts'
 import { peopleRules } from './people.ts'
 import { planRules } from './plan.ts'
 import { receiptRules } from './receipts.ts'
+import { rollupRules } from './rollups.ts'
 import { rowRules } from './rows.ts'
 import { scheduleRules } from './schedules.ts'
 import { scrubRules } from './scrub.ts'
@@ -90,6 +91,7 @@ export function storeConformance(
     schedules: scheduleRules,
     sealed: sealedRules,
     'clear tokens': clearTokenRules,
+    rollups: rollupRules,
     rows: rowRules,
   }
   describe(`${engine} store`, () => {

@@ -18,6 +18,7 @@ import {
 } from '../../packages/pillarbox/src/model/receipt.ts'
 import { planEvents } from '../support/planning.ts'
 import {
+  assertCounted,
   at,
   type Bench,
   bornParked,
@@ -52,6 +53,7 @@ export function modelRules(open: () => Promise<OpenStore>, runs: number): void {
         try {
           const real = await createSystem(opened)
           await fc.asyncModelRun(() => ({ model: createReference(), real }), [...commands, new Inspect()])
+          await assertCounted(opened.store, real.bench.newId)
           hasFailed = false
         } finally {
           await opened.close(hasFailed)
@@ -537,6 +539,23 @@ class TakeOver implements Step {
   }
 }
 
+/** Some deltas go into the sums; that they agree with a count is looked at after every history. */
+class Fold implements Step {
+  readonly limit: number
+  constructor(limit: number) {
+    this.limit = limit
+  }
+  check(): boolean {
+    return true
+  }
+  async run(_model: Reference, { bench }: System): Promise<void> {
+    assert.ok((await bench.store.rollups.fold(this.limit)) <= this.limit)
+  }
+  toString(): string {
+    return `fold(${this.limit})`
+  }
+}
+
 /** Compares everything that can be seen. */
 class Inspect implements Step {
   check(): boolean {
@@ -633,5 +652,6 @@ const COMMANDS: fc.Arbitrary<Step>[] = [
   fc.constant(new Scrub()),
   worker.map((worker) => new Leave(worker)),
   fc.tuple(worker, fc.integer({ min: 1, max: 3 })).map((args) => new TakeOver(...args)),
+  fc.integer({ min: 1, max: 5 }).map((limit) => new Fold(limit)),
   fc.constant(new Inspect()),
 ]

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { Completion } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
 import type { Action } from '../../packages/pillarbox/src/model/notification.ts'
 import type { DueSchedule, EventPlan, SchedulePlan } from '../../packages/pillarbox/src/plan/plan-store.ts'
+import { jsonOf } from '../../packages/pillarbox/src/store/shared/script.ts'
 import { planEvents as takeAndPlanEvents, planSchedules as takeAndPlanSchedules } from '../support/planning.ts'
 import { EXPECTED_ROWS } from './expected-rows.ts'
 import {
@@ -32,7 +33,8 @@ export function rowRules(rule: Rule): void {
     await playLife(bench)
     const now = await bench.store.now()
 
-    assert.equal(pictureOf((await bench.tables()) ?? {}, now), EXPECTED_ROWS)
+    while ((await bench.store.rollups.fold(1_000)) > 0);
+    assert.equal(pictureOf(withoutTimedSums((await bench.tables()) ?? {}), now), EXPECTED_ROWS)
   })
 
   rule('an event ends only what stands for the same entity of its own tenant', async (bench) => {
@@ -381,6 +383,21 @@ async function holdLanes({ store }: Bench, lanes: { email: Lane; standIn: Lane; 
   await store.lanes.openBreaker(sms, 0, 'five failures')
   assert.equal(await store.lanes.probe(sms, 2 * FAR_MS), true)
   await store.lanes.openBreaker(sms, FAR_MS, 'the probe failed')
+}
+
+/** Sums of seconds and minutes depend on when the life was played; that they are right is looked at after every rule. */
+function withoutTimedSums(all: Record<string, Table>): Record<string, Table> {
+  const tables = { ...all }
+  delete tables['rollup_due']
+  tables['rollup_counts'] = (all['rollup_counts'] ?? [])
+    .filter(({ width }) => Number(width) === 0)
+    .map(({ counts, ...sum }) => ({ ...sum, counts: sortedJson(jsonOf<Record<string, number>>(counts)) }))
+  return tables
+}
+
+function sortedJson(counts: Record<string, number>): string {
+  const names = Object.keys(counts).toSorted((a, b) => (a < b ? -1 : 1))
+  return JSON.stringify(Object.fromEntries(names.map((name) => [name, counts[name]])))
 }
 
 // ── the picture ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -12,9 +12,9 @@ export function workerRules(rule: Rule): void {
 
     const workers = await store.workers.list()
 
-    const { startedAt, silentForMs, ...worker } = only(workers.filter(({ id }) => id === given.id))
+    const { startedAt, beatAt, silentForMs, ...worker } = only(workers.filter(({ id }) => id === given.id))
     assert.deepEqual(worker, { ...given, channels: ['sms', 'email'], inFlight: 0 })
-    assertBetween(startedAt, before, await store.now())
+    for (const at of [startedAt, beatAt]) assertBetween(at, before, await store.now())
     assert.ok(silentForMs >= 0)
     assert.equal(workers.length, 2)
     assert.equal(only(workers.filter(({ id }) => id !== given.id)).channels, null)

@@ -89,6 +89,18 @@ export const PLANTED_BUGS: PlantedBug[] = [
     },
   },
   {
+    name: 'results are counted for another tenant',
+    breaks: /numbers/,
+    client: (store) =>
+      withDispatch(store, {
+        complete: (workerId, completions) =>
+          store.dispatch.complete(
+            workerId,
+            completions.map((each) => ({ ...each, counted: { ...each.counted, tenantId: 'nobody' } })),
+          ),
+      }),
+  },
+  {
     name: 'acknowledged before commit: the answer comes first, the write may never',
     breaks: /P1/,
     publisher(store) {
@@ -128,11 +140,14 @@ export const PLANTED_BUGS: PlantedBug[] = [
                 policy: row.policy,
                 eventType: row.eventType,
                 entity: row.entity,
+                site: row.site,
                 locale: row.locale,
                 correlationId: row.correlationId,
                 fallback: row.fallback,
                 expiresAt: row.expiresAt,
                 overridesSuppression: false,
+                visibleAt: row.nextAttemptAt ?? row.createdAt,
+                wantedAt: row.createdAt,
                 claimedAt: row.createdAt,
               }),
             )

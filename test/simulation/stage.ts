@@ -22,7 +22,7 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 const MEMORY = 'file:simulation?mode=memory&cache=shared'
 
 /** What `Build` fills and no run changes, and what the migrations fill. */
-const FIXED = ['schema_versions', 'claim_tokens', 'instance', 'tenants', 'event_types', 'catalogues', 'templates', 'template_versions'] // biome-ignore format: a list of names
+const FIXED = ['schema_versions', 'claim_tokens', 'instance', 'tenants', 'event_types', 'catalogues', 'templates', 'template_versions', 'rollup_state'] // biome-ignore format: a list of names
 
 const WAITING = `
   select exists (select 1 from pillarbox_dispatch)

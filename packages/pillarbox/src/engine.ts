@@ -16,6 +16,7 @@ import { runAuditChainer } from './operate/chain-audit.ts'
 import { runClockWatch } from './operate/clock-watch.ts'
 import { runExpirer } from './operate/expire.ts'
 import { runOwedReceipts } from './operate/owed-receipts.ts'
+import { runRollUp } from './operate/roll-up.ts'
 import { runOperations, runPreviewDropper } from './operate/run-operations.ts'
 import { runScrubber } from './operate/scrub.ts'
 import { createContextBook } from './plan/context-book.ts'
@@ -255,6 +256,7 @@ export function createEngine(deps: EngineDeps): Engine {
       runOperations(operating, signal),
       runPreviewDropper(chore, signal),
       runAuditChainer({ ...chore, everyMs: settings.chainEveryMs }, signal),
+      runRollUp(chore, signal),
     ]
     const { auditSink: sink = null } = deps
     if (sink) loops.push(runAuditFeeder({ ...chore, sink, scrub: deps.scrub }, signal))

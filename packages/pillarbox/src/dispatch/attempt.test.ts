@@ -170,6 +170,7 @@ describe('an ordinary attempt', () => {
       tenantId: 'acme',
       correlationId: null,
       accountId: 'account-1',
+      counted: sampleClaim(),
       token: 7,
       attempt: 1,
       provider: 'vendor',

@@ -4,6 +4,7 @@ import type { Content, EndedChain, NotificationPolicy, SealedContent, Takeover }
 import type { OutcomeKind, RefusedMember } from '../model/outcome.ts'
 import type { Reason, StoredReason } from '../model/reason.ts'
 import type { Address } from '../model/recipient.ts'
+import type { RollupGroup } from '../model/rollup.ts'
 import type { BreakerState } from './lane-store.ts'
 
 export interface DispatchStore {
@@ -83,10 +84,14 @@ export interface Claim {
   policy: NotificationPolicy | null
   eventType: string | null
   entity: Entity | null
+  site: string | null
   locale: string | null
   correlationId: string | null
   fallback: Channel[]
   expiresAt: number | null
+  /** Since when it is due, and since when it is wanted, which retries do not change. */
+  visibleAt: number
+  wantedAt: number
   /** Somebody has it sent though its address is suppressed. */
   overridesSuppression: boolean
   traceparent?: string | null
@@ -94,12 +99,17 @@ export interface Claim {
   claimedAt: number
 }
 
+/** Where a result is counted, and from when on the time is measured. */
+export type CountedClaim = RollupGroup & Pick<Claim, 'visibleAt' | 'wantedAt'>
+
 export interface Completion {
   notificationId: string
   tenantId: string
   /** For the log. */
   correlationId: string | null
   accountId: string
+  /** What numbers are told by; the claim has it. */
+  counted: CountedClaim
   token: number
   attempt: number
   provider: string

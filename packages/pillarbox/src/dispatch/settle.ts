@@ -167,6 +167,7 @@ function withoutCall(
     tenantId: claim.tenantId,
     correlationId: claim.correlationId,
     accountId: claim.accountId,
+    counted: claim,
     token: claim.token,
     attempt: claim.attempt,
     provider: account?.provider ?? 'none',

@@ -31,6 +31,8 @@ export interface WorkerView {
   version: string
   channels: Channel[] | null
   startedAt: number
+  /** When it was last heard of, and how long ago that is. */
+  beatAt: number
   silentForMs: number
   /** As of its last beat. */
   inFlight: number

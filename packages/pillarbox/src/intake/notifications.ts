@@ -251,6 +251,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
         executionId: body.executionId ?? null,
         parentExecutionId: body.parentExecutionId ?? null,
         dueAt: realTime(body.dueAt),
+        wantedAt: laterThan(clock.now(), realTime(body.dueAt)),
         expiresAt: realTime(body.expiresAt),
       },
       fallback,
@@ -315,4 +316,9 @@ interface RequestRoute {
 function invalid(errors: FieldError[]): PillarboxError {
   const [first] = errors
   return new PillarboxError('invalid_body', `${first?.path} ${first?.message}.`, { errors })
+}
+
+/** The instant, if it is still to come. */
+function laterThan(now: number, instant: number | null): number | null {
+  return instant !== null && instant > now ? instant : null
 }

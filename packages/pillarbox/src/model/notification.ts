@@ -167,6 +167,8 @@ export interface NewNotification {
   warnings: Warning[]
   /** Not before; null: at once. */
   dueAt: number | null
+  /** Since when it is wanted: its event's time, or a later one that it was to wait for; null or absent: since it is written. */
+  wantedAt?: number | null
   /** Cancelled with `expired` if not sent by then. */
   expiresAt: number | null
   /** Of one that is skipped because somebody is told the same already: the notification that came first. */

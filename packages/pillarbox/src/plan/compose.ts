@@ -92,6 +92,7 @@ export type Cause = Pick<NewNotification, 'tenantId' | 'triggeredBy'> &
       | 'correctedFrom'
       | 'policy'
       | 'dueAt'
+      | 'wantedAt'
       | 'expiresAt'
     >
   >

@@ -161,6 +161,7 @@ describe('a notification', () => {
       fallbackOf: null,
       warnings: [],
       dueAt: null,
+      wantedAt: START,
       expiresAt: null,
       duplicateOf: null,
       stopped: null,

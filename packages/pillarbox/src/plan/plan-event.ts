@@ -290,6 +290,7 @@ function causeOf({ due: { event, type }, scheduleId, dueAt, manual }: EventCause
     traceparent: event.traceparent ?? null,
     triggeredBy: manual?.actor ?? 'system',
     policy: policyOf(type),
+    wantedAt: manual ? null : Math.max(dueAt, event.createdAt),
     // Somebody who sends it again by hand wants it sent.
     expiresAt: manual || type.expiresAfterMs === null ? null : dueAt + type.expiresAfterMs,
   }

@@ -9,6 +9,7 @@ import type { DueStore } from '../operate/due-store.ts'
 import type { InstanceStore } from '../operate/instance-store.ts'
 import type { KeyStore } from '../operate/key-store.ts'
 import type { OperationStore } from '../operate/operation-store.ts'
+import type { RollupStore } from '../operate/rollup-store.ts'
 import type { ScheduleStore } from '../operate/schedule-store.ts'
 import type { SealedStore } from '../operate/sealed-store.ts'
 import type { EventStore } from '../plan/event-store.ts'
@@ -64,6 +65,7 @@ export interface Store {
   readonly sealed: SealedStore
   readonly clearTokens: ClearTokenStore
   readonly audit: AuditStore
+  readonly rollups: RollupStore
   readonly wake: WakeStore
   close(): Promise<void>
 }

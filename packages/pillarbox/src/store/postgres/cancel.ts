@@ -3,6 +3,7 @@ import { IS_RETRYING } from '../shared/notification-view.ts'
 import type { Ending } from '../shared/plan-changes.ts'
 import { stopBy } from '../shared/transitions.ts'
 import { plainArray, textArray } from './arrays.ts'
+import { INSERT_DELTAS, secondIn } from './rollup-deltas.ts'
 import type { Query } from './session.ts'
 
 /** What stands for an entity because of earlier events, found and ended in one round trip as `stopBy` says. */
@@ -88,7 +89,8 @@ const CANCEL_SCHEDULES = `
  */
 const CANCEL_NOTIFICATIONS = `
   with ${GIVEN}, concerned as materialized (
-    select n.id, n.tenant_id, given.reason, given.error, given.to_status, given.action, given.actor
+    select n.id, n.tenant_id, n.channel, n.account_id, n.site, n.event_type, given.reason, given.error, given.to_status,
+      given.action, given.actor
     from given join pillarbox.notifications n on n.tenant_id = given.tenant_id and n.entity_type = given.entity_type
       and n.entity_id = given.entity_id and n.event_type = given.event_type
     left join pillarbox.events e on e.tenant_id = n.tenant_id and e.id = n.event_id
@@ -104,7 +106,7 @@ const CANCEL_NOTIFICATIONS = `
   ), stopped as (
     delete from pillarbox.dispatch d using waiting
     where d.notification_id = waiting.id
-    returning waiting.*, d.spent, d.attempt, d.possible_duplicate, ${IS_RETRYING} as is_retrying
+    returning waiting.*, d.spent, d.attempt, d.possible_duplicate, d.visible_at, ${IS_RETRYING} as is_retrying
   ), settled as (
     insert into pillarbox.settled
       (notification_id, tenant_id, status, reason, last_error, spent, attempt, possible_duplicate)
@@ -114,6 +116,12 @@ const CANCEL_NOTIFICATIONS = `
     select tenant_id, actor, action, id, attempt, case when is_retrying then 'retrying' else 'queued' end,
       to_status, reason
     from stopped
+  ), counted as (
+    ${INSERT_DELTAS}
+    select ${secondIn('now()')}, tenant_id, channel, account_id, site, event_type, 'live', to_status,
+      ${secondIn('visible_at')}, null, false, false, count(*)
+    from stopped
+    group by tenant_id, channel, account_id, site, event_type, to_status, 9
   )
   insert into pillarbox.cancellations as c (tenant_id, entity_type, entity_id, event_type, at)
   select tenant_id, entity_type, entity_id, event_type, at from given order by 1, 2, 3, 4

@@ -2,6 +2,7 @@ import type { Completion } from '../../dispatch/dispatch-store.ts'
 import { type CompletionChanges, completionChanges, isSent, lateChanges } from '../shared/transitions.ts'
 import { jsonArray, plainArray, textArray, wholeArray } from './arrays.ts'
 import { insertNotifications } from './notifications.ts'
+import { bucketIn, countedClaims, countedTable, INSERT_DELTAS, NOW_MS } from './rollup-deltas.ts'
 import type { Run, Session } from './session.ts'
 
 type Completed = { fenced: string[]; lanes: string[] }
@@ -16,7 +17,9 @@ export async function complete(session: Session, workerId: string, given: readon
   // Rows are locked in the order given: the same order everywhere, so that no two statements wait for each other.
   const sorted = given.toSorted((a, b) => (a.notificationId < b.notificationId ? -1 : 1))
   if (sorted.every(isSent)) {
-    const query = { name: 'complete_sent', text: SENT, values: [workerId, ...sentColumns(sorted)] }
+    const { numbers, arrays } = countedClaims(sorted)
+    const values = [workerId, ...sentColumns(sorted), plainArray(numbers), wantedColumn(sorted), ...arrays]
+    const query = { name: 'complete_sent', text: SENT, values }
     return { fenced: await writeLate(session.run, workerId, sorted, await session.run<Stale>(query)), lanes: [] }
   }
   const all = sorted.map(completionChanges)
@@ -29,7 +32,9 @@ export async function complete(session: Session, workerId: string, given: readon
 }
 
 async function writeChanges(run: Run, workerId: string, all: readonly CompletionChanges[]): Promise<Completed> {
-  const stale = await run<Stale>({ name: 'complete', text: COMPLETE, values: [workerId, ...columns(all)] })
+  const { numbers, nextNumbers, arrays } = countedClaims(all)
+  const counted = [plainArray(numbers), wantedColumn(all), plainArray(nextNumbers), ...arrays]
+  const stale = await run<Stale>({ name: 'complete', text: COMPLETE, values: [workerId, ...columns(all), ...counted] })
   const fenced = await writeLate(run, workerId, all, stale)
   const written = stale.length === 0 ? all : all.filter((each) => !isStale(stale, each))
   await writeMoves(run, written)
@@ -53,9 +58,9 @@ function isStale(stale: readonly Stale[], { notificationId, token }: Completion)
 const SENT = `
   with given as materialized (
     select * from unnest($2::uuid[], $3::bigint[], $4::int[], $5::boolean[], $6::int[], $7::int[], $8::text[], $9::text[],
-        $10::uuid[], $11::text[], $12::text[])
+        $10::uuid[], $11::text[], $12::text[], $13::int[], $14::bigint[])
       as g (id, token, attempt, possible_duplicate, age_ms, duration_ms, provider, provider_message_id, account_id, answer,
-        tenant_id)
+        tenant_id, counted_as, wanted_ms)
   ), ended as (
     delete from pillarbox.dispatch d using given
     where d.notification_id = given.id and d.token = given.token
@@ -67,16 +72,25 @@ const SENT = `
       now() - age_ms * interval '1 millisecond', token, $1::uuid, provider, provider_message_id, account_id, answer,
       tenant_id
     from ended
+  ), counted as (
+    ${INSERT_DELTAS}
+    select sums.at_second, c.tenant_id, c.channel, c.account_id, c.site, c.event_type, 'live', 'sent', c.due_second,
+      sums.latency, c.is_delivered, true, sums.count
+    from (
+      select counted_as, sent_ms / 1000 as at_second, ${bucketIn('sent_ms - wanted_ms')} as latency, count(*) as count
+      from (select counted_as, wanted_ms, ${NOW_MS} - age_ms + duration_ms as sent_ms from ended) as sent
+      group by 1, 2, 3
+    ) as sums join ${countedTable(15)} on c.number = sums.counted_as
   )
   select id, token from given where (id, token) not in (select id, token from ended)`
 
 const GIVEN = `
   select * from unnest($2::uuid[], $3::bigint[], $4::int[], $5::boolean[], $6::int[], $7::int[], $8::text[], $9::text[],
     $10::uuid[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::int[],
-    $19::int[], $20::json[], $21::text[], $22::text[], $23::json[], $24::text[])
+    $19::int[], $20::json[], $21::text[], $22::text[], $23::json[], $24::text[], $25::int[], $26::bigint[], $27::int[])
     as g (id, token, attempt, possible_duplicate, age_ms, duration_ms, provider, provider_message_id, account_id, answer,
       tenant_id, outcome, code, error, to_status, reason, wait_ms, spent, resolved_targets, settled_as, audited_as, refused,
-      fingerprint)`
+      fingerprint, counted_as, wanted_ms, next_counted_as)`
 
 const ATTEMPT = `notification_id, number, late, outcome, to_status, possible_duplicate, duration_ms, started_at, token,
   worker_id, provider, provider_message_id, account_id, answer, tenant_id, code, error, reason, resolved_targets, refused`
@@ -116,6 +130,27 @@ const COMPLETE = `
     insert into pillarbox.audit (tenant_id, actor, action, notification_id, attempt, from_status, to_status, reason)
     select tenant_id, 'system', audited_as, id, attempt, 'sending', to_status, reason
     from ended where audited_as is not null
+  ), counted as (
+    ${INSERT_DELTAS}
+    select sums.at_second, c.tenant_id, c.channel, c.account_id, c.site, c.event_type, sums.from_status, sums.to_status,
+      coalesce(sums.due_second, c.due_second), sums.latency, sums.to_status = 'sent' and c.is_delivered,
+      sums.is_by_account, sums.count
+    from (
+      select counted_as, ended_ms / 1000 as at_second, 'live' as from_status, to_status, null::bigint as due_second,
+        case when outcome = 'accepted' and to_status = 'sent' then ${bucketIn('ended_ms - wanted_ms')} end as latency,
+        outcome is not null as is_by_account, count(*) as count
+      from (
+        select counted_as, to_status, outcome, wanted_ms,
+          ${NOW_MS} - case when outcome is null then 0 else age_ms - duration_ms end as ended_ms
+        from over
+      ) as stopped
+      group by 1, 2, 4, 6, 7
+      union all
+      select counted_as, ${NOW_MS} / 1000, 'live', 'moved', null, null, false, count(*) from again group by 1
+      union all
+      select next_counted_as, ${NOW_MS} / 1000, 'moved', 'live', (${NOW_MS} + wait_ms) / 1000, null, false, count(*)
+      from again group by 1, 5
+    ) as sums join ${countedTable(28)} on c.number = sums.counted_as
   )
   select id, token from given where (id, token) not in (select id, token from ended)`
 
@@ -147,7 +182,9 @@ async function writeLate(
 ): Promise<string[]> {
   if (stale.length === 0) return []
   const late = given.filter((each) => isStale(stale, each)).map(lateChanges)
-  const rows = await run<{ id: string }>({ name: 'complete_late', text: LATE, values: [workerId, ...columns(late)] })
+  // What changes nothing is not counted.
+  const values = [workerId, ...columns(late), '{}', '{}', '{}']
+  const rows = await run<{ id: string }>({ name: 'complete_late', text: LATE, values })
   return rows.map(({ id }) => id)
 }
 
@@ -165,6 +202,11 @@ function sentColumns(given: readonly Completion[]): string[] {
     textArray(given.map((each) => each.answer)),
     textArray(given.map((each) => each.tenantId)),
   ]
+}
+
+/** Since when each was wanted, in milliseconds. */
+function wantedColumn(given: readonly Completion[]): string {
+  return plainArray(given.map(({ counted }) => Math.floor(counted.wantedAt)))
 }
 
 function columns(all: readonly CompletionChanges[]): string[] {

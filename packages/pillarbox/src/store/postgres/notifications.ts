@@ -9,6 +9,7 @@ import { NEW_NOTIFICATION } from '../shared/new-rows.ts'
 import { bornPrint } from '../shared/transitions.ts'
 import { columnArrays, givenColumns, plainArray, storable, textArray } from './arrays.ts'
 import { grouped } from './group.ts'
+import { INSERT_DELTAS, secondIn } from './rollup-deltas.ts'
 import { dialect, scriptRunner } from './scripts.ts'
 import type { Run, Session } from './session.ts'
 
@@ -66,7 +67,7 @@ export const WRITE_NOTIFICATIONS = `
     insert into pillarbox.notifications (${LEDGER.names})
     select ${LEDGER.selected} from unnest(${LEDGER.arrays}) as given (${LEDGER.names})
     on conflict (tenant_id, idempotency_key) do nothing
-    returning id, account_id, due_at
+    returning id, account_id, due_at, tenant_id, channel, site, event_type
   ), queued as (
     insert into pillarbox.dispatch (notification_id, lane_id, visible_at)
     select id, account_id, greatest(now(), due_at) from ledger
@@ -85,10 +86,21 @@ export const WRITE_NOTIFICATIONS = `
     select id, tenant_id, event_id
     from unnest(${behind(7)}::uuid[], ${behind(8)}::text[], ${behind(9)}::text[]) as given (id, tenant_id, event_id)
     where (id in (select id from ledger)) is true
+  ), counted as (
+    ${INSERT_DELTAS}
+    select ${secondIn('now()')}, tenant_id, channel, account_id, site, event_type, 'new', to_status,
+      case when to_status = 'live' then ${secondIn('visible_at')} end, null, false, false, count(*)
+    from (
+      select tenant_id, channel, account_id, site, event_type, greatest(now(), due_at) as visible_at,
+        case when (id in (select unnest(${STOPPED_IDS}))) is not true then 'live'
+          when (id in (select unnest(${behind(10)}::uuid[]))) is true then 'skipped' else 'parked' end as to_status
+      from ledger
+    ) as born
+    group by tenant_id, channel, account_id, site, event_type, to_status, 9
   )`
 
 /** How many parameters `WRITE_NOTIFICATIONS` has. */
-export const NOTIFICATION_VALUES = LEDGER_VALUES + 9
+export const NOTIFICATION_VALUES = LEDGER_VALUES + 10
 
 const INSERT = `with ${WRITE_NOTIFICATIONS} select id, coalesce(due_at <= now(), true) as due from ledger`
 
@@ -158,6 +170,7 @@ export function notificationValues(notifications: readonly NewNotification[]): s
     plainArray(sealed.map((each) => each.id)),
     textArray(sealed.map((each) => each.tenantId)),
     textArray(sealed.map((each) => each.eventId)),
+    plainArray(stopped.flatMap(({ id, stopped }) => (stopped?.status === 'skipped' ? id : []))),
   ]
 }
 

@@ -6,6 +6,7 @@ import { sharedParts } from '../shared/parts.ts'
 import { sharedPlan } from '../shared/plan.ts'
 import { sharedPlanningNotes } from '../shared/planning-notes.ts'
 import { sharedReceipts } from '../shared/receipts.ts'
+import { sharedRollups } from '../shared/rollups.ts'
 import type { Store } from '../store.ts'
 import { openDispatch } from './dispatch.ts'
 import { openEvents } from './events.ts'
@@ -18,6 +19,7 @@ import { createPoolingProbe } from './pooling.ts'
 import { receiptParts } from './receipts.ts'
 import { scriptRunner } from './scripts.ts'
 import { newClient, openSession, openSessions, type SessionOptions } from './session.ts'
+import { snapshotOf } from './snapshot.ts'
 import { openWake } from './wake.ts'
 
 export interface PostgresOptions {
@@ -131,6 +133,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     dispatch: openDispatch({ claims, completions, admin }, lowWater),
     receipts: sharedReceipts(scripts, receiptParts(applying)),
     inbox: { ...sharedInbox(scripts), ...openInboxPut(inbox) },
+    rollups: sharedRollups(scripts, snapshotOf(admin, scripts)),
     wake,
     close: async () => {
       const sessions = [admin, intake, planning, people, claims, completions, control, applying, inbox, beats, wake]

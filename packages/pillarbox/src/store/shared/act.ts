@@ -2,12 +2,22 @@ import { ACTIONS, type Action, type NewNotification, type NotificationStatus } f
 import type { ItemRef } from '../../model/operation.ts'
 import { UNTOLD_REASONS } from '../../model/reason.ts'
 import { addressOf } from '../../model/recipient.ts'
+import { type RollupMove, rollupStatus, secondOf } from '../../model/rollup.ts'
 import type { Acted, ActRequest, RepeatedItem } from '../../plan/notification-store.ts'
 import { type AuditRow, writeAudit } from './audit.ts'
 import { booleanOf, isSealed, textOrNull, uuidOrNull } from './fields.ts'
 import { IS_RETRYING, statusOf } from './notification-view.ts'
 import { takeItem } from './operation-items.ts'
-import { type Dialect, givenList, row, rows, type Script } from './script.ts'
+import {
+  type CountedStanding,
+  GROUP_COLUMNS,
+  groupOf,
+  movesBetween,
+  plainMove,
+  secondNow,
+  writeMoves,
+} from './rollup-deltas.ts'
+import { type Dialect, givenList, instantOf, row, rows, type Script } from './script.ts'
 import { writeSettled } from './settle.ts'
 import { type ActChanges, actChanges, type RestingNotification } from './transitions.ts'
 
@@ -21,7 +31,8 @@ export function* act(dialect: Dialect, request: ActRequest): Script<Acted | null
   if (id === null) return null
   const { tenantId, action, replacement, obstacle } = request
   const notification = yield* row(
-    `select n.account_id, n.content is not null as has_content, n.is_scrubbed, n.schedule_id from pillarbox.notifications n
+    `select ${GROUP_COLUMNS}, n.created_at, n.content is not null as has_content, n.is_scrubbed, n.schedule_id
+      from pillarbox.notifications n
       where n.id = :id and n.tenant_id = :tenantId ${action === 'retry' ? dialect.lock('n') : ''}`,
     { id, tenantId },
   )
@@ -42,20 +53,43 @@ export function* act(dialect: Dialect, request: ActRequest): Script<Acted | null
   if (request.item && !(yield* takeItem(dialect, request.item, { notificationId: id })))
     return { moved: false, from: resting.from, accountId, isPassedOver: true }
 
+  const before = { group: groupOf(notification), status: rollupStatus(resting.from), dueSecond: resting.dueSecond }
+  const after: CountedStanding = { ...before, status: changes.settled?.status ?? 'live', dueSecond: null }
   if (resting.from === 'queued' || resting.from === 'retrying')
     yield* rows('delete from pillarbox.dispatch where notification_id = :id', { id })
   if (changes.queued) {
     yield* rows('delete from pillarbox.settled where notification_id = :id', { id })
     if (replacement) yield* replace(tenantId, replacement, id)
     const overrides = request.overridesSuppression ? true : null
-    yield* requeue(dialect, { id, accountId, overrides, ...changes.queued })
+    after.dueSecond = yield* requeue(dialect, { id, accountId, overrides, ...changes.queued })
+    after.group = { ...after.group, accountId, ...(replacement && { channel: replacement.channel }) }
   }
   if (changes.settled) yield* writeSettled(dialect, [changes.settled])
   if (request.correction) yield* correct(dialect, request, request.correction)
   yield* writeAudit(dialect, changes.audit)
   if (changes.queued || request.correction)
     yield* completeSchedule(dialect, request, textOrNull(notification['schedule_id']))
+  const bornSecond = secondOf(instantOf(notification['created_at']))
+  yield* writeMoves(actMoves(before, after, bornSecond, yield* secondNow(dialect)))
   return { moved: true, from: resting.from, accountId }
+}
+
+/** One that is planned anew on another channel is counted as if it had been born there. */
+function actMoves(
+  before: CountedStanding,
+  after: CountedStanding,
+  bornSecond: number,
+  atSecond: number,
+): readonly RollupMove[] {
+  const { channel } = after.group
+  if (channel === before.group.channel) return movesBetween(before, after, atSecond)
+  const born = { from: 'new', to: before.status, atSecond: bornSecond } as const
+  const group = { ...before.group, channel }
+  return [
+    plainMove({ group: before.group, ...born, count: -1 }),
+    plainMove({ group, ...born }),
+    ...movesBetween({ ...before, group }, after, atSecond),
+  ]
 }
 
 /** Another notification that already has the key. */
@@ -76,13 +110,13 @@ const DISCARDED_FROM = `(select a.from_status from pillarbox.audit a
 function* lockResting(
   dialect: Dialect,
   { id, tenantId, action, accountId }: { id: string; tenantId: string; action: Action; accountId: string | null },
-): Script<RestingNotification | null> {
+): Script<(RestingNotification & { dueSecond: number | null }) | null> {
   const movable: readonly NotificationStatus[] = ACTIONS[action].from
   const columns = 'attempt, spent, possible_duplicate, last_error'
   // One with a token is being sent and waits no longer.
   const waiting = movable.includes('queued')
     ? yield* row(
-        `select d.notification_id as live, d.token, ${columns}, ${IS_RETRYING} as is_retrying from pillarbox.dispatch d
+        `select d.notification_id as live, d.token, d.visible_at, ${columns}, ${IS_RETRYING} as is_retrying from pillarbox.dispatch d
           where d.notification_id = :id and d.token is null ${dialect.lock('d')}`,
         { id },
       )
@@ -101,6 +135,7 @@ function* lockResting(
       notificationId: id,
       tenantId,
       from: statusOf(found),
+      dueSecond: waiting ? secondOf(instantOf(waiting['visible_at'])) : null,
       attempt: Number(found['attempt']),
       spent: Number(found['spent']),
       possibleDuplicate: booleanOf(found['possible_duplicate']),
@@ -126,12 +161,12 @@ function* statusNow(id: string): Script<NotificationStatus | null> {
 
 /**
  * A fresh allowance of attempts, counted anew; their numbers go on from the last, so that none repeats. Whoever sends it
- * by hand wants it sent, however late.
+ * by hand wants it sent, however late. Answers the second in which it is due.
  */
 function* requeue(
   dialect: Dialect,
   queued: NonNullable<ActChanges['queued']> & { id: string; accountId: string | null; overrides: true | null },
-): Script<void> {
+): Script<number> {
   const last = yield* row('select max(number) as number from pillarbox.attempts where notification_id = :id', queued)
   const attempt = Math.max(queued.attempt, Number(last?.['number'] ?? 0))
   yield* rows(
@@ -139,12 +174,13 @@ function* requeue(
       where id = :id`,
     { ...queued, before: attempt > 0 ? attempt : null },
   )
-  yield* rows(
+  const written = yield* row(
     `insert into pillarbox.dispatch (notification_id, lane_id, visible_at, attempt, spent, possible_duplicate)
       select n.id, :accountId, case when n.due_at > ${dialect.now} then n.due_at else ${dialect.now} end, :attempt, 0,
-        :possibleDuplicate from pillarbox.notifications n where n.id = :id`,
+        :possibleDuplicate from pillarbox.notifications n where n.id = :id returning visible_at`,
     { ...queued, attempt },
   )
+  return secondOf(instantOf(written?.['visible_at']))
 }
 
 /** A schedule that failed only because nobody could be told: somebody is, now. One that was not planned to its end stays. */

@@ -37,6 +37,9 @@ export interface ClaimRow {
   expires_at: Date | number | null
   overrides_suppression: boolean | number | null
   traceparent: string | null
+  site: string | null
+  wanted_at: Date | number
+  visible_at: Date | number
 }
 
 const DISPATCH_FIELDS = ['notification_id', 'lane_id', 'token', 'attempt', 'spent', 'possible_duplicate'] as const
@@ -55,14 +58,22 @@ const LEDGER_FIELDS = [
   'expires_at',
   'overrides_suppression',
   'traceparent',
+  'site',
 ] as const
 
-export const CLAIM_FIELDS: readonly (keyof ClaimRow)[] = [...DISPATCH_FIELDS, ...LEDGER_FIELDS]
+export const CLAIM_FIELDS: readonly (keyof ClaimRow)[] = [
+  ...DISPATCH_FIELDS,
+  ...LEDGER_FIELDS,
+  'wanted_at',
+  'visible_at',
+]
 
 /** The columns of a `ClaimRow`, of the dispatch row `d` and the ledger row `n`. */
 export const CLAIM_COLUMNS = [
   ...DISPATCH_FIELDS.map((field) => `d.${field}`),
   ...LEDGER_FIELDS.map((field) => `n.${field}`),
+  'coalesce(n.wanted_at, n.created_at) as wanted_at',
+  'd.visible_at',
 ].join(', ')
 
 export function claimOf(row: ClaimRow, claimedAt: number): Claim {
@@ -86,6 +97,9 @@ export function claimOf(row: ClaimRow, claimedAt: number): Claim {
     expiresAt: instantOrNull(row.expires_at),
     overridesSuppression: booleanOf(row.overrides_suppression),
     traceparent: row.traceparent,
+    site: row.site,
+    wantedAt: instantOf(row.wanted_at),
+    visibleAt: instantOf(row.visible_at),
     claimedAt,
   }
 }

@@ -1,7 +1,19 @@
+import { type RollupMove, secondOf } from '../../model/rollup.ts'
 import { TEST_CLOCK, testClockMs } from '../../model/tenant.ts'
 import type { DueStore, TestClockMove } from '../../operate/due-store.ts'
 import { writeAudit } from './audit.ts'
-import { type Dialect, jsonOf, type Row, row, rows, type Script, type ScriptRunner } from './script.ts'
+import { GROUP_COLUMNS, groupOf, movesBetween, secondNow, writeMoves } from './rollup-deltas.ts'
+import {
+  type Dialect,
+  givenIds,
+  instantOf,
+  jsonOf,
+  type Row,
+  row,
+  rows,
+  type Script,
+  type ScriptRunner,
+} from './script.ts'
 
 export function sharedDue({ dialect, write }: ScriptRunner): DueStore {
   return {
@@ -29,13 +41,19 @@ function* bringForward(dialect: Dialect, limit: number): Script<number> {
   const schedules = yield* makeDue('schedules', 'id', 'and t.next_attempt_at > t.due_at')
   const callbacks = yield* makeDue('callbacks', 'id')
   const notifications = yield* rows(
-    `update pillarbox.dispatch set visible_at = ${now} where notification_id in (
-        select d.notification_id from pillarbox.dispatch d join pillarbox.notifications n on n.id = d.notification_id
-        where d.token is null and d.visible_at > ${now} and d.spent = 0 and d.last_error is null
-          and (n.due_at is null or n.due_at <= ${now}) limit :limit ${dialect.skipLocked('d')}
-      ) returning notification_id`,
+    `select d.notification_id, d.visible_at, ${GROUP_COLUMNS}
+      from pillarbox.dispatch d join pillarbox.notifications n on n.id = d.notification_id
+      where d.token is null and d.visible_at > ${now} and d.spent = 0 and d.last_error is null
+        and (n.due_at is null or n.due_at <= ${now}) limit :limit ${dialect.skipLocked('d')}`,
     { limit },
   )
+  if (notifications.length > 0) {
+    yield* rows(`update pillarbox.dispatch set visible_at = ${now} where notification_id in (select g.id from :g)`, {
+      g: givenIds(notifications.map((found) => String(found['notification_id']))),
+    })
+    const atSecond = yield* secondNow(dialect)
+    yield* writeMoves(dueMoves(notifications, () => atSecond, atSecond))
+  }
   yield* rows(`update pillarbox.workers set beat_at = ${now} where beat_at > ${now}`)
   return events.length + schedules.length + callbacks.length + notifications.length
 }
@@ -82,17 +100,43 @@ function* moveTestClock(
       where id in (${WAITING_NOTIFICATIONS}) returning id`,
     { tenantId, byMs },
   )
-  yield* rows(
+  const waited = yield* rows(
+    `select d.notification_id, d.visible_at, ${GROUP_COLUMNS} from pillarbox.dispatch d
+      join pillarbox.notifications n on n.id = d.notification_id
+      where d.notification_id in (${WAITING_NOTIFICATIONS}) ${dialect.lock('d')}`,
+    { tenantId },
+  )
+  const visible = yield* rows(
     advanceMs === null
       ? `update pillarbox.dispatch set visible_at = (select n.due_at from pillarbox.notifications n
             where n.id = notification_id)
           where token is null and notification_id in (${WAITING_NOTIFICATIONS}) and exists
-            (select 1 from pillarbox.notifications n where n.id = notification_id and n.due_at > ${dialect.now})`
+            (select 1 from pillarbox.notifications n where n.id = notification_id and n.due_at > ${dialect.now})
+          returning notification_id, visible_at`
       : `update pillarbox.dispatch set visible_at = ${moved('visible_at')}
-          where token is null and notification_id in (${WAITING_NOTIFICATIONS})`,
+          where token is null and notification_id in (${WAITING_NOTIFICATIONS}) returning notification_id, visible_at`,
     { tenantId, byMs },
   )
+  const dueSeconds = new Map(
+    visible.map((each) => [String(each['notification_id']), secondOf(instantOf(each['visible_at']))]),
+  )
+  const shifted = waited.filter((each) => dueSeconds.has(String(each['notification_id'])))
+  yield* writeMoves(dueMoves(shifted, (id) => dueSeconds.get(id) ?? 0, yield* secondNow(dialect)))
   const note = `${Math.round(aheadMs / 1_000)} seconds ahead`
   yield* writeAudit(dialect, { tenantId, actor, action: 'move-clock', subject: `tenant:${tenantId}`, note })
   return { aheadMs, schedules: schedules.length, notifications: notifications.length }
+}
+
+/** What is due at another second from now on. */
+function dueMoves(
+  found: readonly Row[],
+  newSecond: (notificationId: string) => number,
+  atSecond: number,
+): RollupMove[] {
+  return found.flatMap((each) => {
+    const live = { group: groupOf(each), status: 'live' } as const
+    const before = { ...live, dueSecond: secondOf(instantOf(each['visible_at'])) }
+    const dueSecond = newSecond(String(each['notification_id']))
+    return before.dueSecond === dueSecond ? [] : movesBetween(before, { ...live, dueSecond }, atSecond)
+  })
 }

@@ -1,5 +1,6 @@
 import type { EndedChain, NotificationStatus, Takeover } from '../../model/notification.ts'
 import type { ReceiptKind } from '../../model/receipt.ts'
+import { bucketBetween, isDeliveredBy, type RollupMove, rollupStatus, secondOf } from '../../model/rollup.ts'
 import type { NewReceipt, ReceiptStore } from '../../receipts/receipt-store.ts'
 import { writeAudit } from './audit.ts'
 import { booleanOf, textOrNull, uuidOrNull } from './fields.ts'
@@ -12,7 +13,8 @@ import {
   toldTimes,
   wordOf,
 } from './receipt-changes.ts'
-import { type Dialect, givenIds, givenRows, type Row, rows, type Script } from './script.ts'
+import { GROUP_COLUMNS, groupOf, plainMove, writeMoves } from './rollup-deltas.ts'
+import { type Dialect, givenIds, givenRows, instantOf, type Row, rows, type Script } from './script.ts'
 
 type MergeAnswer = Awaited<ReturnType<ReceiptStore['merge']>>
 
@@ -43,6 +45,7 @@ export function* mergeReceipts(dialect: Dialect, given: readonly NewReceipt[]): 
   for (const { moved } of changed) for (const receipt of moved) answers.set(receipt, 'moved')
   yield* writeStandings(dialect, changed)
   yield* writeAudit(dialect, ...changed.flatMap(({ audits }) => audits))
+  yield* writeMoves(changed.flatMap(receiptMoves))
   const ended = changed.filter(({ skipped }) => skipped.length > 0)
   yield* endChains(ended.map(({ notification }) => notification.id))
   return {
@@ -58,33 +61,31 @@ function nameOf({ tenantId, notificationId }: Pick<NewReceipt, 'tenantId' | 'not
   return `${tenantId} ${notificationId}`
 }
 
-/** A notification that receipts are about: the one that took over from it, or null, and its account. */
-interface LockedNotification {
-  takerId: string | null
-  accountId: string | null
-}
-
-/** The notifications that are there, by `nameOf`. They are locked in the order of their ids, as everywhere. */
-function* lockNotifications(
-  dialect: Dialect,
-  receipts: readonly NewReceipt[],
-): Script<Map<string, LockedNotification>> {
+/**
+ * The ledger rows of the notifications that are there, by `nameOf`. They are locked in the order of their ids, as
+ * everywhere.
+ */
+function* lockNotifications(dialect: Dialect, receipts: readonly NewReceipt[]): Script<LockedNotifications> {
   const wanted = new Map(receipts.map((receipt) => [nameOf(receipt), receipt]))
   const given = [...wanted.values()].flatMap(({ notificationId, tenantId }) =>
     notificationId === '' ? [] : [{ id: notificationId, tenant_id: tenantId }],
   )
   if (given.length === 0) return new Map()
   const found = yield* rows(
-    `select n.id, n.tenant_id, n.fallback_to, n.account_id from :g cross join pillarbox.notifications n
+    `select n.id, ${GROUP_COLUMNS}, n.provider, n.fallback_to, ${dialect.now} as now from :g cross join pillarbox.notifications n
       where n.id = g.id and n.tenant_id = g.tenant_id order by n.id ${dialect.lock('n')}`,
     { g: givenRows({ id: 'uuid', tenant_id: 'text' }, given) },
   )
   return new Map(
-    found.map((row) => {
-      const name = nameOf({ tenantId: String(row['tenant_id']), notificationId: String(row['id']) })
-      return [name, { takerId: textOrNull(row['fallback_to']), accountId: textOrNull(row['account_id']) }]
-    }),
+    found.map((row) => [nameOf({ tenantId: String(row['tenant_id']), notificationId: String(row['id']) }), row]),
   )
+}
+
+type LockedNotifications = ReadonlyMap<string, Row>
+
+/** The notification that took over, or null. */
+function takerOf(locked: LockedNotifications, receipt: NewReceipt): string | null {
+  return textOrNull(locked.get(nameOf(receipt))?.['fallback_to'])
 }
 
 const RECEIPT_KEY = { notification_id: 'uuid', provider_message_id: 'text', kind: 'text', recipient: 'text' } as const
@@ -160,6 +161,10 @@ function* knownAmong(receipts: readonly NewReceipt[]): Script<Set<string>> {
 /** A notification with the receipts about it that are news. */
 interface Concerned {
   notification: ReceivingNotification
+  /** Its ledger row, as far as it is counted. */
+  ledger: Row
+  /** When the provider took it, where an attempt says so. */
+  sentMs: number | null
   receipts: NewReceipt[]
   times: ToldTimes
   /** Whether it has a row in `settled`. That row has the times already. */
@@ -167,11 +172,7 @@ interface Concerned {
 }
 
 /** Where each notification rests. Its row in `settled`, if there is one, is locked by writing the times to it. */
-function* lockSettled(
-  dialect: Dialect,
-  news: readonly NewReceipt[],
-  locked: ReadonlyMap<string, LockedNotification>,
-): Script<Concerned[]> {
+function* lockSettled(dialect: Dialect, news: readonly NewReceipt[], locked: LockedNotifications): Script<Concerned[]> {
   const byId = Map.groupBy(news, ({ notificationId }) => notificationId)
   const told = new Map([...byId].map(([id, receipts]) => [id, toldTimes(receipts)]))
   const settled = yield* writeTimes(dialect, told)
@@ -191,11 +192,14 @@ function* lockSettled(
       reason: row ? textOrNull(row['reason']) : null,
       attempt: Number(last?.['attempt'] ?? 0),
       possibleDuplicate: booleanOf(last?.['possible_duplicate']),
-      takenOverBy: channels.get(locked.get(nameOf(first))?.takerId ?? '') ?? null,
-      accountId: locked.get(nameOf(first))?.accountId ?? null,
+      takenOverBy: channels.get(takerOf(locked, first) ?? '') ?? null,
+      accountId: textOrNull(locked.get(nameOf(first))?.['account_id']),
     }
     const times = told.get(id) ?? { delivered: null, read: null }
-    return [{ notification, receipts, times, isSettled: row !== undefined }]
+    const sentMs = row ? null : acceptedMs(last)
+    return [
+      { notification, ledger: locked.get(nameOf(first)) ?? {}, sentMs, receipts, times, isSettled: row !== undefined },
+    ]
   })
 }
 
@@ -217,7 +221,8 @@ function* writeTimes(dialect: Dialect, told: ReadonlyMap<string, ToldTimes>): Sc
 
 function* lastAttempts(ids: readonly string[]): Script<Map<string, Row>> {
   const found = yield* rows(
-    `select a.notification_id, a.number as attempt, a.possible_duplicate from :g cross join pillarbox.attempts a
+    `select a.notification_id, a.number as attempt, a.possible_duplicate, a.outcome, a.started_at, a.duration_ms
+      from :g cross join pillarbox.attempts a
       where a.notification_id = g.id and not a.late and a.number =
         (select max(x.number) from pillarbox.attempts x where x.notification_id = g.id and not x.late)`,
     { g: givenIds(ids) },
@@ -226,18 +231,39 @@ function* lastAttempts(ids: readonly string[]): Script<Map<string, Row>> {
 }
 
 /** The channels of those that took over before, where that matters. */
-function* channelsOf(
-  news: readonly NewReceipt[],
-  locked: ReadonlyMap<string, LockedNotification>,
-): Script<Map<string, string>> {
-  const ids = new Set(
-    news.flatMap((receipt) => (isFailure(wordOf(receipt)) ? (locked.get(nameOf(receipt))?.takerId ?? []) : [])),
-  )
+function* channelsOf(news: readonly NewReceipt[], locked: LockedNotifications): Script<Map<string, string>> {
+  const ids = new Set(news.flatMap((receipt) => (isFailure(wordOf(receipt)) ? (takerOf(locked, receipt) ?? []) : [])))
   if (ids.size === 0) return new Map()
   const found = yield* rows('select n.id, n.channel from :g cross join pillarbox.notifications n where n.id = g.id', {
     g: givenIds([...ids]),
   })
   return new Map(found.map((row) => [String(row['id']), String(row['channel'])]))
+}
+
+function acceptedMs(attempt: Row | undefined): number | null {
+  if (attempt?.['outcome'] !== 'accepted') return null
+  return instantOf(attempt['started_at']) + Number(attempt['duration_ms'])
+}
+
+/** What each step that receipts took a notification adds to the numbers. */
+function receiptMoves({ ledger, sentMs, audits }: Concerned & ReceiptChanges): RollupMove[] {
+  const nowMs = instantOf(ledger['now'])
+  const provider = textOrNull(ledger['provider'])
+  return audits.flatMap((audit) => {
+    const [from, to] = [audit.from, audit.to].map((status) => rollupStatus(status as NotificationStatus))
+    if (!from || !to || from === to) return []
+    const isDelivered = isDeliveredBy(provider, from, to)
+    const latency = isDelivered && from === 'sent' && sentMs !== null ? bucketBetween(sentMs, nowMs) : null
+    return plainMove({
+      group: groupOf(ledger),
+      from,
+      to,
+      atSecond: secondOf(nowMs),
+      latency,
+      isDelivered,
+      isByAccount: true,
+    })
+  })
 }
 
 const STANDING = {

@@ -74,5 +74,6 @@ export const NEW_NOTIFICATION: NewColumns<NewNotification> = {
   conversation_id: { type: 'uuid', of: (n) => n.conversationId },
   policy: { type: 'json', of: (n) => jsonText(n.policy) },
   due_at: { type: 'instant', of: (n) => n.dueAt },
+  wanted_at: { type: 'instant', of: (n) => n.wantedAt ?? null },
   expires_at: { type: 'instant', of: (n) => n.expiresAt },
 }

@@ -1,8 +1,10 @@
 import type { Reason } from '../../model/reason.ts'
+import { secondOf } from '../../model/rollup.ts'
 import { writeAudit } from './audit.ts'
 import { booleanOf, textOrNull } from './fields.ts'
 import { IS_RETRYING } from './notification-view.ts'
-import { type Dialect, givenIds, givenRows, type Row, rows, type Script } from './script.ts'
+import { GROUP_COLUMNS, groupOf, plainMove, secondNow, writeMoves } from './rollup-deltas.ts'
+import { type Dialect, givenIds, givenRows, instantOf, type Row, rows, type Script } from './script.ts'
 import { type SettledRow, type StopReason, stopChanges, type WaitingNotification } from './transitions.ts'
 
 const SETTLED_COLUMNS = {
@@ -49,8 +51,8 @@ export function* writeSettled(dialect: Dialect, settled: readonly SettledRow[]):
 }
 
 /** What `waitingOf` reads of a dispatch row `d` without a token and its ledger row `n`. */
-export const WAITING_COLUMNS = `d.notification_id, d.attempt, d.spent, d.possible_duplicate, n.tenant_id, n.account_id,
-  ${IS_RETRYING} as is_retrying`
+export const WAITING_COLUMNS = `d.notification_id, d.attempt, d.spent, d.possible_duplicate, d.visible_at,
+  ${GROUP_COLUMNS}, ${IS_RETRYING} as is_retrying`
 
 function waitingOf(found: Row): WaitingNotification {
   return {
@@ -77,6 +79,13 @@ export function* stopWaiting(dialect: Dialect, found: readonly Row[], stop: Stop
     changes.map(({ settled }) => settled),
   )
   yield* writeAudit(dialect, ...changes.map(({ audit }) => audit))
+  const atSecond = yield* secondNow(dialect)
+  yield* writeMoves(
+    found.map((row) => {
+      const dueSecond = secondOf(instantOf(row['visible_at']))
+      return plainMove({ group: groupOf(row), from: 'live', to: stop.to, atSecond, dueSecond })
+    }),
+  )
 }
 
 interface LaneStop {

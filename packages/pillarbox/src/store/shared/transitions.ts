@@ -185,7 +185,8 @@ export interface ActChanges {
   audit: AuditRow
 }
 
-const ACT_REASONS = {
+/** Why a notification stands where an operator's act has put it. A receipt gives none of these. */
+export const ACT_REASONS = {
   retry: null,
   discard: 'discarded_by_operator',
   cancel: 'cancelled_by_operator',

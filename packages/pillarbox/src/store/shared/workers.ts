@@ -127,12 +127,13 @@ const WORKERS = nounOf<Omit<WorkerView, 'silentForMs'>>('workers', {
   version: 'text',
   channels: 'json',
   startedAt: 'instant',
+  beatAt: 'instant',
   inFlight: 'number',
 })
 
 function* listWorkers(dialect: Dialect): Script<WorkerView[]> {
   const found = yield* rows(
-    `select ${WORKERS.columns}, beat_at, ${dialect.now} as now from pillarbox.workers order by started_at, id`,
+    `select ${WORKERS.columns}, ${dialect.now} as now from pillarbox.workers order by started_at, id`,
   )
   return found.map((worker) => ({
     ...WORKERS.of(worker),

@@ -44,6 +44,9 @@ function claimRow(values: ClaimValues): ClaimRow {
     expires_at: values[17],
     overrides_suppression: values[18],
     traceparent: values[19],
+    site: values[20],
+    wanted_at: values[21],
+    visible_at: values[22],
   } as ClaimRow
 }
 

@@ -1,10 +1,13 @@
 import type { Completion } from '../../dispatch/dispatch-store.ts'
+import type { RollupMove } from '../../model/rollup.ts'
 import { jsonText } from '../shared/fields.ts'
+import { completionMoves, sentMove } from '../shared/rollup-deltas.ts'
 import { writeSettled } from '../shared/settle.ts'
 import { type CompletionChanges, completionChanges, isSent, lateChanges, wholeMs } from '../shared/transitions.ts'
 import { insertAudit } from './audit.ts'
 import type { Connection } from './connection.ts'
-import { insertNotification } from './notifications.ts'
+import { insertNotification, insertNotifications } from './notifications.ts'
+import { insertMoves } from './rollup-deltas.ts'
 import { dialect, runScript } from './scripts.ts'
 
 /** Attempts and audit rows are numbered in one order: these numbers are taken from those of the audit. */
@@ -33,21 +36,25 @@ export function complete(
   const lanes = new Set<string>()
   const taken = connection.prepare(TAKE_AUDIT_IDS).get(completions.length)
   let auditId = Number(taken?.['seq'] ?? 0) - completions.length
+  const moves: RollupMove[] = []
   for (const completion of completions) {
     auditId += 1
     const { notificationId, token } = completion
     if (isSent(completion)) {
-      if (connection.prepare(END).run(notificationId, token).changes === 1)
+      if (connection.prepare(END).run(notificationId, token).changes === 1) {
         insertSentAttempt(connection, now, { workerId, auditId }, completion)
-      else if (writeLate(connection, now, { workerId, auditId }, completion)) fenced.push(notificationId)
+        moves.push(sentMove(completion, now))
+      } else if (writeLate(connection, now, { workerId, auditId }, completion)) fenced.push(notificationId)
       continue
     }
     const changes = completionChanges(completion)
     if (leaveSending(connection, now, changes)) {
       insertAttempt(connection, now, { workerId, auditId }, changes, 'timely')
+      moves.push(...completionMoves(changes, now))
       for (const lane of applyChanges(connection, now, changes)) lanes.add(lane)
     } else if (writeLate(connection, now, { workerId, auditId }, completion)) fenced.push(notificationId)
   }
+  insertMoves(connection, moves)
   return { fenced, lanes: [...lanes] }
 }
 
@@ -163,11 +170,13 @@ function applyChanges(connection: Connection, now: number, changes: CompletionCh
     insertAudit(connection, { ...rest, actor: 'system', action: 'move', reason: changes.moveReason })
   }
   if (skipped.length > 0) connection.prepare(END_CHAIN).run(notificationId)
-  for (const each of skipped) insertNotification(connection, each, now)
+  insertNotifications(connection, skipped, now)
   const lanes = dueLane === null ? [] : [dueLane]
   if (next === null) return lanes
-  const taker = insertNotification(connection, next, now)
-  for (const each of next.passedOver ?? []) insertNotification(connection, each, now)
+  const moves: RollupMove[] = []
+  const taker = insertNotification(connection, next, now, moves)
+  insertMoves(connection, moves)
+  insertNotifications(connection, next.passedOver ?? [], now)
   connection.prepare(LINK_FALLBACK).run(notificationId, taker.id)
   return taker.lane === null ? lanes : [...lanes, taker.lane]
 }

@@ -14,6 +14,7 @@ import { operations } from './migrations/0012-operations.ts'
 import { answers } from './migrations/0013-answers.ts'
 import { turns } from './migrations/0014-turns.ts'
 import { audit } from './migrations/0015-audit.ts'
+import { rollups } from './migrations/0016-rollups.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 
@@ -37,6 +38,7 @@ export const MIGRATIONS = [
   { name: 'answers', sql: answers },
   { name: 'turns', sql: turns },
   { name: 'audit', sql: audit },
+  { name: 'rollups', sql: rollups },
 ] as const
 
 /** Bringing the schema up to date, forward only. */

@@ -1,12 +1,15 @@
 import type { NewNotification, SettledStatus } from '../../model/notification.ts'
+import { type RollupMove, secondOf } from '../../model/rollup.ts'
 import type { NotificationStore } from '../../plan/notification-store.ts'
 import { act, handAudits, takeRepeated } from '../shared/act.ts'
 import type { KeyOwner } from '../shared/duplicates.ts'
 import { booleanOf, isSealed, textOrNull } from '../shared/fields.ts'
 import { NEW_NOTIFICATION } from '../shared/new-rows.ts'
+import { plainMove } from '../shared/rollup-deltas.ts'
 import { bornPrint } from '../shared/transitions.ts'
 import { insertAudit } from './audit.ts'
 import type { Connection } from './connection.ts'
+import { insertMoves } from './rollup-deltas.ts'
 import { type Connections, dialect, insertText, runScript } from './scripts.ts'
 
 export function openNotifications({
@@ -15,23 +18,26 @@ export function openNotifications({
 }: Connections): Pick<NotificationStore, 'insert' | 'insertByHand' | 'act'> {
   return {
     insert: (notifications) =>
-      writer.write((now) =>
-        notifications.map((notification) => {
-          const { id, duplicate } = insertNotification(connection, notification, now)
+      writer.write((now) => {
+        const moves: RollupMove[] = []
+        const answers = notifications.map((notification) => {
+          const { id, duplicate } = insertNotification(connection, notification, now, moves)
           return { id, duplicate: duplicate !== false }
-        }),
-      ),
+        })
+        insertMoves(connection, moves)
+        return answers
+      }),
     insertByHand: (notifications, by) =>
       writer.write((now) => {
         if (by.item && !runScript(connection, takeRepeated(dialect, by.item, notifications))) return false
-        for (const notification of notifications) insertNotification(connection, notification, now)
+        insertNotifications(connection, notifications, now)
         insertAudit(connection, ...handAudits(notifications, by))
         return true
       }),
     act: (request) =>
       writer.write((now) => {
         const acted = runScript(connection, act(dialect, request))
-        if (acted?.moved && request.correction) insertNotification(connection, request.correction, now)
+        if (acted?.moved && request.correction) insertNotifications(connection, [request.correction], now)
         return acted
       }),
   }
@@ -50,14 +56,28 @@ const STOP = `insert into pillarbox.settled (notification_id, tenant_id, status,
 
 const SEAL = 'insert into pillarbox.sealed_contents (notification_id, tenant_id, event_id) values ($1, $2, $3)'
 
+/** Writes notifications inside a transaction, with what they add to the numbers; answers their ids. */
+export function insertNotifications(
+  connection: Connection,
+  notifications: readonly NewNotification[],
+  now: number,
+): string[] {
+  const moves: RollupMove[] = []
+  const ids = notifications.map((notification) => insertNotification(connection, notification, now, moves).id)
+  insertMoves(connection, moves)
+  return ids
+}
+
 /**
- * One ledger row with its dispatch or settled row, inside a transaction. `lane`: the account that now has due work.
+ * One ledger row with its dispatch or settled row, inside a transaction; what that adds to the numbers is put to `moves`,
+ * which the caller writes. `lane`: the account that now has due work.
  * A repeated key answers the one that has it and writes nothing.
  */
 export function insertNotification(
   connection: Connection,
   n: NewNotification,
   now: number,
+  moves: RollupMove[],
 ): { id: string; duplicate: false; lane: string | null } | { id: string; duplicate: KeyOwner; lane: null } {
   const written = connection.prepare(INSERT).run(...VALUES.map((of) => of(n)), now)
   if (written.changes === 0) {
@@ -76,9 +96,12 @@ export function insertNotification(
   if (n.stopped) {
     const { status, reason, error } = n.stopped
     connection.prepare(STOP).run(n.id, n.tenantId, status, reason, error, bornPrint(n), now)
+    moves.push(plainMove({ group: n, from: 'new', to: status, atSecond: secondOf(now) }))
     return { id: n.id, duplicate: false, lane: null }
   }
   const visibleAt = Math.max(n.dueAt ?? now, now)
   connection.prepare(ENQUEUE).run(n.id, n.accountId, visibleAt)
+  const [atSecond, dueSecond] = [secondOf(now), secondOf(visibleAt)]
+  moves.push(plainMove({ group: n, from: 'new', to: 'live', atSecond, dueSecond }))
   return { id: n.id, duplicate: false, lane: visibleAt <= now ? n.accountId : null }
 }

@@ -6,6 +6,7 @@ import { sharedParts } from '../shared/parts.ts'
 import { sharedPlan } from '../shared/plan.ts'
 import { sharedPlanningNotes } from '../shared/planning-notes.ts'
 import { sharedReceipts } from '../shared/receipts.ts'
+import { sharedRollups } from '../shared/rollups.ts'
 import { row } from '../shared/script.ts'
 import type { Store } from '../store.ts'
 import { applySettings, type Connection, openConnection } from './connection.ts'
@@ -16,6 +17,7 @@ import { openNotifications } from './notifications.ts'
 import { sqlitePlan } from './plan.ts'
 import { receiptParts } from './receipts.ts'
 import { dialect, scriptRunner } from './scripts.ts'
+import { snapshotOf } from './snapshot.ts'
 import { untilFree } from './until-free.ts'
 import { openWake } from './wake.ts'
 import { openWriter, type Writer } from './writer.ts'
@@ -58,7 +60,7 @@ export async function openSqlite({
     const reader = path === IN_MEMORY ? connection : openConnection({ path, readOnly: true, now: clock.now })
     if (reader !== connection) open.push(reader)
     logger.debug({ path, sqlite: connection.db.prepare('select sqlite_version() as v').get()?.['v'] }, 'SQLite is open')
-    return compose({ connection, reader, writer, clock, watch, open })
+    return compose({ path, defer, connection, reader, writer, clock, watch, open })
   } catch (error) {
     for (const one of open) one.close()
     throw error
@@ -76,6 +78,8 @@ function closeWhole(connection: Connection): void {
 }
 
 interface OpenParts {
+  path: string
+  defer: (flush: () => void) => void
   connection: Connection
   reader: Connection
   writer: Writer
@@ -84,7 +88,7 @@ interface OpenParts {
   open: Connection[]
 }
 
-function compose({ connection, reader, writer, clock, watch, open }: OpenParts): Store {
+function compose({ path, defer, connection, reader, writer, clock, watch, open }: OpenParts): Store {
   const connections = { connection, reader, writer, clock }
   const run = scriptRunner(connections)
   const wake = openWake({ connection, clock, watch })
@@ -102,6 +106,7 @@ function compose({ connection, reader, writer, clock, watch, open }: OpenParts):
     dispatch: openDispatch(connections),
     receipts: sharedReceipts(run, receiptParts(connections)),
     inbox: sharedInbox(run),
+    rollups: sharedRollups(run, snapshotOf(connections, { path: path === IN_MEMORY ? null : path, defer })),
     wake,
     close: async () => {
       wake.close()

@@ -2,6 +2,7 @@ import type { StoredEvent } from '../../model/event.ts'
 import { cancelledKey } from '../../model/idempotency.ts'
 import type { NewNotification } from '../../model/notification.ts'
 import type { Clock } from '../../model/ports.ts'
+import type { RollupMove } from '../../model/rollup.ts'
 import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch } from '../../plan/plan-store.ts'
 import { duplicateOf, givesKeyTo } from '../shared/duplicates.ts'
 import { eventOf, scheduleOf } from '../shared/events.ts'
@@ -14,6 +15,7 @@ import { cancel } from './cancel.ts'
 import type { Connection } from './connection.ts'
 import { insertDerived } from './events.ts'
 import { insertNotification } from './notifications.ts'
+import { insertMoves } from './rollup-deltas.ts'
 import type { Connections } from './scripts.ts'
 import { createTaking, type HeldRows } from './take.ts'
 import { untilFree } from './until-free.ts'
@@ -56,7 +58,7 @@ interface UnlockedBatchKind<Due, Plan> {
 interface PlanWriting {
   connection: Connection
   now: number
-  tally: { inserted: number; lanes: Set<string>; duplicates: NewNotification[] }
+  tally: { inserted: number; lanes: Set<string>; duplicates: NewNotification[]; moves: RollupMove[] }
 }
 
 async function takeBatch<Due, Plan>(
@@ -77,11 +79,12 @@ async function takeBatch<Due, Plan>(
       try {
         await turn()
         return await writer.write((now) => {
-          const tally: PlanWriting['tally'] = { inserted: 0, lanes: new Set(), duplicates: [] }
+          const tally: PlanWriting['tally'] = { inserted: 0, lanes: new Set(), duplicates: [], moves: [] }
           const decided = rows.filter((row, i) => {
             const [source, plan] = [found[i], plans[i]]
             return source && plan && apply({ connection, now, tally }, source, row, plan)
           }).length
+          insertMoves(connection, tally.moves)
           const { inserted, lanes, duplicates } = tally
           return { decided, inserted, lanes: [...lanes], ...(duplicates.length > 0 && { duplicates }) }
         })
@@ -239,9 +242,9 @@ function applySchedule(writing: PlanWriting, found: Row, due: DueSchedule, plan:
 
 function insertPlanned({ connection, now, tally }: PlanWriting, notifications: readonly NewNotification[]): void {
   for (const notification of notifications) {
-    const { duplicate: first, lane } = insertInTurn(connection, notification, now)
+    const { duplicate: first, lane } = insertInTurn(connection, notification, now, tally.moves)
     const skipped = first && duplicateOf(notification, first)
-    const isWritten = skipped ? !insertNotification(connection, skipped, now).duplicate : !first
+    const isWritten = skipped ? !insertNotification(connection, skipped, now, tally.moves).duplicate : !first
     if (isWritten) tally.inserted += 1
     if (isWritten && skipped) tally.duplicates.push(skipped)
     if (lane !== null) tally.lanes.add(lane)
@@ -251,12 +254,12 @@ function insertPlanned({ connection, now, tally }: PlanWriting, notifications: r
 const GIVE_KEY = 'update pillarbox.notifications set idempotency_key = $2 where id = $1'
 
 /** As its own, or under the key that another one has given up. */
-function insertInTurn(connection: Connection, notification: NewNotification, now: number) {
-  const written = insertNotification(connection, notification, now)
+function insertInTurn(connection: Connection, notification: NewNotification, now: number, moves: RollupMove[]) {
+  const written = insertNotification(connection, notification, now, moves)
   const { duplicate: first } = written
   if (!first || !givesKeyTo(notification, first)) return written
   connection.prepare(GIVE_KEY).run(first.id, cancelledKey(first.id))
-  return insertNotification(connection, notification, now)
+  return insertNotification(connection, notification, now, moves)
 }
 
 function auditPlan({ connection }: PlanWriting, tenantId: string, audit: PlanAudit | null): void {

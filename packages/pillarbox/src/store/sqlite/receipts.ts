@@ -1,6 +1,6 @@
 import { linkTakers, mergeReceipts } from '../shared/merge-receipts.ts'
 import type { ReceiptParts } from '../shared/receipts.ts'
-import { insertNotification } from './notifications.ts'
+import { insertNotifications } from './notifications.ts'
 import { type Connections, dialect, runScript, scriptRunner } from './scripts.ts'
 
 /** What comes together shares a commit anyway. */
@@ -12,11 +12,19 @@ export function receiptParts(connections: Connections): ReceiptParts {
     merge: (receipts) =>
       writer.write((now) => {
         const { answers, takers, skipped } = runScript(connection, mergeReceipts(dialect, receipts))
-        for (const each of skipped) insertNotification(connection, each, now)
+        insertNotifications(connection, skipped, now)
         if (takers.length === 0) return answers
-        const links = takers.map(({ id, next }) => ({ id, nextId: insertNotification(connection, next, now).id }))
-        for (const { next } of takers)
-          for (const each of next.passedOver ?? []) insertNotification(connection, each, now)
+        const nextIds = insertNotifications(
+          connection,
+          takers.map(({ next }) => next),
+          now,
+        )
+        const links = takers.map(({ id, next }, i) => ({ id, nextId: nextIds[i] ?? next.id }))
+        insertNotifications(
+          connection,
+          takers.flatMap(({ next }) => next.passedOver ?? []),
+          now,
+        )
         runScript(connection, linkTakers(links))
         return answers
       }),

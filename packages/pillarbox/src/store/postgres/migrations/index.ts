@@ -12,6 +12,7 @@ import { operations } from './0012-operations.ts'
 import { answers } from './0013-answers.ts'
 import { turns } from './0014-turns.ts'
 import { audit } from './0015-audit.ts'
+import { rollups } from './0016-rollups.ts'
 
 export interface Migration {
   version: number
@@ -36,4 +37,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 13, name: 'answers', sql: answers },
   { version: 14, name: 'turns', sql: turns },
   { version: 15, name: 'audit', sql: audit },
+  { version: 16, name: 'rollups', sql: rollups },
 ]
