@@ -217,6 +217,27 @@ Examples:
     run: async (call) => (await import('./keys.ts')).changeKeys(call, 'retire'),
   },
   {
+    name: 'rollups',
+    description: 'Look after the sums that numbers are told from.',
+    help: `
+Examples:
+  $ pillarbox rollups rebuild`,
+  },
+  {
+    name: 'rollups rebuild',
+    description: 'Count everything anew and mend the sums behind /api/kpis and /ops/kpis.',
+    parts: ['any'],
+    help: `
+Servers and workers go on meanwhile, and nothing is wrong in between: the sums are mended in one step at the end. It may be
+broken off at any moment. Needed after a database was mended by hand, and after an upgrade from a version without these
+sums during which processes of both versions ran. What was purged is counted no more.
+
+Examples:
+  $ pillarbox rollups rebuild
+  $ DATABASE_URL=postgres://app@db/app pillarbox rollups rebuild`,
+    run: async (call) => (await import('./rollups.ts')).rebuildRollups(call),
+  },
+  {
     name: 'catalogue',
     description: 'Check, import and read catalogues: what events mean, who is told, when and in which words.',
     help: `
