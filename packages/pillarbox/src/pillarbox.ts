@@ -385,6 +385,7 @@ async function assembleApp(parts: Assembly, engine: Engine | null): Promise<Fast
       inboxOrigins: config.inboxOrigins,
       stuckAfterMs: config.stuckAfterMs,
       staleAfterMs: config.staleAfterMs,
+      kpiWindowMs: config.kpiWindowMs,
       workerTtlMs: config.workerTtlMs,
     },
     version: VERSION,

@@ -183,6 +183,12 @@ const TABLE = {
     default: 24 * 3_600_000,
     check: duration('PT1S', 'P365D'),
   }),
+  kpiWindowMs: option({
+    doc: 'What “in the last interval” means among the numbers of /api/kpis and /ops/kpis, in whole seconds.',
+    part: 'api',
+    default: 60_000,
+    check: duration('PT1S', 'PT1H'),
+  }),
   workerTtlMs: option({
     doc: 'A worker silent for so long is taken for dead and its work is taken over. Must cover the provider timeout and the flush; every process needs the same.',
     part: 'worker',

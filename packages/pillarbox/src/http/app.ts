@@ -30,6 +30,7 @@ import { limitInFlight } from './in-flight.ts'
 import { inboxRoutes } from './inbox.ts'
 import { parseJsonBody, refuseUnfit } from './json-body.ts'
 import { keyRoutes } from './keys.ts'
+import { kpiRoutes } from './kpis.ts'
 import { readListsInTurns } from './list-turns.ts'
 import { maskAnswers } from './masking.ts'
 import { messageTemplateRoutes } from './message-templates.ts'
@@ -50,6 +51,7 @@ import { tenantRoutes } from './tenants.ts'
 import { answerBrokenRequest, answerUnknownPaths } from './unknown-paths.ts'
 import { validatorCompiler } from './validation.ts'
 import { webhookRoutes } from './webhooks.ts'
+import { workerRoutes } from './workers.ts'
 import { isYamlType, takeYaml } from './yaml-body.ts'
 
 /** How long what is known of accounts is believed when a vendor calls back. */
@@ -169,6 +171,8 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     tenantRoutes,
     outboxRoutes,
     auditRoutes,
+    kpiRoutes,
+    workerRoutes,
     callbackRoutes,
     webhookRoutes,
     healthRoutes,

@@ -129,6 +129,8 @@ export const DEFAULT_HTTP_CONFIG = {
   stuckAfterMs: 600_000,
   /** A sent notification without a receipt is shown as stale after this. */
   staleAfterMs: 86_400_000,
+  /** What "in the last interval" means among the numbers. */
+  kpiWindowMs: 60_000,
   /** A worker silent for longer is shown as dead. */
   workerTtlMs: 30_000,
 }
