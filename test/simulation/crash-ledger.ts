@@ -16,6 +16,8 @@ export class CrashLedger {
   readonly #heardAt = new Map<string, number>()
   /** What each planner noted last. */
   readonly #notes = new Map<string, PlanningNote>()
+  /** Under which id each process is registered. */
+  readonly #ids = new Map<string, string>()
   readonly #deathsAlone = new Map<string, number>()
 
   hired(process: SimProcess): void {
@@ -26,6 +28,11 @@ export class CrashLedger {
   heard(process: string, now: number): void {
     this.#markSilent(now)
     this.#heardAt.set(process, now)
+  }
+
+  /** Under another id where it was declared dead: what it noted before is the note of somebody who is gone. */
+  registered(process: string, id: string): void {
+    this.#ids.set(process, id)
   }
 
   /** How many processes died, or fell silent, over this row and nothing else. */
@@ -62,7 +69,8 @@ export class CrashLedger {
     this.#notes.delete(id)
     const [row, ...others] = note.rows
     if (row && others.length === 0) this.#deathsAlone.set(row.id, this.deathsAlone(row.id) + 1)
-    const isGone = note.wasSilent || this.#processes.get(note.process)?.dead
+    const isDeclaredDead = this.#ids.get(note.process) !== id
+    const isGone = note.wasSilent || isDeclaredDead || this.#processes.get(note.process)?.dead
     return isGone ? [] : [`P7: a crash was counted of ${note.process}, which lives and beats`]
   }
 }

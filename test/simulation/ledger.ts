@@ -83,6 +83,7 @@ export class Ledger {
       case 'workers.beat':
         // Whoever was declared dead is told so, and not heard.
         if (answer !== false) this.#crashes.heard(worker, this.#scheduler.now)
+        if (operation === 'workers.register') this.#crashes.registered(worker, (args[0] as { id: string }).id)
         return
       case 'dispatch.claim':
         this.#answered(answer as ClaimAnswer)

@@ -45,7 +45,8 @@ export const PLANTED_BUGS: PlantedBug[] = [
   },
   {
     name: 'completion without compare: a stale worker overwrites',
-    breaks: /P5/,
+    // Or, where the other one's result is lost by it, a second call that nobody knows of.
+    breaks: /P5|P4/,
     store: (base, ledger) =>
       withDispatch(base, {
         complete: (workerId, completions) =>
@@ -213,7 +214,7 @@ export const PLANTED_BUGS: PlantedBug[] = [
   {
     name: 'moved on paper only: the ledger names the second account, the first one is called',
     // Or, where the first one's credentials are refused again and again, never sent.
-    breaks: /P11|P1:/,
+    breaks: /P11|P1:|numbers/,
     store: (base) =>
       withDispatch(base, {
         async claim(workerId, lanes) {
