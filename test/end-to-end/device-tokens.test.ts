@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { it } from 'node:test'
 import { sealWith } from '@pillarbox/client'
-import pg from 'pg'
 import { parseCatalogue } from '../../packages/pillarbox/src/catalogue/parse.ts'
 import { createSandboxVendor } from '../../packages/pillarbox/src/channels/sandbox/vendor.ts'
 import { resolveConfig } from '../../packages/pillarbox/src/config/config.ts'
@@ -14,6 +12,7 @@ import { openStore } from '../../packages/pillarbox/src/pillarbox.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { systemClock } from '../../packages/pillarbox/src/runtime/system.ts'
 import { ENGINE_NAMES } from '../support/engines.ts'
+import { placesOf } from '../support/kept.ts'
 import { sampleEvent, sampleNotification, storedAccount } from '../support/samples.ts'
 import { until } from '../support/until.ts'
 import { BOTH, openWorld, type World } from '../support/world.ts'
@@ -35,28 +34,6 @@ const CATALOGUE = {
       templates: [{ channel: 'push', locale: 'en', subject: 'Bus', body: 'The bus is late' }],
     },
   },
-}
-
-/** Everything that is kept: every file of the data folder, SQLite's log included, and every row of PostgreSQL. */
-async function everything({ engine, dataDir, databaseUrl }: World): Promise<Map<string, string>> {
-  const kept = new Map<string, string>()
-  for (const name of await readdir(dataDir)) kept.set(name, await readFile(path.join(dataDir, name), 'latin1'))
-  if (engine !== 'postgres') return kept
-  const client = new pg.Client({ connectionString: databaseUrl })
-  await client.connect()
-  const { rows } = await client.query<{ name: string }>(
-    `select tablename as name from pg_tables where schemaname = 'pillarbox'`,
-  )
-  for (const { name } of rows) {
-    const table = await client.query<{ text: string }>(`select t::text as text from pillarbox.${name} t`)
-    kept.set(name, table.rows.map(({ text }) => text).join('\n'))
-  }
-  await client.end()
-  return kept
-}
-
-async function placesOf(world: World, text: string): Promise<string[]> {
-  return [...(await everything(world))].flatMap(([name, content]) => (content.includes(text) ? [name] : []))
 }
 
 for (const engine of ENGINE_NAMES)

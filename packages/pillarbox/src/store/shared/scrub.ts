@@ -46,7 +46,8 @@ interface Look<Key> {
 const IS_FINAL = `case when d.notification_id is not null then false
   when s.notification_id is null or s.status = 'sent' then n.fallback is null
   else s.status in ('delivered', 'read', 'failed', 'discarded', 'cancelled') end`
-const WORK_ROWS = `left join pillarbox.dispatch d on d.notification_id = n.id
+/** The rows of the work tables that tell where a notification `n` stands. */
+export const WORK_ROWS = `left join pillarbox.dispatch d on d.notification_id = n.id
   left join pillarbox.settled s on s.notification_id = n.id`
 
 function* sealedContents(after: string, limit: number): Script<Look<string>> {
