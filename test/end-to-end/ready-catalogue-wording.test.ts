@@ -31,8 +31,8 @@ function tight(template: string): string {
 }
 
 describe('the ready catalogues', () => {
-  it('are five', () => {
-    assert.deepEqual(readyCatalogues.names(), ['atlas', 'busflow', 'eventhub', 'push', 'scada'])
+  it('are six', () => {
+    assert.deepEqual(readyCatalogues.names(), ['atlas', 'busflow', 'eventhub', 'ops', 'push', 'scada'])
   })
 
   for (const name of readyCatalogues.names()) {

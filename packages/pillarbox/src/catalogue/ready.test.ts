@@ -4,7 +4,7 @@ import { readCatalogueText } from './file.ts'
 import { readyCatalogues } from './ready.ts'
 
 it('ships the catalogues that the documentation names', () => {
-  assert.deepEqual(readyCatalogues.names(), ['atlas', 'busflow', 'eventhub', 'push', 'scada'])
+  assert.deepEqual(readyCatalogues.names(), ['atlas', 'busflow', 'eventhub', 'ops', 'push', 'scada'])
 })
 
 it('has a document for every name, and for nothing else', () => {
