@@ -1,33 +1,12 @@
-import { TENANT_ID } from '@pillarbox/client/contract'
-import { InvalidArgumentError } from 'commander'
 import type { CommandCall } from './call.ts'
-import type { SettingsPart } from './flags.ts'
+import { type CommandEntry, type CommandOption, slug, TENANT } from './command.ts'
+import { OPERATOR_COMMANDS } from './operator/commands.ts'
+import { SERVER_OPTIONS } from './operator/server.ts'
 
-/** One command: what its help says, what it takes, and what runs. */
-export interface CommandEntry {
-  /** With its group's name in front, such as `keys rotate`. */
-  name: string
-  description: string
-  /** The argument's name and what it is. */
-  argument?: [string, string]
-  options?: CommandOption[]
-  /** Which settings it takes as flags; a command without any needs no settings. */
-  parts?: readonly SettingsPart[]
-  /** Logs on stdout and goes on until it is stopped; the other commands answer on stdout. */
-  isServer?: true
-  help: string
-  /** Answers the exit code. What it needs is loaded when it runs, so that --help stays quick. */
-  run?(call: CommandCall): Promise<number>
-}
-
-interface CommandOption {
-  flags: string
-  description: string
-  isRequired?: true
-  read?(value: string): string
-}
-
-const TENANT: CommandOption = { flags: '--tenant <id>', description: 'the tenant', isRequired: true, read: slug }
+const PERSON: readonly CommandOption[] = [
+  { flags: '--address <text>', description: 'a telephone number, an email, a device token or a user id' },
+  { flags: '--contact <id>', description: 'a contact, in place of an address' },
+]
 
 const serveParts = (api: boolean, worker: boolean) => async (call: CommandCall) =>
   (await import('./serve.ts')).runServer(call, { api, worker })
@@ -37,7 +16,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'start',
     description: 'Run API and worker in one process.',
-    parts: ['any', 'api', 'worker'],
+    parts: ['any', 'server', 'api', 'worker'],
     isServer: true,
     help: `
 Examples:
@@ -49,7 +28,7 @@ Examples:
   {
     name: 'api',
     description: 'Run the HTTP API only; workers run elsewhere.',
-    parts: ['any', 'api'],
+    parts: ['any', 'server', 'api'],
     isServer: true,
     help: `
 Examples:
@@ -60,7 +39,7 @@ Examples:
   {
     name: 'worker',
     description: 'Run a worker only: plan events and send notifications.',
-    parts: ['any', 'worker'],
+    parts: ['any', 'server', 'worker'],
     isServer: true,
     help: `
 Examples:
@@ -80,34 +59,58 @@ Examples:
     run: async (call) => (await import('./migrate.ts')).migrate(call),
   },
   {
-    name: 'doctor',
-    description: 'Check everything that a start needs; exit 1 if something would keep it from working.',
-    parts: ['any', 'api'],
+    name: 'backup',
+    description: 'Copy the SQLite database to a file, while servers go on using it.',
+    argument: ['<file>', 'where to; must not exist'],
+    parts: ['any'],
     help: `
-Each line begins with ok, warn or fail, and says what to do. Nothing is changed.
+The copy is the database as it was when the command began, and only its owner may read it. The master key is not in it, on
+purpose: keep that elsewhere, for without it nothing that is sealed can be opened. To restore, stop every server, put the copy
+in the place of the database, and start them. For PostgreSQL use pg_dump or pg_basebackup. docs/runbook has all of it.
+
+Examples:
+  $ pillarbox backup /backups/pillarbox-monday.db
+  $ pillarbox backup copy.db --data-dir /var/lib/pillarbox`,
+    run: async (call) => (await import('./backup.ts')).backUp(call),
+  },
+  {
+    name: 'doctor',
+    description: 'Name what is wrong with this installation, and how to mend it.',
+    options: [
+      { flags: '--json', description: 'one JSON object a line' },
+      { flags: '--strict', description: 'exit 1 for what is doubtful, too' },
+    ],
+    parts: ['any', 'api', 'worker'],
+    help: `
+Looks at what a start needs (settings, folders, keys, the database, its schema and clock, the port), at what keeps work from
+being done (silent workers, open breakers, paused accounts, a backlog) and at what goes wrong slowly (full disks, what blocks
+vacuum, secrets that others can read, retention that does not run). Each line begins with ok, warn or fail, and says what to do.
+Nothing is changed. Exit code 1 where something is out of order (fail).
 
 Examples:
   $ pillarbox doctor
+  $ pillarbox doctor --json --strict
   $ pillarbox doctor --config /etc/pillarbox.yaml`,
-    run: async (call) => (await import('./doctor.ts')).runDoctor(call),
+    run: async (call) => (await import('./doctor/doctor.ts')).runDoctor(call),
   },
   {
     name: 'explain',
     description: 'Say in words what became of the events about one entity: who was told, who was not, and why.',
     options: [
-      TENANT,
       { flags: '--entity <type:id>', description: 'what the events are about, such as booking:42', isRequired: true },
       { flags: '--channel <name>', description: 'leave out what was decided about other channels' },
       { flags: '--json', description: 'print it as JSON, with counts of notifications by status' },
+      ...SERVER_OPTIONS,
     ],
     parts: ['any'],
     help: `
-Reads the database, as GET /api/events/{id} does. Times are UTC, addresses are masked. Exit code 1 where no event is found;
-then it says what to look at.
+Reads the database, and then needs --tenant; with --url or PILLARBOX_URL it asks that server, with a key. Times are UTC,
+addresses are masked. Exit code 1 where no event is found; then it says what to look at.
 
 Examples:
   $ pillarbox explain --tenant acme --entity booking:42
   $ pillarbox explain --tenant acme --entity booking:42 --channel email
+  $ PILLARBOX_KEY=… pillarbox explain --url https://pillarbox.example.com --entity booking:42
   $ DATABASE_URL=postgres://app@db/app pillarbox explain --tenant acme --entity booking:42 --json`,
     run: async (call) => (await import('./explain.ts')).explainEntity(call),
   },
@@ -141,6 +144,64 @@ Examples:
   $ pillarbox audit verify --tenant acme --expect-head 5f1c…
   $ DATABASE_URL=postgres://auditor@db/app pillarbox audit verify --json`,
     run: async (call) => (await import('./audit.ts')).verifyAudit(call),
+  },
+  {
+    name: 'purge',
+    description: 'Remove what is over and past its retention: final notifications, events, callbacks, audit.',
+    options: [
+      { flags: '--older-than <duration>', description: 'instead of each tenant’s retention, such as P90D' },
+      { flags: '--tenant <id>', description: 'only this tenant’s', read: slug },
+      { flags: '--dry-run', description: 'remove nothing; count what would be' },
+    ],
+    parts: ['any'],
+    help: `
+Workers do the same by themselves (PILLARBOX_PURGE_EVERY). What waits, is being sent, is parked or uncertain is never removed.
+It may be broken off at any moment: run it again, and it goes on. Exit code 1: it was stopped before the end, or another
+purge is under way.
+
+Examples:
+  $ pillarbox purge --dry-run
+  $ pillarbox purge --older-than P90D --tenant acme
+  $ DATABASE_URL=postgres://app@db/app pillarbox purge`,
+    run: async (call) => (await import('./purge.ts')).purgeStore(call),
+  },
+  {
+    name: 'personal-data',
+    description: 'Hand over, or erase, what is kept about one person.',
+    help: `
+Examples:
+  $ pillarbox personal-data export --tenant acme --address ada@example.com > ada.jsonl
+  $ pillarbox personal-data erase --tenant acme --address ada@example.com --note "asked by letter, 3 May"`,
+  },
+  {
+    name: 'personal-data export',
+    description: 'Print everything that is kept about one person, one JSON object a line.',
+    options: [TENANT, ...PERSON],
+    parts: ['any'],
+    help: `
+Rows that are the person's are printed whole; of rows that are about others too, only what names the person.
+
+Examples:
+  $ pillarbox personal-data export --tenant acme --address +919876543210
+  $ pillarbox personal-data export --tenant acme --contact 019b…`,
+    run: async (call) => (await import('./personal-data.ts')).exportPersonalData(call),
+  },
+  {
+    name: 'personal-data erase',
+    description: 'Erase what is kept about one person. Cannot be undone.',
+    options: [
+      TENANT,
+      ...PERSON,
+      { flags: '--note <text>', description: 'why; kept in the audit, so name nobody in it', isRequired: true },
+    ],
+    parts: ['any'],
+    help: `
+Notifications stay as rows, without recipient and content; what waits is cancelled. Suppressions stay as keyed hashes. With
+SQLite the file is then written anew, and servers that use it wait meanwhile.
+
+Examples:
+  $ pillarbox personal-data erase --tenant acme --address ada@example.com --note "asked by letter, 3 May"`,
+    run: async (call) => (await import('./personal-data.ts')).erasePersonalData(call),
   },
   {
     name: 'keys',
@@ -320,10 +381,5 @@ Examples:
     help: '\nExamples:\n  $ pillarbox catalogue show atlas > atlas.yaml',
     run: async (call) => (await import('./catalogue.ts')).showReady(call),
   },
+  ...OPERATOR_COMMANDS,
 ]
-
-function slug(value: string): string {
-  if (!TENANT_ID.pattern.test(value))
-    throw new InvalidArgumentError('A tenant’s id has lower-case letters, digits and "-" only.')
-  return value
-}

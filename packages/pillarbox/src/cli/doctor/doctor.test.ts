@@ -17,13 +17,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { it, type TestContext } from 'node:test'
-import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import { createSandboxVendor } from '../channels/sandbox/vendor.ts'
-import { resolveConfig } from '../config/config.ts'
-import { masterKeyPath } from '../config/master-key.ts'
-import { keyIdOf } from '../security/keyring.ts'
-import type { Store } from '../store/store.ts'
-import { type DoctorDeps, describeFindings, examine } from './doctor.ts'
+import { commandLineOnFile } from '../../../../../test/support/command-line.ts'
+import { createManualClock } from '../../../../../test/support/manual-clock.ts'
+import { createSandboxVendor } from '../../channels/sandbox/vendor.ts'
+import { resolveConfig } from '../../config/config.ts'
+import { masterKeyPath } from '../../config/master-key.ts'
+import { keyIdOf } from '../../security/keyring.ts'
+import type { Store } from '../../store/store.ts'
+import { describeFindings, examine } from './doctor.ts'
+import type { DoctorDeps, Finding } from './finding.ts'
 
 function setup(t: TestContext, env: Record<string, string> = {}, schema = { found: 1, wanted: 1 }) {
   const cwd = mkdtempSync(join(tmpdir(), 'doctor-'))
@@ -188,6 +190,45 @@ it('fails on a data folder that cannot be written', {
   assert.match(await find('data folder'), /^fail .* cannot be written: EACCES/)
 })
 
+it('warns of a disk that is filling, and fails on one that is full', async (t) => {
+  const { find, dataDir } = setup(t)
+  mkdirSync(dataDir)
+  const everything = Number.MAX_SAFE_INTEGER
+
+  assert.match(await find('data folder', { limits: { lowSpaceBytes: everything } }), /^warn .* has only \d+ MiB free$/)
+  assert.match(await find('data folder', { limits: { noSpaceBytes: everything } }), /^fail .* has only \d+ MiB free$/)
+})
+
+it('warns of a log that SQLite cannot shrink, and of a full disk where the file is', async (t) => {
+  const { cwd, deps, find } = setup(t, { DATABASE_URL: 'sqlite:elsewhere/pillarbox.db' })
+  mkdirSync(join(cwd, 'elsewhere'))
+  const db = new DatabaseSync(join(cwd, 'elsewhere/pillarbox.db'))
+  t.after(() => db.close())
+  db.exec('pragma journal_mode = wal; create table a (b)')
+
+  assert.equal(await find('log'), 'nothing')
+  assert.match(await find('log', { limits: { largeWalBytes: 0 } }), /^warn .*pillarbox\.db-wal has grown to 1 MiB$/)
+  assert.match(await find('disk'), /^ok .*elsewhere \(\d+ MiB free\)$/)
+  const advised = await examine({ ...deps, limits: { largeWalBytes: 0, noSpaceBytes: Number.MAX_SAFE_INTEGER } })
+  assert.match(describeFindings(advised), /-wal has grown.*\n +→ somebody reads in one long transaction/)
+  assert.match(describeFindings(advised), /fail {2}disk .*\n +→ make room on its disk/)
+})
+
+it('warns of secrets that lie about', async (t) => {
+  const { deps, dataDir, databasePath } = setup(t)
+  mkdirSync(dataDir)
+  writeFileSync(join(dataDir, 'ops-1.key'), 'pbx_secret', { mode: 0o644 })
+  new DatabaseSync(databasePath).close()
+  chmodSync(databasePath, 0o640)
+
+  const text = describeFindings((await examine(deps)).filter(({ subject }) => subject === 'secrets'))
+
+  assert.match(text, /warn {2}secrets .*ops-1\.key can be read by other users\n +→ chmod 600/)
+  assert.match(text, /warn {2}secrets .*ops-1\.key holds an ops key in clear\n +→ move it/)
+  assert.match(text, /warn {2}secrets .*pillarbox\.db can be read by other users/)
+  assert.doesNotMatch(text, /pbx_secret/)
+})
+
 it('looks at the master key: configured, sound, exposed or broken', async (t) => {
   const { find, dataDir } = setup(t)
   const path = masterKeyPath(dataDir)
@@ -319,4 +360,24 @@ it('writes a line for each finding, and below it what to do', () => {
   ])
 
   assert.equal(text, 'ok    node         v24.21.0\nfail  port         taken\n                   → choose another\n')
+})
+
+it('answers JSON lines, and 1 where something is doubtful if it is to be strict', async (t) => {
+  const { cli, output } = commandLineOnFile(t)
+
+  assert.equal(await cli('doctor', '--json', '--port', '0'), 0, output.stderr)
+  const findings = output.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Finding)
+  assert.ok(findings.some(({ subject, state }) => subject === 'node' && state === 'ok'))
+  assert.equal(await cli('doctor', '--strict', '--port', '0', '--database-url', 'sqlite::memory:'), 1)
+  assert.match(output.stdout, /^warn {2}database {5}in memory\n +→ everything is lost/m)
+})
+
+it('names a lease that is too short, and how long it must be', async (t) => {
+  const { cli, output } = commandLineOnFile(t)
+
+  assert.equal(await cli('doctor', '--worker-ttl', 'PT5S', '--provider-timeout', 'PT10S'), 1)
+  assert.match(output.stderr, /--worker-ttl: expected at least four thirds of the provider timeout plus the flush time/)
 })
