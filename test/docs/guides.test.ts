@@ -10,9 +10,10 @@ import { describe, it, type TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { startWebhookReceiver } from '@pillarbox/vendors'
-import { OPS_KEY } from '../support/api.ts'
+import { OPS_KEY, succeed } from '../support/api.ts'
 import { until } from '../support/until.ts'
-import { startWorld, type World } from '../support/world.ts'
+import { openWorld, startWorld, type World } from '../support/world.ts'
+import { follow, stepsOf } from './follow.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 
@@ -54,54 +55,31 @@ describe('docs/guides/recovery.md', () => {
   })
 })
 
-/** Runs the commands of a guide, in their order, and compares the answers with those that it shows. */
-async function follow(
-  { url, dataDir }: World,
-  steps: readonly { command: string; answer: unknown }[],
-  env: Record<string, string>,
-): Promise<void> {
-  /** What one step sets, the next ones have, as in a terminal. */
-  const run = async (command: string): Promise<unknown> => {
-    const script = `set -euo pipefail\n[ -f env ] && . ./env\nset -a\n${command}\nexport -p > env\n`
-    const { stdout } = await promisify(execFile)(
-      'bash',
-      ['-c', script.replaceAll('localhost:4400', new URL(url).host)],
-      { cwd: dataDir, env: { PATH: process.env['PATH'] ?? '', ...env } },
-    )
-    return JSON.parse(stdout)
-  }
-  for (const { command, answer } of steps) {
-    const isQuestion = !/-X P/.test(command)
-    let given: unknown
-    const isAnswered = async (): Promise<boolean> => {
-      given = await run(command)
-      return isLike(given, answer)
-    }
-    // What is sent in the background may take a moment; what was asked for may not.
-    if (isQuestion) await until(`"${command}" answers what the guide shows`, isAnswered)
-    else assert.ok(await isAnswered(), `${command}\nanswered ${JSON.stringify(given, null, 2)}`)
-  }
-}
+describe('docs/guides/observe.md', () => {
+  it('shows how the server is started so that it records traces', async (t) => {
+    const [, script = ''] = /^```js\n(.*?)^```/ms.exec(await guide('observe.md')) ?? []
+    const cache = path.join(root, 'node_modules/.cache')
+    await mkdir(cache, { recursive: true })
+    // Where the packages that it imports are found.
+    const folder = await mkdtemp(path.join(cache, 'pillarbox-guide-'))
+    t.after(() => rm(folder, { recursive: true, force: true }))
+    const file = path.join(folder, 'tracing.mjs')
+    await writeFile(file, script)
+    await using world = await openWorld('sqlite')
+    const { url, log, signal, exited } = await world.startProcess('start', { NODE_OPTIONS: `--import=${file}` })
+    const ask = (target: string, key: string, body: object): Promise<Record<string, unknown>> =>
+      succeed(url + target, { key, method: 'POST', body })
+    const { keys } = await ask('/ops/tenants', OPS_KEY, { id: 'acme', name: 'Acme' })
+    const { admin } = keys as { admin: string }
+    await ask('/api/channel-accounts', admin, { channel: 'email', provider: 'sandbox', name: 'email' })
+    await ask('/api/notifications', admin, { channel: 'email', to: { email: 'ada@example.test' }, body: 'Hello' })
+    await until('the call was recorded', () => log().includes('pillarbox.attempt'))
+    signal('SIGTERM')
 
-/** Each command with the answer that is shown below it; what only starts the server is not run. */
-function stepsOf(text: string): { command: string; answer: unknown }[] {
-  assert.equal(text.match(/^```sh$/gm)?.length, text.match(/^```json$/gm)?.length)
-  return [...text.matchAll(/```sh\n([\s\S]*?)```\n[^`]*```json\n([\s\S]*?)```/g)].map(
-    ([, command = '', json = '']) => ({
-      command,
-      answer: JSON.parse(json) as unknown,
-    }),
-  )
-}
-
-/** Everything that is shown is there; `…` stands for any text. */
-function isLike(given: unknown, shown: unknown): boolean {
-  if (shown === '…') return typeof given === 'string' && given !== ''
-  if (typeof shown !== 'object' || shown === null) return given === shown
-  if (typeof given !== 'object' || given === null) return false
-  if (Array.isArray(shown) && (!Array.isArray(given) || given.length !== shown.length)) return false
-  return Object.entries(shown).every(([name, value]) => isLike((given as Record<string, unknown>)[name], value))
-}
+    assert.equal((await exited).code, 0)
+    assert.match(log(), /pillarbox\.publish/)
+  })
+})
 
 interface Message {
   id: string
