@@ -57,7 +57,7 @@ const EVENT = JSON.stringify({
 
 /** Who presses meanwhile: 20 connections that do not wait for answers. */
 const PRESSURES = {
-  lists: { method: 'GET', path: '/api/notifications?tenantId=demo&limit=200', body: null },
+  lists: { method: 'GET', path: '/api/notifications?limit=200', body: null },
   'forged webhooks': {
     method: 'POST',
     path: '/api/webhooks/meta/demo',

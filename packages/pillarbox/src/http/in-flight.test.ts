@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { metaCallback } from '@pillarbox/vendors'
 import { storedAccount } from '../../../../test/support/samples.ts'
 import { until } from '../../../../test/support/until.ts'
 import { sealAccountSecrets } from '../security/account-secrets.ts'
-import { CATALOGUE, type Fixture, openFixture } from './fixture.ts'
+import type { Store } from '../store/store.ts'
+import { type Answer, CATALOGUE, type Fixture, type FixtureOptions, openFixture } from './fixture.ts'
 
 const APP_SECRET = 'secret of the app'
 const LIMITS = {
@@ -115,5 +117,130 @@ describe('bodies that do not come to a path that needs no key', () => {
     const clients = Array.from({ length: 30 }, () => halfSent(f, { from: '192.0.2.1', path: '/api/nothing' }))
 
     await until('all are answered', () => clients.every((one) => statusOf(one) === '404'))
+  })
+})
+
+describe('somebody whose key is known', () => {
+  const HEALTH = '/health/live'
+
+  /** An app whose turns of the event loop, as far as others wait for them, the test makes. */
+  async function held(t: TestContext, config: FixtureOptions['config'] = {}, rest: FixtureOptions = {}) {
+    const turns: (() => void)[] = []
+    const f = await openFixture({ ...rest, config, deps: { nextTurn: (run) => void turns.push(run) } })
+    t.after(() => f.app.close())
+    /** Calls, and makes turns until it is answered. */
+    const answered = async (call: Promise<Answer>): Promise<Answer> => {
+      let isDone = false
+      void call.finally(() => {
+        isDone = true
+      })
+      await until('it is answered', async () => {
+        turns.shift()?.()
+        await nextTurn()
+        return isDone
+      })
+      return call
+    }
+    const { keys } = await f.tenant('acme')
+    for (const key of [keys.admin, keys.publisher]) await answered(f.call(key, 'GET', '/api/sealing-key'))
+    await answered(f.call(keys.admin, 'PUT', '/api/event-types', CATALOGUE))
+    while (turns.length > 0) turns.shift()?.()
+    return { f, keys, turns, answered }
+  }
+
+  it('does not wait for strangers, who are let in a few at a time', async (t) => {
+    const { f, keys, answered } = await held(t, { turnstile: { perTurn: 2, mostRefusals: 100 } })
+    let isAnswered = 0
+    const strangers = [
+      ...Array.from({ length: 30 }, (_, i) => f.call(`unknown ${i}`, 'GET', '/api/notifications')),
+      ...Array.from({ length: 30 }, () => f.call(null, 'POST', '/api/webhooks/meta/acme', {})),
+      ...Array.from({ length: 30 }, () => f.call(null, 'GET', '/nothing')),
+    ]
+    for (const each of strangers) void each.then(() => isAnswered++)
+
+    const answer = await f.call(keys.publisher, 'POST', '/api/events', EVENT)
+
+    assert.equal(answer.statusCode, 202)
+    assert.equal((await f.call(null, 'GET', HEALTH)).statusCode, 200)
+    assert.ok(isAnswered <= 2, `${isAnswered} strangers were answered before`)
+    const codes = (await Promise.all(strangers.map(answered))).map(({ statusCode }) => statusCode)
+    assert.deepEqual(new Set(codes), new Set([401, 403, 404]))
+  })
+
+  it('does not wait either where it is signed in at the console', async (t) => {
+    const { f, keys, turns, answered } = await held(t, { turnstile: { perTurn: 2, mostRefusals: 100 } })
+    const signedIn = await answered(f.call(null, 'POST', '/api/session', { key: keys.viewer }))
+    const cookie = String(signedIn.headers['set-cookie']).split(';', 1)[0] ?? ''
+    while (turns.length > 0) turns.shift()?.()
+    let isAnswered = 0
+    const forgers = Array.from({ length: 30 }, (_, i) =>
+      f.inject({ method: 'GET', url: '/api/session', headers: { cookie: `pbx_session=${'x'.repeat(40)}${i}` } }),
+    )
+    for (const each of forgers) void each.then(() => isAnswered++)
+
+    const answer = await f.inject({ method: 'GET', url: '/api/session', headers: { cookie } })
+
+    assert.equal(answer.statusCode, 200)
+    assert.ok(isAnswered <= 2, `${isAnswered} forgers were answered before`)
+    for (const each of forgers) assert.equal((await answered(each)).statusCode, 401)
+  })
+
+  it('is looked up before strangers who ask for streams, too', async (t) => {
+    let lookUps = 0
+    const wrapStore = (store: Store): Store => ({
+      ...store,
+      keys: {
+        ...store.keys,
+        findByHash: (hash) => {
+          lookUps++
+          return store.keys.findByHash(hash)
+        },
+      },
+    })
+    const { f, keys, answered } = await held(t, { turnstile: { perTurn: 2, mostRefusals: 100 } }, { wrapStore })
+    lookUps = 0
+    const strangers = Array.from({ length: 30 }, (_, i) => f.call(`pbx_unknown${i}`, 'GET', '/api/stream'))
+
+    await f.call(keys.publisher, 'POST', '/api/events', EVENT)
+
+    assert.ok(lookUps <= 2, `${lookUps} strangers were looked up before`)
+    for (const each of strangers) assert.equal((await answered(each)).statusCode, 401)
+  })
+
+  it('has its streams counted only until they begin', async (t) => {
+    const f = await openFixture({ config: { maxInFlight: 1 } })
+    t.after(() => f.app.close())
+    const { keys } = await f.tenant('acme')
+    const open = () =>
+      f.app.inject({
+        method: 'GET',
+        url: '/api/stream',
+        headers: { authorization: `Bearer ${keys.viewer}` },
+        payloadAsStream: true,
+      })
+
+    for (let i = 0; i < 3; i++) {
+      const stream = await open()
+      t.after(() => stream.stream().destroy())
+      assert.equal(stream.statusCode, 200)
+    }
+
+    assert.equal((await f.call(keys.viewer, 'GET', '/api/notifications')).statusCode, 200)
+  })
+
+  it('does not wait while others are told that it was too much', async (t) => {
+    const { f, keys, answered } = await held(t, { turnstile: { perTurn: 2, mostRefusals: 40 }, maxPublicInFlight: 0 })
+    let isAnswered = 0
+    const refused = Array.from({ length: 30 }, () => f.call(null, 'GET', '/nothing'))
+    for (const each of refused) void each.then(() => isAnswered++)
+
+    const answer = await f.call(keys.publisher, 'POST', '/api/events', EVENT)
+
+    assert.equal(answer.statusCode, 202)
+    assert.ok(isAnswered <= 2, `${isAnswered} were told before`)
+    for (const each of await Promise.all(refused.map(answered))) {
+      assert.deepEqual([each.statusCode, each.json().code], [503, 'overloaded'])
+      assert.ok(each.headers['retry-after'])
+    }
   })
 })

@@ -1,39 +1,117 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { PillarboxError } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
 import { clientOf } from './client-address.ts'
 import type { HttpConfig } from './context.ts'
 import { sendProblem } from './problems.ts'
+import type { Turnstile } from './turnstile.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Reads much for one answer, and so waits for its turn (`list-turns.ts`). */
+    takesTurn?: boolean
+  }
+  interface FastifyRequest {
+    /** Has waited at the turnstile already. */
+    hasPassed: boolean
+    /** Of a stream: what ends its being counted, which it is only until it begins. */
+    endArrival: (() => void) | null
+  }
+}
+
+/** What the HTTP side is busy with. */
+export interface InFlight {
+  /** Whether something is under way for somebody with a key that we know, other than lists, or was just now. */
+  isTakingIn(): boolean
+}
+
+/** Clients that wait for each answer are all idle for a moment when many are answered together. */
+const JUST_NOW_MS = 50
 
 /**
- * Turns requests away while too many are under way, before anything is done for them. Whoever has a key is never turned
- * away because of those who have none: public routes have a pool of their own, of which one source gets a part, and a
- * deadline for the body. Health is always answered, and streams have a limit of their own. Answers leave a connection in
- * the order of the requests, so whoever sends many without waiting has them all under way at once: of those only some
- * count, and the others are turned away.
+ * The book of what is being answered, and who has to wait for whom. Before anything else is done for a request it is one of:
+ *
+ * - somebody whose key or session we know from memory, who goes on at once; lists then take turns (`list-turns.ts`);
+ * - somebody with a key or token that we do not know yet, who passes the turnstile first;
+ * - somebody without one, at a path that needs none or does not exist, who passes it too, of whom one source gets a part,
+ *   and whose body has a deadline.
+ *
+ * Each kind has its own number, beyond which requests are turned away, so that nobody with a key is turned away because of
+ * those who have none. Health is always answered. Streams come in like everything else; while they run they have a limit of
+ * their own. Answers leave a connection in the order of the requests, so whoever sends many without waiting has them all
+ * under way at once: of those only some count, and the others are turned away. Whoever is turned away is told so at the
+ * turnstile (`paceRefusals`).
  */
-export function limitInFlight(app: FastifyInstance, clock: Clock, config: InFlightConfig): void {
-  const keyed = createCount()
+export function limitInFlight(
+  app: FastifyInstance,
+  { clock, turnstile, isKnown }: { clock: Clock; turnstile: Turnstile; isKnown: (request: FastifyRequest) => boolean },
+  config: InFlightConfig,
+): InFlight {
+  const known = createCount()
+  const unproven = createCount()
   const open = createCount()
+  const lists = createCount()
   const perSource = createCount<string>()
   const perConnection = createCount<object>()
+  let takenInAt = Number.NEGATIVE_INFINITY
+  const note = (): void => {
+    takenInAt = clock.monotonic()
+  }
+  app.decorateRequest('hasPassed', false)
+  app.decorateRequest('endArrival', null)
   app.addHook('onRequest', async (request, reply) => {
-    const { access, isStream } = request.routeOptions.config
-    if (isHealthPath(request.routeOptions.url) || isStream) return
+    const { access, isStream, takesTurn } = request.routeOptions.config
+    if (isHealthPath(request.routeOptions.url)) return
     const isOpen = access === 'public' || request.is404
+    const isKeyKnown = !isOpen && isKnown(request)
     const { socket } = request.raw
     const source = clientOf(request)
-    const [pool, most] = isOpen ? [open, config.maxPublicInFlight] : [keyed, config.maxInFlight]
+    const pool = isOpen ? open : isKeyKnown ? known : unproven
+    const most = isOpen ? config.maxPublicInFlight : config.maxInFlight
     if (pool.of(null) >= most || perConnection.of(socket) >= config.maxInFlightPerConnection)
       throw new PillarboxError('overloaded', 'Too many requests are being answered. Try again shortly.')
     if (isOpen && perSource.of(source) >= config.maxPublicInFlightPerSource)
       throw new PillarboxError('rate_limited', 'Too many requests from here are being answered. Try again shortly.')
-    const ends = [pool.add(null), perConnection.add(socket), ...(isOpen ? [perSource.add(source)] : [])]
-    whenOver(reply, () => {
-      for (const end of ends) end()
-    })
+    const ends = [pool.add(null), perConnection.add(socket)]
+    if (isOpen) ends.push(perSource.add(source))
+    if (isKeyKnown) ends.push(takesTurn || isStream ? lists.add(null) : note)
+    const end = (): void => {
+      for (const each of ends.splice(0)) each()
+    }
+    if (isStream) request.endArrival = end
+    whenOver(reply, end)
     if (isOpen) void cutSlowBody(request, reply, clock, config.publicBodyTimeoutMs)
+    if (isKeyKnown) return
+    await turnstile.pass('arrival')
+    request.hasPassed = true
   })
+  // By now it is known who asks, and that they may.
+  app.addHook('preHandler', async (request) => request.endArrival?.())
+  return {
+    isTakingIn: () => known.of(null) > lists.of(null) || clock.monotonic() - takenInAt < JUST_NOW_MS,
+  }
+}
+
+/**
+ * Every refusal, whatever it is for, is answered at the turnstile: it costs its sender nothing, and a client that repeats at
+ * once what was refused would be answered as fast as we can, and nobody else. Where too many wait for theirs, the connection
+ * is cut.
+ */
+export function paceRefusals(
+  turnstile: Turnstile,
+  answer: (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply) => void,
+) {
+  return function answerInTurn(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply) {
+    if (request.hasPassed) return answer(error, request, reply)
+    return turnstile.pass('refusal').then((isTold) => {
+      if (isTold) answer(error, request, reply)
+      else {
+        reply.hijack()
+        request.raw.socket.destroy()
+      }
+      return reply
+    })
+  }
 }
 
 type InFlightConfig = Pick<
