@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import fc from 'fast-check'
 import { isPillarboxError } from '../model/errors.ts'
+import { createEventStreams, type StreamPlace } from './event-streams.ts'
 import { openFixture } from './fixture.ts'
-import { createInboxStreams, type StreamPlace } from './inbox-stream.ts'
 
 async function setup(t: TestContext) {
   const f = await openFixture()
   t.after(() => f.app.close())
-  const { clock, logger, inboxFeed: feed } = f.deps
-  return (most: number, mostPerUser = 8) => {
-    const limits = { most, mostPerUser, beatMs: 15_000, slowReaderMs: 10_000 }
-    const streams = createInboxStreams({ inbox: f.store.inbox, feed, shown: () => ({}), clock, logger, limits })
+  const { clock, logger } = f.deps
+  return (most: number, mostPerHolder = 8) => {
+    const limits = { most, mostPerHolder, beatMs: 15_000, slowReaderMs: 10_000 }
+    const streams = createEventStreams({ clock, logger, limits, holder: 'user' })
     /** A place, or the code of the refusal. */
     const reserve = (tenantId: string, userId: string): StreamPlace | string => {
       try {
-        return streams.reserve({ tenantId, userId })
+        return streams.reserve({ tenantId, name: userId })
       } catch (error) {
         return isPillarboxError(error) ? error.code : assert.fail(String(error))
       }

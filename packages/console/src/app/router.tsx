@@ -1,0 +1,112 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  retainSearchParams,
+} from '@tanstack/react-router'
+import { SignIn } from '../login/sign-in.tsx'
+import { BrokenScreen, NoSuchScreen } from './boundary.tsx'
+import { Shell } from './shell.tsx'
+
+/** Everything in an address is text, and what is not there is not asked for. */
+type Search = Record<string, string | undefined>
+
+const only =
+  <const Names extends readonly string[]>(...names: Names) =>
+  (given: Search): { [Name in Names[number]]?: string | undefined } =>
+    Object.fromEntries(
+      names.flatMap((name) => (given[name] === undefined || given[name] === '' ? [] : [[name, given[name]]])),
+    ) as { [Name in Names[number]]?: string | undefined }
+
+const root = createRootRoute({
+  component: Outlet,
+  validateSearch: only('tenant'),
+  search: { middlewares: [retainSearchParams<{ tenant?: string | undefined }>(['tenant'])] },
+  notFoundComponent: NoSuchScreen,
+  errorComponent: BrokenScreen,
+})
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: '/login',
+  validateSearch: only('t', 'back'),
+  component: SignIn,
+})
+
+const shell = createRoute({ getParentRoute: () => root, id: 'shell', component: Shell, errorComponent: BrokenScreen })
+
+const overview = createRoute({
+  getParentRoute: () => shell,
+  path: '/',
+  validateSearch: only('last', 'as'),
+  component: lazyRouteComponent(() => import('../overview/overview.tsx'), 'Overview'),
+})
+
+const notifications = createRoute({
+  getParentRoute: () => shell,
+  path: '/notifications',
+  validateSearch: only(
+    'status',
+    'channel',
+    'eventType',
+    'eventId',
+    'accountId',
+    'fingerprint',
+    'stuck',
+    'stale',
+    'q',
+    'last',
+    'group',
+  ),
+  component: lazyRouteComponent(() => import('../notifications/notifications.tsx'), 'Notifications'),
+})
+
+const notification = createRoute({
+  getParentRoute: () => shell,
+  path: '/notifications/$id',
+  component: lazyRouteComponent(() => import('../notification/notification.tsx'), 'Notification'),
+})
+
+const events = createRoute({
+  getParentRoute: () => shell,
+  path: '/events',
+  validateSearch: only('type', 'status', 'last'),
+  component: lazyRouteComponent(() => import('../events/events.tsx'), 'Events'),
+})
+
+const event = createRoute({
+  getParentRoute: () => shell,
+  path: '/events/$id',
+  component: lazyRouteComponent(() => import('../events/event.tsx'), 'Event'),
+})
+
+const sandbox = createRoute({
+  getParentRoute: () => shell,
+  path: '/sandbox',
+  validateSearch: only('channel', 'id'),
+  component: lazyRouteComponent(() => import('../sandbox/sandbox.tsx'), 'Sandbox'),
+})
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    login,
+    shell.addChildren([overview, notifications, notification, events, event, sandbox]),
+  ]),
+  parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: (search: Search) => {
+    const given = Object.entries(search).filter((entry): entry is [string, string] => entry[1] !== undefined)
+    const text = new URLSearchParams(given).toString()
+    return text === '' ? '' : `?${text}`
+  },
+  defaultErrorComponent: BrokenScreen,
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

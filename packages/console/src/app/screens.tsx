@@ -1,0 +1,35 @@
+import type { ReactNode } from 'react'
+
+/** The screens there are, each with the letter that follows `g`. */
+export const SCREENS = [
+  { to: '/', name: 'Overview', key: 'o' },
+  { to: '/notifications', name: 'Notifications', key: 'n' },
+  { to: '/events', name: 'Events', key: 'e' },
+  { to: '/sandbox', name: 'Sandbox', key: 's' },
+] as const
+
+type ScreenKey = (typeof SCREENS)[number]['key']
+
+const ICONS: Record<ScreenKey, ReactNode> = {
+  o: <path d="M2 9h4v5H2zM6 5h4v9H6zM10 2h4v12h-4z" />,
+  n: <path d="M1.5 3.5h13v9h-13zM2 4l6 5 6-5" />,
+  e: <path d="M9 1L3 9h4l-1 6 7-8H9z" />,
+  s: <path d="M2 9l2-6h8l2 6v4.5H2zM2 9h3.5l1 2h3l1-2H14" />,
+}
+
+export function ScreenIcon({ of }: { of: ScreenKey }) {
+  return (
+    <svg
+      width="16"
+      height="16"
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.4"
+      strokeLinejoin="round"
+      aria-hidden="true"
+    >
+      {ICONS[of]}
+    </svg>
+  )
+}
