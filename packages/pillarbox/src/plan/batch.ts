@@ -1,19 +1,20 @@
 import { POISONED, SUSPECT } from '../model/crash.ts'
 import { isPassing } from '../model/errors.ts'
 import type { StoredEvent } from '../model/event.ts'
-import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
+import type { Clock, IdSource, Logger, Meters, Random, Tracing } from '../model/ports.ts'
 import { PLAN_RETRY_DELAYS_MS } from '../model/retry.ts'
 import type { Hub } from '../runtime/hub.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Store } from '../store/store.ts'
 import { createAllowance, type MeteredAllowance } from '../untrusted/allowance.ts'
 import { PLANNING, type Untrusted } from '../untrusted/untrusted.ts'
-import { type ComposeTools, OUT_OF_TIME } from './compose.ts'
+import { type ComposeTools, composeGroups } from './compose.ts'
 import type { ContextBook } from './context-book.ts'
 import type { CrashGuard } from './crash-guard.ts'
 import type { Gate } from './gate.ts'
 import type { PeopleBook } from './people.ts'
-import { planEvent, planSchedule } from './plan-event.ts'
+import { draftEvent, draftSchedule, type PlanDraft } from './plan-event.ts'
+import { meterPlans } from './plan-meter.ts'
 import type {
   DueSchedule,
   EventPlan,
@@ -31,6 +32,7 @@ import { isChain } from './routes.ts'
 import type { SkipReport } from './skip-report.ts'
 import type { SuppressionCheck } from './suppressed.ts'
 import type { TemplateUses } from './template-uses.ts'
+import { type TracedRows, traceRows } from './trace-rows.ts'
 import type { TurnBook } from './turn-book.ts'
 
 /**
@@ -55,6 +57,8 @@ export interface PlannerDeps {
   random: Random
   ids: IdSource
   logger: Logger
+  meters: Meters
+  tracing: Tracing
   /** `retryDelaysMs`: how long a row waits that cannot be planned, before each further try. Default: 1 to 16 minutes. */
   settings: { batchRows: number; pollMaxMs: number; retryDelaysMs?: readonly number[] }
 }
@@ -90,7 +94,9 @@ interface RowKind<Taken, Plan> {
   kind: RowRef['kind']
   take(plan: PlanStore, limit: number, turns: TakeTurns): Promise<TakenBatch<Taken, Plan>>
   rowOf(taken: Taken): DueRow
-  plan(tools: PlannerTools & ComposeTools, row: PreparedRow): Promise<Plan>
+  draft(tools: PlannerTools, row: PreparedRow): PlanDraft<Plan>
+  /** What is left to write of a plan, after what has to be done before it is written. */
+  beforeWriting(tools: PlannerTools, row: PreparedRow, plan: Plan): Plan | Promise<Plan>
   defer(plan: PlanStore, row: DueRow, error: string, delayMs: number | null): Promise<void>
 }
 
@@ -98,7 +104,8 @@ export const EVENTS: RowKind<StoredEvent, EventPlan> = {
   kind: 'event',
   take: (plan, limit, turns) => plan.takeEvents(limit, turns),
   rowOf: (event) => ({ event, schedule: null }),
-  plan: planEvent,
+  draft: draftEvent,
+  beforeWriting: (_tools, _row, plan) => plan,
   defer: (plan, { event: { tenantId, id } }, error, delayMs) => plan.deferEvent({ tenantId, id }, error, delayMs),
 }
 
@@ -106,9 +113,8 @@ export const SCHEDULES: RowKind<DueSchedule, SchedulePlan> = {
   kind: 'schedule',
   take: (plan, limit, turns) => plan.takeSchedules(limit, turns),
   rowOf: (due) => due,
-  async plan(tools, row) {
-    const plan = await planSchedule(tools, row)
-    const { judgement } = row
+  draft: draftSchedule,
+  async beforeWriting(tools, { judgement }, plan) {
     const isAgain = judgement.kind === 'tell' && judgement.standing.length > 0
     if (!isAgain || !('notifications' in plan)) return plan
     await tools.uses.note(plan.notifications ?? [])
@@ -146,7 +152,9 @@ async function planBatch<Taken, Plan extends EventPlan | SchedulePlan>(
   const { hand, limit, only, isAlone = false } = scope
   const allowance = createAllowance(only === null ? BATCH_MS : APART_MS)
   const own = { ...tools, allowance, ...(only === null && { turn: PLANNING }) }
+  const begunAt = tools.clock.monotonic()
   let batch: TakenBatch<Taken, Plan> | null = null
+  let traced: TracedRows<DueRow> | null = null
   let planned: { rows: readonly PreparedRow[]; plans: readonly Plan[]; written: WrittenBatch }
   try {
     batch = await kind.take(tools.store.plan, limit, only === null ? tools.turns.next(kind.kind) : { only })
@@ -164,12 +172,15 @@ async function planBatch<Taken, Plan extends EventPlan | SchedulePlan>(
       await tools.guard?.count(dead)
       return await planBatch(tools, kind, scope)
     }
-    const rows = await prepare(own, due)
-    const plans = await Promise.all(rows.map((row, i) => planWithin(own, kind, row, only !== null && i === 0)))
+    traced = traceRows(tools.tracing, due)
+    const rows = await prepare(own, traced.rows)
+    const plans = await plansOf(own, kind, rows, only !== null)
     // First, as every intake does: a template that is taken for used is deactivated instead of removed, which harms nobody.
     await tools.uses.note(plans.flatMap((plan) => ('notifications' in plan ? plan.notifications : [])))
     planned = { rows, plans, written: await batch.write(plans) }
+    traced.end(plans)
   } catch (error) {
+    traced?.end(null)
     await batch?.release()
     if (isPassing(error)) throw error
     const [first, ...others] = batch?.rows ?? []
@@ -180,6 +191,7 @@ async function planBatch<Taken, Plan extends EventPlan | SchedulePlan>(
     return 1
   }
   const { rows, plans, written } = planned
+  meterPlans(tools.meters, kind.kind, plans, tools.clock.monotonic() - begunAt)
   reportSkips(tools, rows, plans, written)
   if (written.lanes.length > 0) tools.hub.nudge('dispatch', written.lanes)
   const isTurnMade = passTurn(tools, kind, scope, planned, allowance)
@@ -187,20 +199,29 @@ async function planBatch<Taken, Plan extends EventPlan | SchedulePlan>(
   return isTurnMade ? Math.max(1, decided) : decided
 }
 
-/** A row for which there is no time left waits; of a tenant that is planned apart, one row has all the time it needs. */
-async function planWithin<Taken, Plan extends EventPlan | SchedulePlan>(
+/** The words of all rows are made at once. A row for which there is no time left waits. */
+async function plansOf<Taken, Plan extends EventPlan | SchedulePlan>(
   tools: PlannerTools & ComposeTools,
   kind: RowKind<Taken, Plan>,
-  row: PreparedRow,
-  isUnlimited: boolean,
-): Promise<Plan> {
-  try {
-    if (!isUnlimited || !tools.allowance) return await kind.plan(tools, row)
-    return await kind.plan({ ...tools, allowance: { ...tools.allowance, leftMs: () => Infinity } }, row)
-  } catch (error) {
-    if (error === OUT_OF_TIME) return { kind: 'later' } as Plan
-    throw error
+  rows: readonly PreparedRow[],
+  isApart: boolean,
+): Promise<Plan[]> {
+  const drafts = rows.map((row) => kind.draft(tools, row))
+  const groups = drafts.map(({ compositions }) => compositions)
+  // Of a tenant that is planned apart, one row has all the time it needs.
+  const unlimited = isApart ? 1 : 0
+  const patient = { ...tools, allowance: tools.allowance ? { ...tools.allowance, leftMs: () => Infinity } : null }
+  const composed = [
+    ...(await composeGroups(patient, groups.slice(0, unlimited))),
+    ...(await composeGroups(tools, groups.slice(unlimited))),
+  ]
+  const plans: Plan[] = []
+  for (const [i, row] of rows.entries()) {
+    const notifications = composed[i]
+    const plan = notifications && drafts[i]?.finish(notifications)
+    plans.push(plan ? await kind.beforeWriting(tools, row, plan) : ({ kind: 'later' } as Plan))
   }
+  return plans
 }
 
 /** Whose turn comes next, and who is planned apart. True where that leaves something to be done at once. */
@@ -276,7 +297,7 @@ async function oneByOne<Taken, Plan extends EventPlan | SchedulePlan>(
 }
 
 async function setBack<Taken, Plan>(
-  { store, settings, logger }: PlannerTools,
+  { store, settings, logger, meters }: PlannerTools,
   kind: RowKind<Taken, Plan>,
   row: DueRow,
   error: string,
@@ -285,6 +306,7 @@ async function setBack<Taken, Plan>(
   const delayMs = (settings.retryDelaysMs ?? PLAN_RETRY_DELAYS_MS)[attemptCount] ?? null
   const { correlationId } = row.event
   logger.error({ id, tenantId, correlationId, error, delayMs }, 'a row cannot be planned; it waits alone')
+  meters.count('rows_set_back', { kind: kind.kind })
   await kind.defer(store.plan, row, error, delayMs)
 }
 

@@ -107,26 +107,39 @@ export interface ComposeTools {
   allowance?: Allowance | null
 }
 
-/** Thrown where the allowance was used up before all words were made. */
-export const OUT_OF_TIME = new Error(NO_TIME.stopped)
-
 /**
  * Makes notifications: the only place that does. What cannot be sent is born skipped or, where somebody has to look at it,
- * parked, and says why. The words of all are asked for at once. Rejects with `overloaded` where nobody could make them, and
- * with `OUT_OF_TIME`.
+ * parked, and says why. The words of all groups are asked for at once; null for a group whose words there was no time for.
+ * Rejects with `overloaded` where nobody could make them.
  */
+export async function composeGroups(
+  tools: ComposeTools,
+  groups: readonly (readonly Composition[])[],
+): Promise<(NewNotification[] | null)[]> {
+  const words = (await allWords(tools, groups.flat())).values()
+  return groups.map((group) => {
+    const made = group.map((composition) => {
+      const own = words.next().value
+      return own ? assembled(composition, own) : null
+    })
+    return made.every((one) => one !== null) ? made : null
+  })
+}
+
+/** Makes those of one group. */
 export async function composeAll(
   tools: ComposeTools,
   compositions: readonly Composition[],
 ): Promise<NewNotification[]> {
-  const words = await allWords(tools, compositions)
-  return compositions.map((composition, i) => assembled(composition, words[i] ?? NO_WORDS))
+  const [made] = await composeGroups(tools, [compositions])
+  if (!made) throw new PillarboxError('overloaded', 'The words of a notification were not made in time.')
+  return made
 }
 
 /** Makes one. */
 export async function compose(tools: ComposeTools, composition: Composition): Promise<NewNotification> {
-  const words = await allWords(tools, [composition])
-  return assembled(composition, words[0] ?? NO_WORDS)
+  const [made] = await composeAll(tools, [composition])
+  return made ?? assembled(composition, NO_WORDS)
 }
 
 function assembled(composition: Composition, words: ComposedWords): NewNotification {
@@ -216,30 +229,27 @@ interface PendingWords {
   finish(rendered: Tasks['render']['answer'], plain: Tasks['plainText']['answer'] | null): ComposedWords
 }
 
-async function allWords(tools: ComposeTools, compositions: readonly Composition[]): Promise<ComposedWords[]> {
-  const pending = compositions.map((composition) => wordsOf(tools, composition))
+/** Null in place of words that there was no time for. */
+async function allWords(tools: ComposeTools, compositions: readonly Composition[]): Promise<(ComposedWords | null)[]> {
+  const { untrusted, allowance } = tools
   const turn = tools.turn ?? compositions[0]?.cause.tenantId ?? ''
-  const [rendered, plain] = await Promise.all([
-    tools.untrusted.run(
-      'render',
-      pending.flatMap(({ job }) => job ?? []),
-      turn,
-      tools.allowance,
-    ),
-    tools.untrusted.run(
-      'plainText',
-      pending.flatMap(({ html }) => html ?? []),
-      turn,
-      tools.allowance,
-    ),
-  ])
-  if (rendered.includes(NO_TIME) || plain.includes(NO_TIME)) throw OUT_OF_TIME
-  return pending.map(({ job, html, finish }) =>
-    finish(
-      job ? answerOf(rendered.shift(), (error) => ({ error })) : { error: '' },
-      html ? answerOf(plain.shift(), (problem) => ({ problem })) : null,
-    ),
-  )
+  const pending = compositions.map((composition) => wordsOf(tools, composition))
+  const jobs = pending.flatMap(({ job }) => job ?? [])
+  const htmls = pending.flatMap(({ html }) => html ?? [])
+  const asked = [
+    untrusted.run('render', jobs, turn, allowance),
+    untrusted.run('plainText', htmls, turn, allowance),
+  ] as const
+  const [rendered, plain] = await Promise.all(asked).then(([some, others]) => [some.values(), others.values()] as const)
+  return pending.map(({ job, html, finish }) => {
+    const words = job && rendered.next().value
+    const text = html && plain.next().value
+    if (words === NO_TIME || text === NO_TIME) return null
+    return finish(
+      job ? answerOf(words, (error) => ({ error })) : { error: '' },
+      html ? answerOf(text, (problem) => ({ problem })) : null,
+    )
+  })
 }
 
 function wordsOf(tools: ComposeTools, composition: Composition): PendingWords {

@@ -1,4 +1,4 @@
-import type { Logger } from '../model/ports.ts'
+import { type Logger, type Meters, noMeters } from '../model/ports.ts'
 import type { NoteRef, PlannerSelf, PlanStore, RowRef } from './plan-store.ts'
 
 /**
@@ -25,6 +25,7 @@ export interface CrashGuardDeps {
   /** A planner that was silent for longer is dead. */
   ttlMs: number
   logger: Logger
+  meters?: Meters
 }
 
 /** The processes that this one can see, and which one it is itself. */
@@ -36,7 +37,14 @@ export interface ProcessTable {
   isRunning(pid: number): boolean
 }
 
-export function createCrashGuard({ plan, self, isRunning, ttlMs, logger }: CrashGuardDeps): CrashGuard {
+export function createCrashGuard({
+  plan,
+  self,
+  isRunning,
+  ttlMs,
+  logger,
+  meters = noMeters,
+}: CrashGuardDeps): CrashGuard {
   /** What each hand is planning. */
   const planned = new Map<string, readonly RowRef[]>()
   /** As whom something is noted: a worker that was declared dead registers anew, as another. */
@@ -82,11 +90,12 @@ export function createCrashGuard({ plan, self, isRunning, ttlMs, logger }: Crash
     },
     async count(dead) {
       const counted = await plan.countCrashes(dead)
-      if (counted > 0)
-        logger.warn(
-          { workerIds: dead.map(({ id }) => id), rows: counted },
-          'a process died while it planned; its rows are planned one by one',
-        )
+      if (counted === 0) return
+      meters.count('planning_crashes', {}, counted)
+      logger.warn(
+        { workerIds: dead.map(({ id }) => id), rows: counted },
+        'a process died while it planned; its rows are planned one by one',
+      )
     },
     async end(hand) {
       planned.delete(hand)

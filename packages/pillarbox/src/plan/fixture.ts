@@ -15,7 +15,7 @@ import { createSuppressionBook } from '../dispatch/suppressions.ts'
 import type { Channel } from '../model/channel.ts'
 import type { NewEvent, StoredEvent } from '../model/event.ts'
 import type { Content, NotificationView } from '../model/notification.ts'
-import type { Clock } from '../model/ports.ts'
+import { type Clock, noTracing } from '../model/ports.ts'
 import type { StoredSchedule } from '../model/schedule.ts'
 import type { Tenant } from '../model/tenant.ts'
 import { createHub, type Hub } from '../runtime/hub.ts'
@@ -132,6 +132,8 @@ export async function openPlanning(t: TestContext, options: Options): Promise<Be
     random,
     ids,
     logger,
+    meters,
+    tracing: noTracing,
     skips: createSkipReport({ logger, meters }),
   }
   const settings = { batchRows, pollMaxMs: 200 }

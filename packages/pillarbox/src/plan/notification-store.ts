@@ -77,6 +77,8 @@ export interface ActRequest {
   item?: ItemRef
   /** For a retry: send it though its address is suppressed. */
   overridesSuppression?: boolean
+  /** For a retry that nobody asked for: what has expired stays where it is, and what has not keeps its expiry. */
+  keepsExpiry?: boolean
   /** For a retry of one that is skipped: what stands in the way now. It stays skipped, for that reason. */
   obstacle?: { reason: Reason; error: string }
   /** For a discard: what is sent in its place, to a corrected address. Written in the same commit. */

@@ -34,31 +34,51 @@ export interface PlanTools extends ComposeTools {
   ids: IdSource
 }
 
+/** A plan but for its words: the notifications to be composed, and what the plan is once they are. */
+export interface PlanDraft<Plan> {
+  compositions: readonly Composition[]
+  finish(notifications: NewNotification[]): Plan
+}
+
+function withoutWords<Plan>(plan: Plan): PlanDraft<Plan> {
+  return { compositions: [], finish: () => plan }
+}
+
 /** A new event's plan. All it needs was prepared, but for the words. */
-export async function planEvent(
-  tools: PlanTools & { sealing: Pick<PayloadSeal, 'sealedFor'> },
+export function draftEvent(
+  tools: { ids: IdSource; sealing: Pick<PayloadSeal, 'sealedFor'> },
   { event, context, judgement }: PreparedRow,
-): Promise<EventPlan> {
-  if (judgement.kind === 'later' || judgement.kind === 'ready') return { kind: 'later' }
-  if (judgement.kind === 'failed') return { kind: 'failed', reason: judgement.reason, error: judgement.error }
-  if (judgement.kind === 'derive')
-    return { kind: 'derive', events: judgement.types.map((type) => derivedEvent(tools.sealing, event, type)) }
+): PlanDraft<EventPlan> {
+  if (judgement.kind === 'later' || judgement.kind === 'ready') return withoutWords({ kind: 'later' })
+  if (judgement.kind === 'failed')
+    return withoutWords({ kind: 'failed', reason: judgement.reason, error: judgement.error })
+  if (judgement.kind === 'derive') {
+    const events = judgement.types.map((type) => derivedEvent(tools.sealing, event, type))
+    return withoutWords({ kind: 'derive', events })
+  }
   const scheduleId = tools.ids()
   const replaces = context.eventType?.replaces ?? false
   const cancels: Cancels | null =
     replaces || context.cancels.length > 0 ? { eventTypes: context.cancels, replaces } : null
   switch (judgement.kind) {
-    case 'wait':
-      return { kind: 'schedule', scheduleId, dueAt: judgement.dueAt, needsApproval: judgement.needsApproval, cancels }
+    case 'wait': {
+      const { dueAt, needsApproval } = judgement
+      return withoutWords({ kind: 'schedule', scheduleId, dueAt, needsApproval, cancels })
+    }
     case 'cancelled':
-      return { ...cancelled(judgement), scheduleId, cancels }
+      return withoutWords({ ...cancelled(judgement), scheduleId, cancels })
     case 'no_delivery':
-      return { kind: 'notifications', scheduleId, notifications: [], cancels }
+      return withoutWords({ kind: 'notifications', scheduleId, notifications: [], cancels })
     case 'tell': {
       const { due, calledOff } = judgement
-      const { notifications, reached } = await tellPart(tools, scheduleId, judgement)
-      if (calledOff) return { ...cancelled(calledOff), notifications, scheduleId, cancels }
-      return { kind: 'notifications', scheduleId, notifications, untold: whyUntold(due, reached), cancels }
+      return {
+        compositions: partOf(tools, scheduleId, judgement),
+        finish(notifications) {
+          if (calledOff) return { ...cancelled(calledOff), notifications, scheduleId, cancels }
+          const untold = whyUntold(due, reachedWith(judgement, notifications))
+          return { kind: 'notifications', scheduleId, notifications, untold, cancels }
+        },
+      }
     }
   }
 }
@@ -90,28 +110,33 @@ function derivedEvent(sealing: Pick<PayloadSeal, 'sealedFor'>, event: StoredEven
 }
 
 /** The plan of a schedule whose time has come. */
-export async function planSchedule(tools: PlanTools, { schedule, judgement }: PreparedRow): Promise<SchedulePlan> {
+export function draftSchedule(tools: { ids: IdSource }, { schedule, judgement }: PreparedRow): PlanDraft<SchedulePlan> {
   switch (judgement.kind) {
     case 'later':
     case 'ready':
     case 'wait':
     case 'derive':
-      return { kind: 'later' }
+      return withoutWords({ kind: 'later' })
     case 'failed':
-      return { kind: 'failed', reason: judgement.reason, error: judgement.error }
+      return withoutWords({ kind: 'failed', reason: judgement.reason, error: judgement.error })
     case 'cancelled':
-      return cancelled(judgement)
+      return withoutWords(cancelled(judgement))
     case 'no_delivery':
-      return { kind: 'notifications', notifications: [] }
+      return withoutWords({ kind: 'notifications', notifications: [] })
     case 'tell': {
       const { due, part, calledOff } = judgement
-      const { notifications, reached } = await tellPart(tools, schedule?.id ?? null, judgement)
       const progress = schedule?.progress ?? null
       // The last part, too, is written as a part, so that the progress ends where it should; then it is completed.
       const isWhole = progress === null ? part.isLast : part.isLast && part.taken === 0
-      if (!isWhole) return { kind: 'part', notifications, progress: progressOf(progress, part, reached) }
-      if (calledOff) return { ...cancelled(calledOff), notifications }
-      return { kind: 'notifications', notifications, untold: whyUntold(due, reached) }
+      return {
+        compositions: partOf(tools, schedule?.id ?? null, judgement),
+        finish(notifications) {
+          const reached = reachedWith(judgement, notifications)
+          if (!isWhole) return { kind: 'part', notifications, progress: progressOf(progress, part, reached) }
+          if (calledOff) return { ...cancelled(calledOff), notifications }
+          return { kind: 'notifications', notifications, untold: whyUntold(due, reached) }
+        },
+      }
     }
   }
 }
@@ -135,19 +160,22 @@ export interface EventCause {
   calledOff?: Obstacle | null
 }
 
-/** The notifications of a part of an event's recipients, and how far this part and those before it came. */
-async function tellPart(
-  tools: PlanTools,
+type ToldRow = Extract<PreparedRow['judgement'], { kind: 'tell' }>
+
+/** What a part of an event's recipients is told. */
+function partOf(
+  tools: { ids: IdSource },
   scheduleId: string | null,
-  { due, dueAt, part, standing, bans, calledOff }: Extract<PreparedRow['judgement'], { kind: 'tell' }>,
-): Promise<{ notifications: NewNotification[]; reached: Reached }> {
-  const cause: EventCause = { due, dueAt, scheduleId, standing, calledOff, limits: { bans } }
-  const notifications = await planNotifications(tools, cause, part)
+  { due, dueAt, part, standing, bans, calledOff }: ToldRow,
+): Composition[] {
+  return compositionsOf(tools, { due, dueAt, scheduleId, standing, calledOff, limits: { bans } }, part)
+}
+
+/** How far this part and those before it came. */
+function reachedWith({ part, standing }: ToldRow, notifications: readonly NewNotification[]): Reached {
   // Where all that there was to tell was given up by hand, nothing is left undone.
-  const isOver = notifications.length === 0 && standing.some(({ status }) => status === 'discarded')
-  if (isOver) return { notifications, reached: 'told' }
-  const recipients = part.recipients.length + part.stopped.length
-  return { notifications, reached: together(part.next.reached, reachedBy(notifications, recipients)) }
+  if (notifications.length === 0 && standing.some(({ status }) => status === 'discarded')) return 'told'
+  return together(part.next.reached, reachedBy(notifications, part.recipients.length + part.stopped.length))
 }
 
 /**
@@ -163,7 +191,7 @@ export async function planNotifications(
 }
 
 function compositionsOf(
-  tools: PlanTools,
+  tools: { ids: IdSource },
   cause: EventCause,
   { recipients, stopped }: Pick<RecipientPart, 'recipients' | 'stopped'>,
 ): Composition[] {
@@ -211,7 +239,7 @@ function createFirstTold(): (recipient: Recipient, composition: Composition) => 
   }
 }
 
-function onRoute(tools: PlanTools, cause: EventCause, recipient: Recipient, route: Route): Composition {
+function onRoute(tools: { ids: IdSource }, cause: EventCause, recipient: Recipient, route: Route): Composition {
   const { channel, template, account, fallback } = route
   // Words are sealed for the notification that they are of.
   const own = cause.standing?.find((one) => one.place === recipient.place && one.channel === channel)
@@ -241,7 +269,7 @@ export async function composeRoute(
 }
 
 function repeated(
-  tools: PlanTools,
+  tools: { ids: IdSource },
   cause: EventCause,
   recipient: Recipient,
   { channel, fallback }: Route,
@@ -252,7 +280,7 @@ function repeated(
 }
 
 function blocked(
-  tools: PlanTools,
+  tools: { ids: IdSource },
   cause: EventCause,
   recipient: Recipient,
   { channel, obstacle }: BlockedChannel,

@@ -6,6 +6,7 @@ import type { Reason } from '../model/reason.ts'
 import { type Address, addressField, addressOf, maskAddress } from '../model/recipient.ts'
 import type { Template } from '../model/template.ts'
 import type { Obstacle } from './compose.ts'
+import type { PlanContext } from './context-book.ts'
 import type { DueEvent } from './due-event.ts'
 import { templateFor } from './message.ts'
 import { ELEMENT, type Recipient } from './recipients.ts'
@@ -44,8 +45,20 @@ export function channelsFor(due: DueEvent): readonly Channel[] {
   if (event.channels) return event.channels
   if (type.delivery.kind === 'none') return []
   if (type.delivery.kind !== 'all') return type.delivery.channels
-  return CHANNELS.filter((channel) => templateFor(due, channel, null) !== null)
+  return channelsWithTemplate(due)
 }
+
+/** Where no template is for some scope only, they are the same for every event of the type, and looked for once. */
+function channelsWithTemplate(due: DueEvent): readonly Channel[] {
+  const { context } = due
+  const known = unscopedChannels.get(context)
+  if (known) return known
+  const channels = CHANNELS.filter((channel) => templateFor(due, channel, null) !== null)
+  if (context.templates.every(({ scope }) => scope === null)) unscopedChannels.set(context, channels)
+  return channels
+}
+
+const unscopedChannels = new WeakMap<PlanContext, readonly Channel[]>()
 
 /** The first that works, and the next when it fails for good; or each of them. */
 export function isChain({ event, type }: DueEvent): boolean {

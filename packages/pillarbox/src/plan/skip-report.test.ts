@@ -37,7 +37,12 @@ describe('the operator', () => {
         error: 'no active template for booking.confirmed on email',
       },
     ])
-    assert.deepEqual(bench.meters.counts, { placeholders_missing: 1, 'notifications_skipped no_template': 1 })
+    assert.deepEqual(bench.meters.counts, {
+      'rows_planned event notifications': 1,
+      'notifications_planned sms': 1,
+      placeholders_missing: 1,
+      'notifications_skipped no_template': 1,
+    })
   })
 
   it('is told of a duplicate, which only the store finds', async (t) => {

@@ -56,3 +56,22 @@ it('seals the tokens of whoever takes over, and of the channels that a chain pas
   )
   assert.equal(plain?.next, null)
 })
+
+it('asks for the rows of the tenants whose turn it is', async () => {
+  const asked: unknown[] = []
+  const take = async (...given: unknown[]) => {
+    asked.push(given)
+    return { rows: [], crashes: [], write: async () => {}, release: async () => {} }
+  }
+  const plan = { takeEvents: take, takeSchedules: take }
+  const store = withSealedTokens({ plan } as unknown as Store, createTokenSeal(Buffer.alloc(32, 1)))
+  const turns = { after: 'acme', without: ['slow'] }
+
+  await store.plan.takeEvents(5, turns)
+  await store.plan.takeSchedules(6, { only: 'slow' })
+
+  assert.deepEqual(asked, [
+    [5, turns],
+    [6, { only: 'slow' }],
+  ])
+})

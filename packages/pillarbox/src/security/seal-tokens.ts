@@ -1,4 +1,5 @@
 import type { MessageFilter, SandboxMessage, SandboxVendor } from '../channels/sandbox/vendor.ts'
+import { addressIdentity } from '../model/address.ts'
 import type { EndedChain, NewNotification, Takeover } from '../model/notification.ts'
 import type { Address } from '../model/recipient.ts'
 import type { Suppression } from '../model/suppression.ts'
@@ -6,7 +7,7 @@ import type { Candidate } from '../operate/operation-store.ts'
 import type { NotificationFilter } from '../plan/notification-store.ts'
 import type { TakenBatch } from '../plan/plan-store.ts'
 import type { Store } from '../store/store.ts'
-import type { TokenSeal } from './token-seal.ts'
+import { hashedAddress, type TokenSeal } from './token-seal.ts'
 
 interface Addressed {
   tenantId: string
@@ -72,9 +73,9 @@ export type TokenDoors<Whole> = {
 
 /**
  * An event's own recipients have no device token, and those in its payload are sealed by the intake; a catalogue has paths
- * to them. `clearTokens` is about those that were not sealed.
+ * to them. `clearTokens` is about those that were not sealed. A person is looked for by the sealed ones.
  */
-type Elsewhere = 'events' | 'catalogue' | 'clearTokens'
+type Elsewhere = 'events' | 'catalogue' | 'clearTokens' | 'personal'
 
 /** The store, in which device tokens are sealed, as those see it who send to them. */
 export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
@@ -106,10 +107,12 @@ export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
     channel === 'push' ? tokens.seal(tenantId, address) : address
   const openBan = (ban: Suppression): Suppression =>
     ban.channel === 'push' ? { ...ban, address: openText(ban.tenantId, ban.address) } : ban
+  const hashedAt = ({ tenantId, channel, address }: Pick<Suppression, 'tenantId' | 'channel' | 'address'>): string =>
+    hashedAddress(tokens, tenantId, addressIdentity(channel, address))
   const doors: TokenDoors<Omit<Store, Elsewhere>> = {
     plan: {
-      takeEvents: async (limit) => sealBatch(await plan.takeEvents(limit)),
-      takeSchedules: async (limit) => sealBatch(await plan.takeSchedules(limit)),
+      takeEvents: async (limit, turns) => sealBatch(await plan.takeEvents(limit, turns)),
+      takeSchedules: async (limit, turns) => sealBatch(await plan.takeSchedules(limit, turns)),
     },
     notifications: {
       insert: (given) => notifications.insert(given.map(seal)),
@@ -161,7 +164,12 @@ export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
       insert: (given) => suppressions.insert({ ...given, address: addressAt(given) }),
       async among(tenantId, channel, addresses) {
         const asked = addresses.map((address) => addressAt({ tenantId, channel, address }))
-        return (await suppressions.among(tenantId, channel, asked)).map(openBan)
+        const hashed = new Map(addresses.map((address) => [hashedAt({ tenantId, channel, address }), address]))
+        const found = await suppressions.among(tenantId, channel, [...asked, ...hashed.keys()])
+        return found.map((ban) => {
+          const erased = hashed.get(ban.address)
+          return erased === undefined ? openBan(ban) : { ...ban, address: addressIdentity(channel, erased) }
+        })
       },
       async find(tenantId, id) {
         const found = await suppressions.find(tenantId, id)
@@ -196,6 +204,9 @@ export function sandboxWithSealedTokens(vendor: SandboxVendor, tokens: TokenSeal
       const found = vendor.get(tenantId, id)
       return found && open(found)
     },
+    // Whoever looks for a person's messages looks for sealed tokens.
+    walk: vendor.walk,
+    replace: vendor.replace,
   }
   return { ...vendor, ...doors }
 }

@@ -13,6 +13,13 @@ export interface TokenSeal {
   seal(tenantId: string, token: string): string
   /** A text that is not sealed is answered as it is. Null: it was changed, or sealed for another tenant. */
   open(tenantId: string, text: string): string | null
+  /** A keyed hash that stands for an address which was erased: the same for the same one, and nobody can tell which. */
+  hash(tenantId: string, address: string): string
+}
+
+/** What a suppression has in the place of an address that was erased. `identity`: as `addressIdentity` tells it. */
+export function hashedAddress(tokens: Pick<TokenSeal, 'hash'>, tenantId: string, identity: string): string {
+  return `erased:${tokens.hash(tenantId, identity)}`
 }
 
 /** What stands in an event's payload for a device token. */
@@ -31,17 +38,24 @@ const HASH_BYTES = 16
 const KEY_BYTES = 32
 const CIPHER = 'aes-256-ctr'
 
+interface TenantKeys {
+  hashing: Buffer
+  sealing: Buffer
+  erasing: Buffer
+}
+
 /** Seals nothing before it has its key, which a start reads from the database (`loadTokenKey`). */
 export function createTokenSeal(key: Buffer | null = null): TokenSeal & { use(key: Buffer): void } {
   let tokenKey = key
-  const derived = new Map<string, { hashing: Buffer; sealing: Buffer }>()
+  const derived = new Map<string, TenantKeys>()
 
-  function keysOf(tenantId: string): { hashing: Buffer; sealing: Buffer } {
+  function keysOf(tenantId: string): TenantKeys {
     if (!tokenKey) throw new PillarboxError('internal', 'A device token was met before the key for them was read.')
     let keys = derived.get(tenantId)
     if (!keys) {
       const both = Buffer.from(hkdfSync('sha256', tokenKey, '', `pillarbox tokens ${tenantId}`, 2 * KEY_BYTES))
-      keys = { hashing: both.subarray(0, KEY_BYTES), sealing: both.subarray(KEY_BYTES) }
+      const erasing = Buffer.from(hkdfSync('sha256', tokenKey, '', `pillarbox erased ${tenantId}`, KEY_BYTES))
+      keys = { hashing: both.subarray(0, KEY_BYTES), sealing: both.subarray(KEY_BYTES), erasing }
       if (derived.size >= 10_000) derived.clear()
       derived.set(tenantId, keys)
     }
@@ -70,6 +84,7 @@ export function createTokenSeal(key: Buffer | null = null): TokenSeal & { use(ke
       const token = createDecipheriv(CIPHER, sealing, hash).update(bytes.subarray(HASH_BYTES)).toString('utf8')
       return timingSafeEqual(hash, hashOf(hashing, token)) ? token : null
     },
+    hash: (tenantId, address) => createHmac('sha256', keysOf(tenantId).erasing).update(address).digest('hex'),
   }
 }
 

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import type { Clock, Logger } from '../model/ports.ts'
+import type { Clock, Logger, Meters } from '../model/ports.ts'
 import type { ChildMessage } from './child.ts'
 import { HEAP_MB, SILENCE_MS } from './limits.ts'
 import type { WorkMessage } from './message.ts'
@@ -22,10 +22,17 @@ export interface PoolChild {
   close(): Promise<void>
 }
 
+export interface ChildDeps {
+  clock: Clock
+  logger: Logger
+  meters: Meters
+}
+
 const OUTPUT_KEPT = 2_000
 const CLOSE_MS = 2_000
 
-export function startChild({ clock, logger }: { clock: Clock; logger: Logger }): PoolChild {
+export function startChild({ clock, logger, meters }: ChildDeps): PoolChild {
+  meters.count('untrusted_starts', {})
   const extension = import.meta.filename.slice(import.meta.filename.lastIndexOf('.'))
   const child = fork(new URL(`./child${extension}`, import.meta.url), {
     // Takes maps, and texts as they are.
@@ -48,6 +55,7 @@ export function startChild({ clock, logger }: { clock: Clock; logger: Logger }):
   const ended = new AbortController()
   let isReady = false
   let isSilent = false
+  let isClosing = false
   let part: string | null = null
   let onReady = (): void => {}
   let onDone: (end: MessageEnd) => void = () => {}
@@ -72,6 +80,7 @@ export function startChild({ clock, logger }: { clock: Clock; logger: Logger }):
   function end(code: number | null, signal: NodeJS.Signals | null): void {
     ended.abort()
     const death = deathOf(code, signal)
+    if (!isClosing) meters.count('untrusted_deaths', { death })
     if (code !== 0 && (death === 'crash' || death === 'unready'))
       logger.error({ code, signal, output }, 'a process for templates and schemas ended by itself')
     onReady()
@@ -105,6 +114,7 @@ export function startChild({ clock, logger }: { clock: Clock; logger: Logger }):
     },
     async close() {
       if (ended.signal.aborted) return
+      isClosing = true
       const exit = once(child, 'exit')
       if (child.connected) child.disconnect()
       const gone = new AbortController()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { recordingMeters } from '../../../../test/support/samples.ts'
 import type { Channel } from '../model/channel.ts'
 import { systemClock } from '../runtime/system.ts'
 import { createAllowance } from './allowance.ts'
@@ -12,7 +13,8 @@ import { createUntrustedInProcess, NO_TIME, PLANNING, REFUSED, type WorkResult }
 const logged: string[] = []
 const log = (_fields: unknown, message: string): void => void logged.push(message)
 const logger = { debug: log, info: log, warn: log, error: log }
-const pool = createPool({ clock: systemClock, logger, size: 2 })
+const meters = recordingMeters()
+const pool = createPool({ clock: systemClock, logger, meters, size: 2 })
 after(() => pool.close())
 
 const options = {
@@ -146,10 +148,15 @@ describe('the pool', () => {
   })
 
   it('survives the end of a heap', async () => {
+    const deaths = (): number =>
+      (meters.counts['untrusted_deaths memory'] ?? 0) + (meters.counts['untrusted_deaths time'] ?? 0)
+    const before = deaths()
     const results = await pool.run('render', [words(LONG_TEXTS, 'heap')], 'heap')
 
     assert.match(stoppedOf(results)[0] ?? '', /takes more than (96 MB of memory|250 ms of processor time)$/)
     assert.ok('answer' in ((await pool.run('render', [words('Hello', 'heap')], 'heap'))[0] ?? {}))
+    assert.equal(deaths(), before + 1)
+    assert.ok((meters.counts['untrusted_starts'] ?? 0) >= 2)
   })
 
   it('stops the one of a batch that is to blame, and answers for all the others', async () => {

@@ -1,5 +1,5 @@
 import { PillarboxError } from '../model/errors.ts'
-import type { Clock, Logger } from '../model/ports.ts'
+import { type Clock, type Logger, type Meters, noMeters } from '../model/ports.ts'
 import type { Allowance } from './allowance.ts'
 import { HEAP_MB, ITEM_MS, MESSAGE_MS, READING_MS, SLOW_MS } from './limits.ts'
 import { type Given, messageOf } from './message.ts'
@@ -21,6 +21,7 @@ export interface Pool extends Untrusted {
 export interface PoolDeps {
   clock: Clock
   logger: Logger
+  meters?: Meters
   /** How many processes; each is started when there is work for it. */
   size: number
 }
@@ -38,7 +39,7 @@ interface Ask {
   reject(error: unknown): void
 }
 
-export function createPool({ clock, logger, size }: PoolDeps): Pool {
+export function createPool({ clock, logger, meters = noMeters, size }: PoolDeps): Pool {
   const offenders = createOffenders(clock)
   const seats: Seat[] = Array.from({ length: size }, () => ({ child: null, isTaken: false }))
   /** What waits, by whose turn it is: whoever was served goes to the end. */
@@ -194,7 +195,7 @@ export function createPool({ clock, logger, size }: PoolDeps): Pool {
   }
 
   function childOf(seat: Seat): PoolChild {
-    if (!seat.child?.isAlive()) seat.child = startChild({ clock, logger })
+    if (!seat.child?.isAlive()) seat.child = startChild({ clock, logger, meters })
     return seat.child
   }
 

@@ -1,7 +1,7 @@
 import { afterCrash } from '../../model/crash.ts'
 import type { NoteRef, PlanStore } from '../../plan/plan-store.ts'
 import { booleanOf, uuidOrNull } from './fields.ts'
-import { type Dialect, givenRows, rows, type Script, type ScriptRunner } from './script.ts'
+import { type Dialect, givenRows, type Row, rows, type Script, type ScriptRunner } from './script.ts'
 
 /** What planners are about to plan, so that a row that ends the process is known to whoever comes next. */
 export function sharedPlanningNotes({
@@ -10,44 +10,52 @@ export function sharedPlanningNotes({
   change,
 }: ScriptRunner): Pick<PlanStore, 'note' | 'forgetNote' | 'countCrashes'> {
   return {
-    note: (planner, noted, ttlMs) => write(() => note(dialect, planner, noted, ttlMs)),
+    async note({ id, host, pid, space, boot, number }, noted, ttlMs) {
+      const planner = { id, host, pid, space, boot, number, kind: noted[0]?.kind ?? 'event' }
+      const refs = JSON.stringify(noted.map((ref) => [ref.tenantId, ref.id, ref.kind]))
+      const values = { ...planner, noted: refs, sinceMs: -ttlMs }
+      const { insert, select } = noteTexts(dialect)
+      // Every event waits for it, so that on PostgreSQL both are one statement; there, neither sees what the other does.
+      const others =
+        dialect.engine === 'postgres'
+          ? await change(`with noted as (${insert}) ${select}`, values)
+          : await write(function* () {
+              yield* rows(insert, values)
+              return yield* rows(select, values)
+            })
+      return others.map(plannerOf)
+    },
     forgetNote: async (workerId) =>
       void (await change('delete from pillarbox.planning_notes where worker_id = :workerId', { workerId })),
     countCrashes: (notes) => write(() => countCrashes(dialect, notes)),
   }
 }
 
-function* note(
-  dialect: Dialect,
-  { id, host, pid, space, boot, number }: Parameters<PlanStore['note']>[0],
-  noted: Parameters<PlanStore['note']>[1],
-  ttlMs: number,
-): Script<Awaited<ReturnType<PlanStore['note']>>> {
-  const planner = { id, host, pid, space, boot, number, kind: noted[0]?.kind ?? 'event' }
-  yield* rows(
-    `insert into pillarbox.planning_notes (worker_id, host, pid, space, boot, number, kind, noted, noted_at)
-      values (:id, :host, :pid, :space, :boot, :number, :kind, :noted, ${dialect.now})
+/** Notes what one planner is about to plan, and finds the others whose notes stand. */
+function noteTexts({ now, plus }: Dialect): { insert: string; select: string } {
+  return {
+    insert: `insert into pillarbox.planning_notes (worker_id, host, pid, space, boot, number, kind, noted, noted_at)
+      values (:id, :host, :pid, :space, :boot, :number, :kind, :noted, ${now})
       on conflict (worker_id) do update set number = excluded.number, kind = excluded.kind, noted = excluded.noted,
         noted_at = excluded.noted_at`,
-    { ...planner, noted: JSON.stringify(noted.map((ref) => [ref.tenantId, ref.id, ref.kind])) },
-  )
-  const others = yield* rows(
-    `select p.worker_id, p.host, p.pid, p.space, p.boot, p.number,
-        w.id is not null or p.noted_at >= ${dialect.plus(dialect.now, ':sinceMs')} as is_beating
+    select: `select p.worker_id, p.host, p.pid, p.space, p.boot, p.number,
+        w.id is not null or p.noted_at >= ${plus(now, ':sinceMs')} as is_beating
       from pillarbox.planning_notes p
-      left join pillarbox.workers w on w.id = p.worker_id and w.beat_at >= ${dialect.plus(dialect.now, ':sinceMs')}
+      left join pillarbox.workers w on w.id = p.worker_id and w.beat_at >= ${plus(now, ':sinceMs')}
       where p.worker_id <> :id order by p.worker_id`,
-    { id, sinceMs: -ttlMs },
-  )
-  return others.map((other) => ({
-    id: String(other['worker_id']),
-    host: String(other['host']),
-    pid: Number(other['pid']),
-    space: String(other['space']),
-    boot: String(other['boot']),
-    number: Number(other['number']),
-    isBeating: booleanOf(other['is_beating']),
-  }))
+  }
+}
+
+function plannerOf(found: Row): Awaited<ReturnType<PlanStore['note']>>[number] {
+  return {
+    id: String(found['worker_id']),
+    host: String(found['host']),
+    pid: Number(found['pid']),
+    space: String(found['space']),
+    boot: String(found['boot']),
+    number: Number(found['number']),
+    isBeating: booleanOf(found['is_beating']),
+  }
 }
 
 function* countCrashes(dialect: Dialect, dead: readonly NoteRef[]): Script<number> {

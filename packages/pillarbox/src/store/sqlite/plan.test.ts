@@ -11,8 +11,9 @@ import { sampleEvent, sampleNotification, silent, storedAccount } from '../../..
 import type { NewNotification } from '../../model/notification.ts'
 import type { EventPlan, SchedulePlan } from '../../plan/plan-store.ts'
 import type { Store } from '../store.ts'
-import { openConnection } from './connection.ts'
+import { localText, openConnection } from './connection.ts'
 import { openSqlite } from './open.ts'
+import { TAKE_TEXTS } from './take.ts'
 
 const ACCOUNT = '019b7a00-0000-7000-8000-000000000001'
 const SCHEDULE = '019b7a00-0000-7000-8000-000000000002'
@@ -168,6 +169,36 @@ describe('the record of schedules', () => {
     assert.deepEqual(
       reader.all(SCHEDULE_RECORD, []).map((row) => ({ ...row })),
       expected,
+    )
+  })
+})
+
+describe('taking what is due', () => {
+  it('goes through no table, whatever SQLite counted in them before', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'pillarbox-'))
+    t.after(() => rm(folder, { recursive: true }))
+    const path = join(folder, 'store.db')
+    const { store, clock } = await setup(t, path)
+    const events = Array.from({ length: 2_000 }, (_, i) => sampleEvent({ id: `counted-${i}` }))
+    await store.events.insert(events)
+    const connection = openConnection({ path, readOnly: false, now: clock.now })
+    t.after(() => connection.close())
+    // As it is counted while there are events and no schedules yet.
+    connection.db.exec('pragma optimize')
+
+    const plans = Object.values(TAKE_TEXTS).flatMap((texts) =>
+      Object.values(texts).map((text) =>
+        connection.db
+          .prepare(`explain query plan ${localText(text)}`)
+          .all()
+          .map(({ detail }) => String(detail)),
+      ),
+    )
+
+    assert.ok(plans.every((steps) => steps.length > 0))
+    assert.deepEqual(
+      plans.flat().filter((step) => step.startsWith('SCAN') && !step.startsWith('SCAN json_each')),
+      [],
     )
   })
 })

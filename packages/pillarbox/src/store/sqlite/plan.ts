@@ -17,7 +17,7 @@ import { insertDerived } from './events.ts'
 import { insertNotification } from './notifications.ts'
 import { insertMoves } from './rollup-deltas.ts'
 import type { Connections } from './scripts.ts'
-import { createTaking, type HeldRows } from './take.ts'
+import { createTaking, type RowPlace } from './take.ts'
 import { untilFree } from './until-free.ts'
 
 /**
@@ -33,14 +33,12 @@ export function sqlitePlan(connections: Connections): Pick<PlanStore, 'takeEvent
     takeEvents: (limit, turns) =>
       takeBatch<StoredEvent, EventPlan>(connections, eventsUnderWay, {
         take: (held) => events(limit, turns, held),
-        keyOf: (found) => `${String(found['tenant_id'])} ${String(found['id'])}`,
         read: eventOf,
         apply: applyEvent,
       }),
     takeSchedules: (limit, turns) =>
       takeBatch<DueSchedule, SchedulePlan>(connections, schedulesUnderWay, {
         take: (held) => schedules(limit, turns, held),
-        keyOf: (found) => String(found['schedule_id']),
         read: (found) => ({ schedule: scheduleOf(found), event: eventOf(found) }),
         apply: applySchedule,
       }),
@@ -48,8 +46,7 @@ export function sqlitePlan(connections: Connections): Pick<PlanStore, 'takeEvent
 }
 
 interface UnlockedBatchKind<Due, Plan> {
-  take(held: HeldRows): Row[]
-  keyOf(found: Row): string
+  take(held: Iterable<RowPlace>): Row[]
   read(found: Row): Due
   /** False, with nothing written, where the plan is `later` or the row is not as it was found. */
   apply(writing: PlanWriting, found: Row, due: Due, plan: Plan): boolean
@@ -64,14 +61,11 @@ interface PlanWriting {
 async function takeBatch<Due, Plan>(
   { connection, writer, clock }: Connections,
   underWay: UnderWay,
-  { take, keyOf, read, apply }: UnlockedBatchKind<Due, Plan>,
+  { take, read, apply }: UnlockedBatchKind<Due, Plan>,
 ): Promise<TakenBatch<Due, Plan>> {
-  const found = await untilFree(clock, () => {
-    const held = underWay.held()
-    return take({ count: held.size, has: (row) => held.has(keyOf(row)) })
-  })
+  const found = await untilFree(clock, () => take(underWay.held()))
   const rows = found.map(read)
-  const { turn, end } = underWay.begin(found.map(keyOf), new Set(found.map((row) => String(row['tenant_id']))))
+  const { turn, end } = underWay.begin(found.map(placeOf), new Set(found.map((row) => String(row['tenant_id']))))
   return {
     rows,
     crashes: found.map((row) => Number(row['crashes'])),
@@ -96,14 +90,18 @@ async function takeBatch<Due, Plan>(
   }
 }
 
+function placeOf(found: Row): RowPlace {
+  return found['place'] as RowPlace
+}
+
 /** A batch that was not ended by then is given up by whoever took it: its rows are free, and nobody waits for it. */
 const HOLD_MS = 15_000
 
 /** The batches of one kind that this process has not ended. */
 interface UnderWay {
-  /** The keys of their rows. */
-  held(): ReadonlySet<string>
-  begin(keys: readonly string[], tenants: ReadonlySet<string>): HeldBatch
+  /** Their rows. */
+  held(): Iterable<RowPlace>
+  begin(places: readonly RowPlace[], tenants: ReadonlySet<string>): HeldBatch
 }
 
 interface HeldBatch {
@@ -113,7 +111,7 @@ interface HeldBatch {
 }
 
 interface OpenBatch {
-  keys: readonly string[]
+  places: readonly RowPlace[]
   tenants: ReadonlySet<string>
   /** When it is given up. */
   until: number
@@ -121,13 +119,10 @@ interface OpenBatch {
 }
 
 function createUnderWay(clock: Clock): UnderWay {
-  const held = new Set<string>()
   const batches = new Set<OpenBatch>()
 
   function end(batch: OpenBatch): void {
-    if (!batches.delete(batch)) return
-    for (const key of batch.keys) held.delete(key)
-    batch.over.abort()
+    if (batches.delete(batch)) batch.over.abort()
   }
 
   function giveUp(): void {
@@ -137,13 +132,12 @@ function createUnderWay(clock: Clock): UnderWay {
   return {
     held() {
       giveUp()
-      return held
+      return [...batches].flatMap(({ places }) => places)
     },
-    begin(keys, tenants) {
+    begin(places, tenants) {
       const before = [...batches].filter((other) => [...tenants].some((tenantId) => other.tenants.has(tenantId)))
-      const batch = { keys, tenants, until: clock.monotonic() + HOLD_MS, over: new AbortController() }
-      if (keys.length > 0) batches.add(batch)
-      for (const key of keys) held.add(key)
+      const batch = { places, tenants, until: clock.monotonic() + HOLD_MS, over: new AbortController() }
+      if (places.length > 0) batches.add(batch)
       return {
         async turn() {
           for (const { until, over } of before)

@@ -4,19 +4,16 @@ import { TAKE_BYTES } from '../shared/plan.ts'
 import type { Row } from '../shared/script.ts'
 import type { Connections } from './scripts.ts'
 
-/** How rows to be planned are found: from the head of the queue, in turns, or of one tenant. */
-type Taking = (limit: number, turns: TakeTurns | undefined, held: HeldRows) => Row[]
+/** How rows to be planned are found: from the head of the queue, in turns, or of one tenant; but none of those held. */
+type Taking = (limit: number, turns: TakeTurns | undefined, held: Iterable<RowPlace>) => Row[]
 
-/** Rows of batches that are under way. */
-export interface HeldRows {
-  count: number
-  has(found: Row): boolean
-}
+/** Where SQLite finds a row: `place` of those that are taken. An event has moved if the file was compacted meanwhile. */
+export type RowPlace = string | number
 
 /** Tenants take turns once there is more than one batch takes, until nothing is left. */
-export function createTaking({ reader, clock }: Connections, table: keyof typeof DUE): Taking {
+export function createTaking({ reader, clock }: Connections, table: keyof typeof TAKE_TEXTS): Taking {
   let isMoreLikely = false
-  const texts = DUE[table]
+  const texts = TAKE_TEXTS[table]
 
   /** Those whose rows are due, first behind the one whose turn it was last, and no more than there are rows to take. */
   function tenantsInTurn(limit: number, { after = '', without = [] }: TakeTurns): string[] {
@@ -35,28 +32,23 @@ export function createTaking({ reader, clock }: Connections, table: keyof typeof
     return tenants
   }
 
-  /** Rows are read one at a time, and no further than there are enough: payloads may be large. */
-  function* free(text: string, limit: number, held: HeldRows, ...given: string[]): Generator<Row> {
-    let count = 0
-    for (const found of reader.prepare(text).iterate(clock.now(), limit + held.count, ...given)) {
-      if (held.has(found)) continue
-      yield found
-      count += 1
-      if (count === limit) return
-    }
+  /** Rows are read one at a time, and no further than they fit: payloads may be large. */
+  function free(text: string, limit: number, held: string, ...given: string[]): Iterable<Row> {
+    return reader.prepare(text).iterate(clock.now(), limit, held, ...given)
   }
 
   /** Of each tenant the same share, in laps. Which of them fit is known by their sizes, before they are read. */
-  function inTurns(limit: number, tenants: readonly string[], held: HeldRows): Row[] {
+  function inTurns(limit: number, tenants: readonly string[], held: string): Row[] {
     const share = Math.max(1, Math.floor(limit / tenants.length))
     const sizes = tenants.map((tenantId) => [...free(texts.sizes, share, held, tenantId)])
     const fitting = thatFit(inLaps(sizes, share), ({ bytes }) => Number(bytes))
-    const found = fitting.map(({ place }) => reader.prepare(texts.one).get(place as string | number))
+    const found = fitting.map(({ place }) => reader.prepare(texts.one).get(place as RowPlace))
     return found.filter((row) => row !== undefined)
   }
 
-  return (limit, turns = {}, held) => {
+  return (limit, turns = {}, places) => {
     const { only, without = [] } = turns
+    const held = JSON.stringify([...places])
     const first = (text: string, ...given: string[]): Row[] => thatFit(free(text, limit, held, ...given), lengthOf)
     if (only !== undefined) return first(texts.ofTenant, only)
     const isInTurns = isMoreLikely || without.length > 0
@@ -76,29 +68,32 @@ export function createTaking({ reader, clock }: Connections, table: keyof typeof
 
 const EVENTS_IN_ORDER = 'order by e.next_attempt_at, e.created_at, e.rowid limit $2'
 const SCHEDULES_IN_ORDER = 'order by s.next_attempt_at, s.id limit $2'
-const EVENTS_DUE = `from pillarbox.events e where e.status = 'pending' and e.next_attempt_at <= $1`
+const EVENTS_DUE = `from pillarbox.events e where e.status = 'pending' and e.next_attempt_at <= $1
+  and e.rowid not in (select value from json_each($3))`
+// `cross join`: the schedules first. With statistics of a time when there were few, SQLite would go through all events.
 const SCHEDULES_WITH_EVENTS =
-  'from pillarbox.schedules s join pillarbox.events e on e.tenant_id = s.tenant_id and e.id = s.event_id'
-const SCHEDULES_DUE = `${SCHEDULES_WITH_EVENTS} where s.status = 'pending' and s.next_attempt_at <= $1`
-const EVENT_SELECTED = `select e.crashes, ${EVENT_COLUMNS}`
-const SCHEDULE_SELECTED = `select s.crashes, ${SCHEDULE_COLUMNS}, s.next_attempt_at as schedule_next_attempt_at,
-  ${EVENT_COLUMNS}`
+  'from pillarbox.schedules s cross join pillarbox.events e on e.tenant_id = s.tenant_id and e.id = s.event_id'
+const SCHEDULES_DUE = `${SCHEDULES_WITH_EVENTS} where s.status = 'pending' and s.next_attempt_at <= $1
+  and s.id not in (select value from json_each($3))`
+const EVENT_SELECTED = `select e.rowid as place, e.crashes, ${EVENT_COLUMNS}`
+const SCHEDULE_SELECTED = `select s.id as place, s.crashes, ${SCHEDULE_COLUMNS},
+  s.next_attempt_at as schedule_next_attempt_at, ${EVENT_COLUMNS}`
 
-const DUE = {
+export const TAKE_TEXTS = {
   events: {
     first: `${EVENT_SELECTED} ${EVENTS_DUE} ${EVENTS_IN_ORDER}`,
-    ofTenant: `${EVENT_SELECTED} ${EVENTS_DUE} and e.tenant_id = $3 ${EVENTS_IN_ORDER}`,
-    sizes: `select e.rowid as place, e.tenant_id, e.id, octet_length(e.payload) as bytes
-      ${EVENTS_DUE} and e.tenant_id = $3 ${EVENTS_IN_ORDER}`,
+    ofTenant: `${EVENT_SELECTED} ${EVENTS_DUE} and e.tenant_id = $4 ${EVENTS_IN_ORDER}`,
+    sizes: `select e.rowid as place, octet_length(e.payload) as bytes
+      ${EVENTS_DUE} and e.tenant_id = $4 ${EVENTS_IN_ORDER}`,
     one: `${EVENT_SELECTED} from pillarbox.events e where e.rowid = $1`,
     nextTenant: nextTenantText('events'),
     isDue: isDueText('events'),
   },
   schedules: {
     first: `${SCHEDULE_SELECTED} ${SCHEDULES_DUE} ${SCHEDULES_IN_ORDER}`,
-    ofTenant: `${SCHEDULE_SELECTED} ${SCHEDULES_DUE} and s.tenant_id = $3 ${SCHEDULES_IN_ORDER}`,
-    sizes: `select s.id as place, s.id as schedule_id, octet_length(e.payload) as bytes
-      ${SCHEDULES_DUE} and s.tenant_id = $3 ${SCHEDULES_IN_ORDER}`,
+    ofTenant: `${SCHEDULE_SELECTED} ${SCHEDULES_DUE} and s.tenant_id = $4 ${SCHEDULES_IN_ORDER}`,
+    sizes: `select s.id as place, octet_length(e.payload) as bytes
+      ${SCHEDULES_DUE} and s.tenant_id = $4 ${SCHEDULES_IN_ORDER}`,
     one: `${SCHEDULE_SELECTED} ${SCHEDULES_WITH_EVENTS} where s.id = $1`,
     nextTenant: nextTenantText('schedules'),
     isDue: isDueText('schedules'),
