@@ -26,8 +26,8 @@ export function* listCauses(
         max(cast(id as text)) as sample_id, sum(count(*)) over () as looked_at
       from (
         select page.id, s.fingerprint, s.settled_at, n.channel from ${selection.from}
-        join pillarbox.settled s on s.notification_id = page.id join pillarbox.notifications n on n.id = page.id
-        where s.fingerprint is not null order by page.id desc limit :mostRows
+        cross join pillarbox.settled s cross join pillarbox.notifications n
+        where s.notification_id = page.id and n.id = page.id and s.fingerprint is not null order by page.id desc limit :mostRows
       ) stopped
       group by fingerprint, channel order by count(*) desc, fingerprint, channel limit :most`,
     { ...selection.values, mostRows, most: limit + 1 },

@@ -7,6 +7,7 @@ import { pageOf } from './cursor.ts'
 import { uuidOrNull } from './fields.ts'
 import { IS_RETRYING, LISTED_COLUMNS, listedOf, VIEW_JOINS } from './notification-view.ts'
 import { conditionsOf, uuidOfCursor, whereAll } from './noun.ts'
+import { firstIdOf } from './purge-rules.ts'
 import { type Dialect, row, rows, type Script } from './script.ts'
 
 /**
@@ -21,9 +22,8 @@ export function* listNotifications(
   const selection = yield* selectionOf(dialect, filter, page)
   if (!selection) return { items: [], nextCursor: null }
   const found = yield* rows(
-    `select ${LISTED_COLUMNS} from ${selection.from}
-      join pillarbox.notifications n on n.id = page.id ${VIEW_JOINS}
-      order by n.id desc limit :limit`,
+    `select ${LISTED_COLUMNS} from ${selection.from} cross join ${LEDGER} ${VIEW_JOINS}
+      where n.id = page.id order by n.id desc limit :limit`,
     selection.values,
   )
   return pageOf(found.map(listedOf), page.limit, (notification) => [notification.id])
@@ -44,9 +44,15 @@ export function* selectionOf(
   const where = conditions(dialect, values)
   const branches = sources.map(({ from, key, conditions: own }, i) => {
     const all = [...own, ...where, ...(page.cursor === undefined ? [] : [`${key} < :before`])]
-    return `select id from (select n.id from ${from} ${whereAll(all)} order by ${key} desc limit :limit) source_${i}`
+    const order = isOfFew(values) ? dialect.sorted(key) : key
+    return `select id from (select n.id from ${from} ${whereAll(all)} order by ${order} desc limit :limit) source_${i}`
   })
   return { from: `(${branches.join(' union all ')}) page`, values }
+}
+
+/** Whether an index finds the few rows there can be: they are then sorted, rather than looked for in the whole history. */
+function isOfFew({ entityId, contactId, q }: NotificationFilter): boolean {
+  return entityId !== undefined || contactId !== undefined || q !== undefined
 }
 
 /** What the statement's names stand for; null when nothing can match, because an id is asked for that is none. */
@@ -65,6 +71,8 @@ function valuesOf(filter: NotificationFilter, page: Page) {
     staleMs: -(filter.staleForMs ?? 0),
     qId: uuidOrNull(filter.q ?? ''),
     before: page.cursor === undefined ? null : uuidOfCursor(page.cursor),
+    fromId: firstIdOf((filter.from ?? 0) - CLOCKS_APART_MS),
+    toId: firstIdOf((filter.to ?? 0) + CLOCKS_APART_MS),
     limit: page.limit + 1,
   }
 }
@@ -80,6 +88,9 @@ function* withEntity(filter: NotificationFilter): Script<NotificationFilter> {
   if (!event) return filter
   return { entityType: String(event['entity_type']), entityId: String(event['entity_id']), ...filter }
 }
+
+/** A notification's id begins with the time at its maker, and the store has its own: so far may they be apart. */
+const CLOCKS_APART_MS = 3_600_000
 
 /** Where the rows of one status are read from. */
 interface StatusSource {
@@ -178,8 +189,8 @@ function conditions(dialect: Dialect, filter: NotificationFilter & { qId: string
     entityId: 'n.entity_id = :entityId',
     site: 'n.site = :site',
     triggeredBy: 'n.triggered_by = :triggeredBy',
-    from: `n.created_at >= ${dialect.instant(':from')}`,
-    to: `n.created_at < ${dialect.instant(':to')}`,
+    from: `n.created_at >= ${dialect.instant(':from')} and n.id >= :fromId`,
+    to: `n.created_at < ${dialect.instant(':to')} and n.id < :toId`,
     accountId: 'n.account_id = :accountId',
     contactId: 'n.contact_id = :contactId',
     conversationId: 'n.conversation_id = :conversationId',

@@ -15,6 +15,9 @@ import { answers } from './migrations/0013-answers.ts'
 import { turns } from './migrations/0014-turns.ts'
 import { audit } from './migrations/0015-audit.ts'
 import { rollups } from './migrations/0016-rollups.ts'
+import { retention } from './migrations/0017-retention.ts'
+import { alerts } from './migrations/0018-alerts.ts'
+import { sessions } from './migrations/0019-sessions.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 
@@ -39,6 +42,9 @@ export const MIGRATIONS = [
   { name: 'turns', sql: turns },
   { name: 'audit', sql: audit },
   { name: 'rollups', sql: rollups },
+  { name: 'retention', sql: retention },
+  { name: 'alerts', sql: alerts },
+  { name: 'sessions', sql: sessions },
 ] as const
 
 /** Bringing the schema up to date, forward only. */

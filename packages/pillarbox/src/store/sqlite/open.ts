@@ -3,6 +3,7 @@ import { sharedEvents } from '../shared/events.ts'
 import { sharedInbox } from '../shared/inbox.ts'
 import { sharedNotifications } from '../shared/notifications.ts'
 import { sharedParts } from '../shared/parts.ts'
+import { sharedPersonal } from '../shared/personal.ts'
 import { sharedPlan } from '../shared/plan.ts'
 import { sharedPlanningNotes } from '../shared/planning-notes.ts'
 import { sharedReceipts } from '../shared/receipts.ts'
@@ -77,6 +78,17 @@ function closeWhole(connection: Connection): void {
   connection.close()
 }
 
+/** Writes the file anew, without what was in its free space, and empties the log, which still has what was there before. */
+function compact({ db }: Connection, mostBytes: number): 'done' | 'too_large' {
+  const { size } = db
+    .prepare('select page_count * page_size as size from pragma_page_count(), pragma_page_size()')
+    .get() as { size: number }
+  if (size > mostBytes) return 'too_large'
+  db.exec('vacuum')
+  db.exec('pragma wal_checkpoint(truncate)')
+  return 'done'
+}
+
 interface OpenParts {
   path: string
   defer: (flush: () => void) => void
@@ -99,7 +111,8 @@ function compose({ path, defer, connection, reader, writer, clock, watch, open }
       run.read(function* () {
         return Number((yield* row(`select ${dialect.now} as now`))?.['now'])
       }),
-    ...sharedParts({ admin: run, planning: run, dispatching: run, control: run, beats: run }),
+    load: () => new Map([['writer', writer.waiting]]),
+    ...sharedParts({ admin: run, planning: run, dispatching: run, control: run, beats: run, retention: run }),
     events: { ...sharedEvents(run), ...openEvents(connections) },
     plan: { ...sharedPlan(run), ...sharedPlanningNotes(run), ...sqlitePlan(connections) },
     notifications: { ...sharedNotifications(run), ...openNotifications(connections) },
@@ -107,6 +120,7 @@ function compose({ path, defer, connection, reader, writer, clock, watch, open }
     receipts: sharedReceipts(run, receiptParts(connections)),
     inbox: sharedInbox(run),
     rollups: sharedRollups(run, snapshotOf(connections, { path: path === IN_MEMORY ? null : path, defer })),
+    personal: sharedPersonal(run, (mostBytes) => untilFree(clock, () => compact(connection, mostBytes))),
     wake,
     close: async () => {
       wake.close()

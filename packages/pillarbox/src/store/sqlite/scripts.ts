@@ -23,14 +23,16 @@ export const dialect: Dialect = {
     return Array.from({ length: count }, (_, i) => last - count + 1 + i)
   },
   salt: 'lower(hex(randomblob(16)))',
-  // Only one transaction writes at a time: when this one reads, all others are over.
+  // Only one transaction writes at a time: what a read sees of the numbers is committed, and so are all lower ones.
   *auditHorizon() {
-    const last = yield* row(`select seq from sqlite_sequence where name = 'pillarbox_audit'`)
-    return { upTo: Number(last?.['seq'] ?? 0), transaction: '0' }
+    return { upTo: yield* lastAuditId(), transaction: '0' }
   },
+  horizonBy: 'read',
+  lastAuditId,
   isOver: () => 'true',
   *allowAuditUpkeep() {},
   // Nobody else writes while a transaction of this engine runs.
+  sorted: (key) => `+${key}`,
   keyShare: () => '',
   share: () => '',
   lock: () => '',
@@ -81,4 +83,9 @@ export function runScript<T>(connection: Connection, script: Script<T>): T {
 /** An insert of one row with its values in the order of these columns. */
 export function insertText(table: string, columns: readonly string[]): string {
   return `insert into pillarbox.${table} (${columns.join(', ')}) values (${columns.map((_, i) => `$${i + 1}`).join(', ')})`
+}
+
+function* lastAuditId(): Script<number> {
+  const last = yield* row(`select seq from sqlite_sequence where name = 'pillarbox_audit'`)
+  return Number(last?.['seq'] ?? 0)
 }

@@ -16,6 +16,8 @@ export interface Writer {
   write<T>(work: QueuedWork<T>): Promise<T>
   /** The time of the transaction that is open, or else the clock's. */
   now(): number
+  /** Pieces of work that are not committed yet and have not begun. */
+  readonly waiting: number
   /** Resolves when nothing is queued any more; what comes later is refused. */
   close(): Promise<void>
 }
@@ -161,6 +163,9 @@ export function openWriter({ connection, clock, defer }: WriterOptions): Writer 
 
   return {
     write,
+    get waiting() {
+      return queue.length
+    },
     now: () => transactionNow ?? clock.now(),
     close: async () => {
       isClosed = true
