@@ -41,6 +41,13 @@ export const AIMS: readonly Aim[] = [
     ['e4-latency-empty', 'pillarbox'],
     callP50,
   ),
+  aim('drain while old rows are removed / without', 0.9, ['purge-with', 'pillarbox'], ['purge-without', 'pillarbox']),
+  aim(
+    'SQLite: drain while old rows are removed / without',
+    0.9,
+    ['purge-with', 'pillarbox-sqlite'],
+    ['purge-without', 'pillarbox-sqlite'],
+  ),
   atMost('memory of a worker after a drain, MB', 160, ['e2', 'pillarbox'], null, rss),
   aim('SQLite: drain / raw', 0.6, ['e2', 'pillarbox-sqlite'], ['e2', SQLITE_REFERENCE]),
   aim(

@@ -14,9 +14,10 @@ export interface Entry {
 /**
  * e1: enqueueing. e2: draining what is ready to be sent, with one process; e2x2: with two. e2e: events through planning
  * and rendering to sent. plan: events through planning to queued. providers: draining through real providers to vendors'
- * loopback servers. e3: latency. e4: drain and latency on grown tables. cost: statements and memory.
+ * loopback servers. e3: latency. e4: drain and latency on grown tables. purge: drain while old rows are removed. cost:
+ * statements and memory.
  */
-export const CASES = ['e1', 'e2', 'e2x2', 'e2e', 'plan', 'providers', 'e3', 'e4', 'cost'] as const
+export const CASES = ['e1', 'e2', 'e2x2', 'e2e', 'plan', 'providers', 'e3', 'e4', 'purge', 'cost'] as const
 export type Case = (typeof CASES)[number]
 
 /** What ratios are taken against, within one round. */
@@ -51,7 +52,7 @@ export const ENTRIES: readonly Entry[] = [
     id: 'pillarbox',
     peer: 'pillarbox',
     settings: { engine: LARGE_BATCHES },
-    cases: ['e1', 'e2', 'e2x2', 'e2e', 'plan', 'e3', 'e4', 'cost'],
+    cases: ['e1', 'e2', 'e2x2', 'e2e', 'plan', 'e3', 'e4', 'purge', 'cost'],
     nodeFlags: AS_SHIPPED,
   },
   { id: 'pillarbox-prepared', peer: 'pillarbox', settings: { publish: 'prepared' }, cases: ['e1'] },
@@ -96,7 +97,7 @@ export const ENTRIES: readonly Entry[] = [
     id: 'pillarbox-sqlite',
     peer: 'pillarbox-sqlite',
     settings: { engine: LARGE_BATCHES },
-    cases: ['e1', 'e2', 'e2e', 'plan', 'e3', 'e4', 'cost'],
+    cases: ['e1', 'e2', 'e2e', 'plan', 'e3', 'e4', 'purge', 'cost'],
     nodeFlags: AS_SHIPPED,
   },
   {

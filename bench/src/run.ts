@@ -48,6 +48,8 @@ const SIZES = {
   grownDrain: 20_000 * scale,
   finished: 1_000_000 * scale,
   future: 500_000 * scale,
+  /** Long enough that removal gets into its stride. */
+  purgedDrain: 200_000 * scale,
 }
 const GAP_MS = 20
 const CALLERS = 16
@@ -82,6 +84,7 @@ try {
   if (cases.has('cost')) await cost()
   if (cases.has('plan')) await planCost()
   if (cases.has('e4')) await growth()
+  if (cases.has('purge')) await removal()
 } finally {
   await servers.stop()
   rmSync(DATA, { recursive: true, force: true })
@@ -171,6 +174,29 @@ async function growth(): Promise<void> {
       await sample('e4-latency-grown', entry, round, () =>
         latency(entry, big, { count: SIZES.latency, gapMs: GAP_MS, isGrown: true }),
       )
+    }
+}
+
+/**
+ * Drains a store full of yesterday's history: as it is, and with an engine that keeps an hour of it and removes the rest
+ * meanwhile. Without first, so that both find the history whole.
+ */
+async function removal(): Promise<void> {
+  const entries = taking('purge')
+  for (const entry of entries) {
+    const peer = await loadPeer(entry.peer)
+    await peer.create(storeOf(entry), entry.settings)
+    const what = await peer.seed(storeOf(entry), { finished: SIZES.finished, future: 0 }, entry.settings)
+    await peer.settle(storeOf(entry), entry.settings)
+    record({ case: 'purge-seed', entry: entry.id, what })
+  }
+  const retention = { keepMs: 3_600_000, purgeEveryMs: 1 }
+  const count = SIZES.purgedDrain
+  for (const round of rounds)
+    for (const entry of entries) {
+      const removing = { ...entry, settings: { ...entry.settings, engine: { ...entry.settings.engine, retention } } }
+      await sample('purge-without', entry, round, () => drain(entry, storeOf(entry), { count, isGrown: true }))
+      await sample('purge-with', entry, round, () => drain(removing, storeOf(entry), { count, isGrown: true }))
     }
 }
 

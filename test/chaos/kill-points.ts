@@ -91,9 +91,9 @@ export function storeUnderTest(store: Store, reach: Reach, note: Note, callsUnde
     },
     plan: {
       ...store.plan,
-      async takeEvents(limit) {
+      async takeEvents(limit, turns) {
         if (received > 0) reach('plan.before')
-        const batch = await store.plan.takeEvents(limit)
+        const batch = await store.plan.takeEvents(limit, turns)
         return {
           ...batch,
           async write(plans) {

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { engineSettings } from '../../packages/pillarbox/src/assembly.ts'
 import { readyCatalogues } from '../../packages/pillarbox/src/catalogue/ready.ts'
 import { createRegistry } from '../../packages/pillarbox/src/channels/registry.ts'
 import { sandboxProvider } from '../../packages/pillarbox/src/channels/sandbox/provider.ts'
@@ -9,15 +10,17 @@ import { createEngine } from '../../packages/pillarbox/src/engine.ts'
 import { buildApp } from '../../packages/pillarbox/src/http/app.ts'
 import { DEFAULT_HTTP_CONFIG } from '../../packages/pillarbox/src/http/context.ts'
 import { createInboxFeed } from '../../packages/pillarbox/src/http/inbox-feed.ts'
-import { noMeters } from '../../packages/pillarbox/src/model/ports.ts'
-import { engineSettings, openStore } from '../../packages/pillarbox/src/pillarbox.ts'
+import { noMeters, noTracing } from '../../packages/pillarbox/src/model/ports.ts'
+import { openStore } from '../../packages/pillarbox/src/pillarbox.ts'
 import { createSkipReport } from '../../packages/pillarbox/src/plan/skip-report.ts'
 import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
 import { createLogger } from '../../packages/pillarbox/src/runtime/logger.ts'
+import { createMetrics } from '../../packages/pillarbox/src/runtime/metrics.ts'
 import { systemClock, systemRandom } from '../../packages/pillarbox/src/runtime/system.ts'
 import { hashKey } from '../../packages/pillarbox/src/security/keys.ts'
 import { createPayloadSeal } from '../../packages/pillarbox/src/security/payload-seal.ts'
 import { createSeal } from '../../packages/pillarbox/src/security/seal.ts'
+import { createTokenSeal } from '../../packages/pillarbox/src/security/token-seal.ts'
 import { createTenantSnapshots } from '../../packages/pillarbox/src/tenant/snapshots.ts'
 import { createUntrustedInProcess } from '../../packages/pillarbox/src/untrusted/untrusted.ts'
 import {
@@ -105,8 +108,12 @@ const app = await buildApp({
   registry,
   seal: createSeal(Buffer.alloc(32)),
   nudge: (topic) => engine.hub.nudge(topic),
+  metrics: createMetrics(),
+  tracing: noTracing,
+  nextTurn: setImmediate,
   untrusted,
   payloadSeal,
+  tokens: createTokenSeal(Buffer.alloc(32)),
   replan: notPartOfThese,
   rewrite: { rerender: notPartOfThese, correct: notPartOfThese, repeat: notPartOfThese },
   resend: notPartOfThese,

@@ -119,6 +119,21 @@ const TYPES: Record<string, WireType> = {
     about: 'An address that is not used on a channel until the suppression is lifted.',
   },
   InboxMessage: { of: 'GET /api/inbox/{userId}/messages 200', into: LIST },
+  EventView: { of: 'GET /api/events 200', into: LIST, about: 'What was published, and where its notifications stand.' },
+  EventDetail: { of: 'GET /api/events/{id} 200', about: 'The same with what it led to, and why.' },
+  Kpis: { of: 'GET /api/kpis 200', about: 'What operators steer by; `docs/guides/numbers.md` says what each means.' },
+  Cause: {
+    of: 'GET /api/notifications/causes 200',
+    into: LIST,
+    about: 'What notifications that stopped have in common.',
+  },
+  SandboxMessage: { of: 'GET /api/sandbox/messages 200', into: LIST, about: 'What the pretend vendor took.' },
+  Session: { of: 'GET /api/session 200', about: 'Who is signed in at the console.' },
+  Tenant: { of: 'GET /api/tenant 200' },
+  Account: {
+    of: 'GET /api/channel-accounts/{id} 200',
+    about: 'A tenant’s credentials, pace and retry policy with a provider.',
+  },
 }
 
 interface Schema {

@@ -170,6 +170,7 @@ function accountRules(rule: Rule): void {
       retry: { fixed: 'PT1M', maxAttempts: 3 },
       onUnknown: 'hold',
       breaker: { failures: 3, resetAfterMs: 1_000 },
+      parkedRetryAfterMs: 3_600_000,
       priority: 7,
       status: 'suspended',
       statusReason: 'by hand',

@@ -2,7 +2,7 @@
  * What the life of `rows.ts` leaves behind: each table with its columns, and in it each row with every column that is not
  * null. `#7` is the seventh id that the bench made, `now` a time within the run, `+10m` ten minutes later.
  */
-export const EXPECTED_ROWS = `accounts: breaker channel created_at id name on_unknown pace priority provider removed_at retry sealed_secrets secret_names settings status status_reason tenant_id updated_at
+export const EXPECTED_ROWS = `accounts: breaker channel created_at id name on_unknown pace parked_retry_after_ms priority provider removed_at retry sealed_secrets secret_names settings status status_reason tenant_id updated_at
   breaker={"failures":5,"resetAfterMs":30000} channel=email created_at=now id=#130 name=account-131 on_unknown=resend priority=0 provider=sandbox secret_names=[] settings={} status=active tenant_id=tenant-1 updated_at=now
   breaker={"failures":5,"resetAfterMs":30000} channel=email created_at=now id=#2 name=account-3 on_unknown=resend priority=0 provider=sandbox secret_names=[] settings={} status=active tenant_id=tenant-1 updated_at=now
   breaker={"failures":5,"resetAfterMs":30000} channel=email created_at=now id=#4 name=account-5 on_unknown=resend priority=0 provider=sandbox secret_names=[] settings={} status=active tenant_id=tenant-1 updated_at=now

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { alertRules } from './alerts.ts'
 import { auditRules } from './audit.ts'
 import { callbackRules } from './callbacks.ts'
 import { cancelRules } from './cancel.ts'
@@ -19,11 +20,14 @@ import { operationRules } from './operations.ts'
 import { peopleRules } from './people.ts'
 import { planRules } from './plan.ts'
 import { receiptRules } from './receipts.ts'
+import { retentionRules } from './retention.ts'
 import { rollupRules } from './rollups.ts'
 import { rowRules } from './rows.ts'
+import { scanRules } from './scans.ts'
 import { scheduleRules } from './schedules.ts'
 import { scrubRules } from './scrub.ts'
 import { sealedRules } from './sealed.ts'
+import { sessionRules } from './sessions.ts'
 import { skippedRules } from './skipped.ts'
 import { storeRules } from './store.ts'
 import { suppressionRules } from './suppressions.ts'
@@ -90,8 +94,12 @@ export function storeConformance(
     lists: listRules,
     schedules: scheduleRules,
     sealed: sealedRules,
+    sessions: sessionRules,
     'clear tokens': clearTokenRules,
     rollups: rollupRules,
+    retention: retentionRules,
+    scans: scanRules,
+    alerts: alertRules,
     rows: rowRules,
   }
   describe(`${engine} store`, () => {

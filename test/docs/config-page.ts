@@ -38,7 +38,12 @@ function environmentOf({ env, from }: ReturnType<typeof optionEntries>[number][1
   return [env, ...(from ? [from.file, from.command] : [])].map((name) => `\`${name}\``).join(', ')
 }
 
-const USED_BY = { any: 'every command', api: '`start`, `api`', worker: '`start`, `worker`' } as const
+const USED_BY = {
+  any: 'every command',
+  server: '`start`, `api`, `worker`',
+  api: '`start`, `api`',
+  worker: '`start`, `worker`',
+} as const
 
 const HEAD = `# Settings
 

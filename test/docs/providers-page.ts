@@ -45,6 +45,7 @@ Every channel has the provider \`sandbox\` too: [the guide](../guides/sandbox.md
 | \`onUndeliverable\` | \`park\` (default) or \`fail\`; the same as the setting below. |
 | \`onUnmapped\` | \`retry\` or \`park\`; the same as the setting below. |
 | \`breaker\` | \`{failures, resetAfter}\`: after so many failures in a row the account rests, then tries with one. |
+| \`parkedRetryAfter\` | A duration from \`PT1M\` to \`P7D\`: what was parked for a reason that passes by itself is [retried after it, once](../guides/recovery.md#what-is-retried-by-itself). Not given: it waits for somebody. |
 | \`priority\` | Of a channel's active accounts the lowest goes first; the others stand in for it. |
 
 ### Tiers

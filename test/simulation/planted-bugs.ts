@@ -296,8 +296,8 @@ export const PLANTED_BUGS: PlantedBug[] = [
       ...bound(store),
       plan: {
         ...bound(store.plan),
-        async takeEvents(limit) {
-          const batch = await store.plan.takeEvents(limit)
+        async takeEvents(limit, turns) {
+          const batch = await store.plan.takeEvents(limit, turns)
           const isNew = async ({ tenantId, idempotencyKey: q }: NewNotification): Promise<boolean> =>
             (await store.notifications.list({ tenantId, q }, { limit: 1 })).items.length === 0
           return {
@@ -327,9 +327,9 @@ export const PLANTED_BUGS: PlantedBug[] = [
         ...bound(store),
         plan: {
           ...bound(store.plan),
-          async takeEvents(limit) {
+          async takeEvents(limit, turns) {
             const later: NewNotification[] = []
-            const batch = changedBatch(await store.plan.takeEvents(limit), (plan) => {
+            const batch = changedBatch(await store.plan.takeEvents(limit, turns), (plan) => {
               if (plan.kind !== 'notifications') return plan
               later.push(...plan.notifications)
               return { ...plan, notifications: [] }
@@ -453,8 +453,8 @@ export const PLANTED_BUGS: PlantedBug[] = [
       ...bound(base),
       plan: {
         ...bound(base.plan),
-        async takeEvents(limit) {
-          const batch = await base.plan.takeEvents(limit)
+        async takeEvents(limit, turns) {
+          const batch = await base.plan.takeEvents(limit, turns)
           return { ...batch, crashes: batch.crashes.map((known) => known * POISONED) }
         },
       },
@@ -485,7 +485,7 @@ function planning(change: (plan: EventPlan) => EventPlan): (store: Store) => Sto
     ...bound(store),
     plan: {
       ...bound(store.plan),
-      takeEvents: async (limit) => changedBatch(await store.plan.takeEvents(limit), change),
+      takeEvents: async (limit, turns) => changedBatch(await store.plan.takeEvents(limit, turns), change),
     },
   })
 }

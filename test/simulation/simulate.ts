@@ -116,6 +116,8 @@ export const ENGINE_SETTINGS: EngineSettings = {
   chainEveryMs: 500,
   scrubEveryMs: 2_500,
   operateEveryMs: 1_000,
+  retention: null,
+  scans: null,
   workerTtlMs: TIMES.ttl,
   shutdownGraceMs: TIMES.grace,
   planRows: 4,

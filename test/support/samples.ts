@@ -1,3 +1,4 @@
+import type { SandboxMessage } from '../../packages/pillarbox/src/channels/sandbox/vendor.ts'
 import type { Claim, Completion } from '../../packages/pillarbox/src/dispatch/dispatch-store.ts'
 import type { SuppressionBook } from '../../packages/pillarbox/src/dispatch/suppressions.ts'
 import type { Account, StoredAccount } from '../../packages/pillarbox/src/model/account.ts'
@@ -61,6 +62,27 @@ export function sampleClaim(changes: Partial<Claim> = {}): Claim {
     visibleAt: START,
     wantedAt: START,
     claimedAt: START,
+    ...changes,
+  }
+}
+
+export function sampleSandboxMessage(changes: Partial<SandboxMessage> = {}): SandboxMessage {
+  return {
+    id: 'sbx-1',
+    tenantId: 'acme',
+    accountId: 'a',
+    channel: 'email',
+    key: 'k',
+    notificationId: 'n',
+    attempt: 1,
+    to: {},
+    subject: null,
+    body: 'x',
+    data: {},
+    providerTemplate: null,
+    correlationId: null,
+    acceptedAt: 0,
+    duplicateOf: null,
     ...changes,
   }
 }
@@ -198,19 +220,27 @@ export interface LogLine {
   message: string
 }
 
-/** A logger that keeps what it is told. */
-/** What was counted: `name reason` with its number. */
-export function recordingMeters(): Meters & { counts: Record<string, number> } {
+/** What was counted and measured: `name reason` with its number, and with how many seconds each took. */
+export function recordingMeters(): Meters & { counts: Record<string, number>; took: Record<string, number[]> } {
   const counts: Record<string, number> = {}
+  const took: Record<string, number[]> = {}
+  const keyOf = (name: string, labels: Readonly<Record<string, string>>): string =>
+    [name, ...Object.values(labels)].join(' ')
   return {
     counts,
+    took,
     count(name, labels, by = 1) {
-      const key = [name, ...Object.values(labels)].join(' ')
+      const key = keyOf(name, labels)
       counts[key] = (counts[key] ?? 0) + by
+    },
+    observe(name, labels, seconds) {
+      const key = keyOf(name, labels)
+      took[key] = [...(took[key] ?? []), ...seconds]
     },
   }
 }
 
+/** A logger that keeps what it is told. */
 export function recordingLogger(): Logger & { lines: LogLine[] } {
   const lines: LogLine[] = []
   const at = (level: keyof Logger) => (fields: Record<string, unknown>, message: string) =>

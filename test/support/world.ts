@@ -26,6 +26,8 @@ export interface World extends AsyncDisposable {
   readonly settings: Readonly<Record<string, string>>
   /** Where the API listens that was started last within this process. */
   readonly url: string
+  /** What lets somebody in at the console once, of a start that was asked for it. */
+  readonly consoleLink: string
   /** Starts the API, a worker or both within this process. */
   start(parts?: Parts, overrides?: Overrides): Promise<void>
   /** Stops what was started within this process. */
@@ -93,6 +95,7 @@ export async function openWorld(engine: EngineName, options: WorldOptions = {}):
   const processes = productProcesses(dataDir)
   const running: (() => Promise<void>)[] = []
   let url = ''
+  let consoleLink = ''
   let tenants = 0
   let host: Promise<HostApplication> | null = null
 
@@ -108,6 +111,9 @@ export async function openWorld(engine: EngineName, options: WorldOptions = {}):
     get url() {
       return url
     },
+    get consoleLink() {
+      return consoleLink
+    },
     async start(parts = BOTH, overrides = {}) {
       const read = resolveConfig({ flags: {}, env: settings, file: null, cwd: dataDir })
       assert.ok('config' in read, JSON.stringify(read))
@@ -115,6 +121,7 @@ export async function openWorld(engine: EngineName, options: WorldOptions = {}):
       running.push(pillarbox.stop)
       const started = await pillarbox.start(parts)
       url = started.url ?? url
+      consoleLink = started.consoleLink ?? consoleLink
     },
     stop,
     startProcess: (command, env = {}) => processes.start([CLI, command], { ...settings, ...env }),

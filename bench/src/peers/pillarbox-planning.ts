@@ -1,6 +1,6 @@
 import { createSuppressionBook } from '../../../packages/pillarbox/src/dispatch/suppressions.ts'
 import type { NewEvent } from '../../../packages/pillarbox/src/model/event.ts'
-import { noMeters } from '../../../packages/pillarbox/src/model/ports.ts'
+import { noMeters, noTracing } from '../../../packages/pillarbox/src/model/ports.ts'
 import { createContextBook } from '../../../packages/pillarbox/src/plan/context-book.ts'
 import { createPlanner } from '../../../packages/pillarbox/src/plan/planner.ts'
 import { createSkipReport } from '../../../packages/pillarbox/src/plan/skip-report.ts'
@@ -165,8 +165,8 @@ function plannerOf(
       ...store,
       plan: {
         ...store.plan,
-        async takeEvents(limit) {
-          const batch = await store.plan.takeEvents(limit)
+        async takeEvents(limit, turns) {
+          const batch = await store.plan.takeEvents(limit, turns)
           return {
             ...batch,
             async write(plans) {
@@ -192,6 +192,8 @@ function plannerOf(
     }),
     resolve: null,
     hub,
+    meters: noMeters,
+    tracing: noTracing,
     clock: systemClock,
     random,
     ids: newId,

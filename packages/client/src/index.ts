@@ -25,7 +25,12 @@ export type { Page, PageOptions } from './http/calls.ts'
 export type { StreamOptions } from './http/event-stream.ts'
 export type { Inbox, InboxEvent } from './http/inbox.ts'
 export type { Contacts, RecipientLists } from './http/people.ts'
-export { type NotificationFilter, PillarboxClient, type PillarboxClientOptions } from './http/pillarbox-client.ts'
+export {
+  type NotificationFilter,
+  PillarboxClient,
+  type PillarboxClientOptions,
+  type RequestOptions,
+} from './http/pillarbox-client.ts'
 export { PillarboxConnectionError, PillarboxHttpError, type ProblemDocument } from './http/problem.ts'
 export type { ScheduleFilter, Schedules } from './http/schedules.ts'
 export type { Suppressions } from './http/suppressions.ts'

@@ -37,6 +37,8 @@ const SETTINGS: EngineSettings = {
   chainEveryMs: 60_000,
   scrubEveryMs: 2_000,
   operateEveryMs: 250,
+  retention: null,
+  scans: null,
   shutdownGraceMs: 2_000,
   planRows: 10,
   flushMs: 2,
@@ -197,7 +199,14 @@ describe('a worker', () => {
     await clock.advance(3_000)
 
     assert.deepEqual((await statuses()).toSorted(), ['parked', 'skipped'])
-    assert.deepEqual(meters.counts, { 'notifications_skipped no_active_account': 1 })
+    assert.deepEqual(meters.counts, {
+      'rows_planned event notifications': 1,
+      'notifications_planned sms': 1,
+      'attempts sms vendor permanent': 1,
+      'notifications_settled sms parked': 1,
+      'notifications_stopped invalid_recipient': 1,
+      'notifications_skipped no_active_account': 1,
+    })
     assert.equal(logger.lines.filter(({ message }) => message === 'a notification was skipped').length, 1)
     await end(clock, engine)
   })
@@ -415,6 +424,12 @@ describe('stopping (P12)', () => {
 
     assert.deepEqual(await statuses(), ['sent'])
     assert.equal(next.calls.length, 1)
+    const { counts } = next.meters
+    assert.deepEqual([counts['claims_rescued'], counts['possible_duplicates sms']], [1, 1])
+    // What the call that did not end comes to at last changes nothing any more, and is counted (P5).
+    await clock.advance(4_000)
+    assert.equal(dying.meters.counts['late_results'], 1)
+    assert.deepEqual(await statuses(), ['sent'])
     await end(clock, next.engine)
   })
 

@@ -7,17 +7,31 @@ import { createHeartbeat } from './dispatch/heartbeat.ts'
 import { createLaneGuard } from './dispatch/lane-guard.ts'
 import { listTargets } from './dispatch/list-targets.ts'
 import { runRescuer } from './dispatch/rescuer.ts'
+import { meterResults } from './dispatch/result-meter.ts'
 import { createSuppressionBook } from './dispatch/suppressions.ts'
+import type { GaugeReading } from './model/meters.ts'
 import { type NotificationView, skippedByChain } from './model/notification.ts'
-import { type Clock, type IdSource, type Logger, type Meters, noMeters, type Random } from './model/ports.ts'
+import {
+  type Clock,
+  type IdSource,
+  type Logger,
+  type Meters,
+  noMeters,
+  noTracing,
+  type Random,
+  type Tracing,
+} from './model/ports.ts'
 import { type AuditSink, runAuditFeeder } from './operate/audit-sink.ts'
 import { runPrinter } from './operate/causes.ts'
 import { runAuditChainer } from './operate/chain-audit.ts'
 import { runClockWatch } from './operate/clock-watch.ts'
 import { runExpirer } from './operate/expire.ts'
 import { runOwedReceipts } from './operate/owed-receipts.ts'
+import { runParkedRetries } from './operate/parked-retries.ts'
+import { type PurgerDeps, runPurger, type SandboxRows } from './operate/purge.ts'
 import { runRollUp } from './operate/roll-up.ts'
 import { runOperations, runPreviewDropper } from './operate/run-operations.ts'
+import { runStaleScan, runStuckScan, type ScanSettings } from './operate/scans.ts'
 import { runScrubber } from './operate/scrub.ts'
 import { createContextBook } from './plan/context-book.ts'
 import { createCrashGuard, type ProcessTable } from './plan/crash-guard.ts'
@@ -46,6 +60,8 @@ import type { Untrusted } from './untrusted/untrusted.ts'
  */
 export interface Engine {
   readonly hub: Hub
+  /** What this worker has under way. */
+  gauges(): GaugeReading[]
   /** Registers the worker and starts the loops; waits for the store as long as `stop` has not been called. */
   start(): Promise<void>
   /**
@@ -69,6 +85,8 @@ export interface EngineDeps {
   payloadSeal: PayloadSeal
   /** The host's, in embedded use: asked when an event is due. */
   resolve?: ResolveHook | null
+  /** What the sandbox's vendor took, where it is kept by this process. */
+  sandbox?: SandboxRows
   /** Null: rows that end the process are not looked for. */
   processes: ProcessTable | null
   scrub(text: string, secrets?: Iterable<string>): string
@@ -80,6 +98,8 @@ export interface EngineDeps {
   logger: Logger
   /** Left out: nobody reads what is counted. */
   meters?: Meters
+  /** Left out: nobody records traces. */
+  tracing?: Tracing
   settings: EngineSettings
 }
 
@@ -96,6 +116,10 @@ export interface EngineSettings extends DispatchSettings {
   operateEveryMs: number
   /** How often to chain what is on record. */
   chainEveryMs: number
+  /** How long what is over is kept, and how often what is past that is removed; null: nothing ever is. */
+  retention: { keepMs: number; purgeEveryMs: number } | null
+  /** What is looked for in everything by itself; null: nothing is. */
+  scans: ScanSettings | null
   shutdownGraceMs: number
   planRows: number
   /** Default: the planner's. */
@@ -109,15 +133,19 @@ export interface EngineSettings extends DispatchSettings {
   pausedHoldMs: number
 }
 
+/** How often a worker asks whether a purge or a scan is due: one small statement. */
+const LOOK_WHETHER_DUE_MS = 30_000
+
 export function createEngine(deps: EngineDeps): Engine {
   const { store, registry, untrusted, openSecrets, payloadSeal: sealing, resolve = null, settings } = deps
   const { clock, random, ids, logger } = deps
-  const ports = { clock, random, ids, logger }
+  const { meters = noMeters, tracing = noTracing } = deps
+  const ports = { clock, random, ids, logger, meters, tracing }
   const { configMaxAgeMs: maxAgeMs, pollMaxMs, workerTtlMs: ttlMs } = settings
   const hub = createHub(clock, store.wake)
   const snapshots = deps.snapshots ?? createTenantSnapshots(store, clock, maxAgeMs)
 
-  const skips = createSkipReport({ logger, meters: deps.meters ?? noMeters })
+  const skips = createSkipReport({ logger, meters })
 
   // Planning: events become notifications.
   const contexts = createContextBook(store, snapshots)
@@ -146,6 +174,7 @@ export function createEngine(deps: EngineDeps): Engine {
         isRunning: processes.isRunning,
         ttlMs,
         logger,
+        meters,
       }),
     ...ports,
     settings: {
@@ -181,12 +210,17 @@ export function createEngine(deps: EngineDeps): Engine {
     flushRows: settings.flushRows,
     flushers: settings.flushers,
     onDue: (lanes) => hub.nudge('dispatch', lanes),
-    onWritten: (completion) => skips.note(skippedByChain(completion)),
-    onFenced: ({ notificationId, correlationId }) =>
-      logger.warn({ notificationId, correlationId }, 'a result came after its claim had been taken over'),
+    onWritten: (completions) => {
+      meterResults(meters, completions)
+      for (const each of completions) skips.note(skippedByChain(each))
+    },
+    onFenced: ({ notificationId, correlationId }) => {
+      meters.count('late_results', {})
+      logger.warn({ notificationId, correlationId }, 'a result came after its claim had been taken over')
+    },
   })
   const custody = createCustody({ store, heartbeat, clock, logger })
-  const guard = createLaneGuard({ store, clock, logger, pausedHoldMs: settings.pausedHoldMs })
+  const guard = createLaneGuard({ store, clock, logger, meters, pausedHoldMs: settings.pausedHoldMs })
   const attempt: AttemptDeps = {
     registry,
     ...ports,
@@ -257,9 +291,33 @@ export function createEngine(deps: EngineDeps): Engine {
       runPreviewDropper(chore, signal),
       runAuditChainer({ ...chore, everyMs: settings.chainEveryMs }, signal),
       runRollUp(chore, signal),
+      ...(settings.retention ? [runPurger(purging(settings.retention), signal)] : []),
+      ...(settings.scans ? scanning(settings.scans, signal) : []),
     ]
     const { auditSink: sink = null } = deps
     if (sink) loops.push(runAuditFeeder({ ...chore, sink, scrub: deps.scrub }, signal))
+  }
+
+  function purging({ keepMs, purgeEveryMs }: NonNullable<EngineSettings['retention']>): PurgerDeps {
+    const { sandbox } = deps
+    return {
+      store,
+      ...(sandbox && { sandbox }),
+      ...ports,
+      everyMs: LOOK_WHETHER_DUE_MS,
+      retentionMs: keepMs,
+      purgeEveryMs,
+    }
+  }
+
+  function scanning(of: ScanSettings, signal: AbortSignal): Promise<void>[] {
+    const turn = { store, ...ports, meters, everyMs: LOOK_WHETHER_DUE_MS }
+    const scans = { ...turn, settings: of }
+    return [
+      runStuckScan(scans, signal),
+      runStaleScan(scans, signal),
+      runParkedRetries({ ...operating, ...turn }, signal),
+    ]
   }
 
   /** Waits for a store that is not there yet, asking ever less often. */
@@ -311,6 +369,10 @@ export function createEngine(deps: EngineDeps): Engine {
 
   return {
     hub,
+    gauges: () => [
+      { name: 'calls_in_flight', labels: {}, value: dispatcher.inFlight() },
+      { name: 'results_unwritten', labels: {}, value: completer.backlog() },
+    ],
     start() {
       started = start()
       return started

@@ -2,59 +2,51 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { readyCatalogues } from './catalogue/ready.ts'
+import { runAlerting } from './alerting.ts'
+import { type Assembly, assembleApp, assembleEngine, CONFIG_MAX_AGE_MS } from './assembly.ts'
 import { allProviders, type ProviderDeps } from './channels/all.ts'
 import type { Provider } from './channels/channel.ts'
 import { createRegistry } from './channels/registry.ts'
 import { sandboxProvider } from './channels/sandbox/provider.ts'
-import { createSandboxVendor, type SandboxVendor } from './channels/sandbox/vendor.ts'
+import { createSandboxVendor } from './channels/sandbox/vendor.ts'
 import type { Config } from './config/config.ts'
 import { readOtherKeys } from './config/key-files.ts'
 import { masterKeyPath, readMasterKey } from './config/master-key.ts'
 import { checkMasterKey, ensureDataDir, loadKeyring, openPrivately, refusalOf } from './config/setup.ts'
-import { createEngine, type Engine, type EngineSettings } from './engine.ts'
-import { buildApp } from './http/app.ts'
-import { DEFAULT_HTTP_CONFIG } from './http/context.ts'
-import { createInboxFeed, type InboxFeed } from './http/inbox-feed.ts'
+import type { Engine } from './engine.ts'
+import { createInboxFeed } from './http/inbox-feed.ts'
+import { buildMetricsServer } from './http/metrics-server.ts'
 import { isPillarboxError } from './model/errors.ts'
-import { type Clock, type IdSource, type Logger, type Meters, noMeters, type Random } from './model/ports.ts'
+import type { Logger } from './model/ports.ts'
 import type { AuditSink } from './operate/audit-sink.ts'
-import { fileSink, type WebhookSinkDeps, webhookSink } from './operate/audit-sinks.ts'
+import { fileSink, webhookSink } from './operate/audit-sinks.ts'
 import { ensureDemo } from './operate/demo-tenant.ts'
+import { createGauges } from './operate/gauges.ts'
 import { createKeyWatch, type KeyWatch } from './operate/key-watch.ts'
 import { ensureOpsKey, putOpsKey } from './operate/ops-keys.ts'
+import { ensureOpsTenant } from './operate/ops-tenant.ts'
 import { warnOfOtherProcesses } from './operate/other-processes.ts'
-import { createResend } from './operate/resend.ts'
 import { runClearTokenSealer } from './operate/seal-clear-tokens.ts'
-import { createContextBook } from './plan/context-book.ts'
-import { createEventBook } from './plan/event-book.ts'
-import { createPeopleBook } from './plan/people.ts'
-import { replan } from './plan/replan.ts'
+import { offerOpsLink } from './operate/sessions.ts'
+import type { SignedEndpoint } from './operate/signed-post.ts'
 import type { ResolveHook } from './plan/resolve-hook.ts'
-import { createRewrite } from './plan/rewrite.ts'
-import { createSkipReport } from './plan/skip-report.ts'
-import type { ReceiptSource } from './receipts/receipt-source.ts'
 import { createReceiptSources } from './receipts/sources.ts'
-import { createHub } from './runtime/hub.ts'
 import { createIdSource } from './runtime/ids.ts'
-import { isRunning, pidSpace, systemClock, systemRandom } from './runtime/system.ts'
-import type { WakeTopic } from './runtime/wake-store.ts'
-import { openAccountSecrets } from './security/account-secrets.ts'
+import { createMetrics } from './runtime/metrics.ts'
+import { isRunning, platformMetrics, systemClock, systemRandom } from './runtime/system.ts'
+import { createTracing } from './runtime/tracing.ts'
 import { createDial } from './security/dial.ts'
 import type { Keyring } from './security/keyring.ts'
 import { createOutbound } from './security/outbound.ts'
-import { createPayloadSeal, type PayloadSeal } from './security/payload-seal.ts'
-import { createReach } from './security/reach.ts'
-import { redact } from './security/redact.ts'
-import { createSeal, type Seal } from './security/seal.ts'
+import { createPayloadSeal } from './security/payload-seal.ts'
+import { createSeal } from './security/seal.ts'
 import { sandboxWithSealedTokens, withSealedTokens } from './security/seal-tokens.ts'
 import { createTokenSeal, loadTokenKey } from './security/token-seal.ts'
 import { openPostgres } from './store/postgres/open.ts'
 import { openSqlite } from './store/sqlite/open.ts'
 import type { Store } from './store/store.ts'
-import { createTenantSnapshots, type TenantSnapshots } from './tenant/snapshots.ts'
+import { createTenantSnapshots } from './tenant/snapshots.ts'
 import { createPool } from './untrusted/pool.ts'
-import type { Untrusted } from './untrusted/untrusted.ts'
 import { VERSION } from './version.ts'
 
 /** A whole Pillarbox in this process: the API, a worker, or both. */
@@ -70,22 +62,25 @@ export interface Pillarbox {
 export interface Parts {
   api: boolean
   worker: boolean
+  /** Whoever starts it is looking, and wants to be let in at the console. */
+  offersLink?: boolean
 }
 
 export interface Started {
   /** Where the API listens; null without one. */
   url: string | null
+  /** Where metrics are answered without a key; null where nowhere. */
+  metricsUrl: string | null
   /** The ops key and its id, only where this start made it. */
   newOpsKey: { id: string; key: string } | null
   /** The tenant to try things out with, if there is one. */
   demoTenantId: string | null
+  /** An address at which whoever opens it first is signed in at the console, where one was asked for. */
+  consoleLink: string | null
 }
 
 /** How often a process says that it runs. */
 const ANNOUNCE_EVERY_MS = 10_000
-
-/** How old what was read of tenants, catalogue and accounts may be: a change made elsewhere is felt within this time. */
-const CONFIG_MAX_AGE_MS = 1_000
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -94,7 +89,6 @@ export type OwnProviderDeps = Pick<ProviderDeps, 'outbound' | 'dial' | 'clock'>
 
 export interface Overrides {
   logger?: Logger
-  meters?: Meters
   /** Asked when an event is due, where the application runs Pillarbox within itself. */
   resolve?: ResolveHook
   /** Providers of the application's own, beside those that Pillarbox brings. */
@@ -140,16 +134,23 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
   const registry = createRegistry(providers)
   const receiptSources = createReceiptSources({ outbound, clock, certHosts: config.snsCertHosts })
   const snapshots = createTenantSnapshots(store, clock, CONFIG_MAX_AGE_MS)
-  const untrusted = createPool({ clock, logger, size: 2 })
+  const metrics = createMetrics(platformMetrics())
+  metrics.addGauges(createGauges({ store, clock, logger, config }))
+  const { meters } = metrics
+  const untrusted = createPool({ clock, logger, meters, size: 2 })
   const parts: Assembly = {
     config,
+    ownOutbound: sinkOutbound,
     logger,
-    meters: overrides.meters ?? noMeters,
+    metrics,
+    meters,
+    tracing: createTracing(VERSION),
     clock,
     random,
     ids,
     seal,
     payloadSeal,
+    tokens,
     resolve,
     store,
     snapshots,
@@ -166,17 +167,27 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
   let keyWatch: KeyWatch | null = null
   let watching: Promise<void> | null = null
   let sealingTokens: Promise<void> | null = null
+  let alerting: Promise<void> | null = null
   let engine: Engine | null = null
   let app: FastifyInstance | null = null
+  let metricsServer: FastifyInstance | null = null
   let starting: Promise<unknown> = Promise.resolve()
   let stopped: Promise<void> | null = null
 
-  async function start({ api, worker }: Parts): Promise<Started> {
-    const started: Started = { url: null, newOpsKey: null, demoTenantId: null }
+  async function start({ api, worker, offersLink = false }: Parts): Promise<Started> {
+    const started: Started = {
+      url: null,
+      metricsUrl: null,
+      newOpsKey: null,
+      demoTenantId: null,
+      consoleLink: null,
+    }
     const report = await untilReachable(parts, stopping.signal, () => store.migrate())
     if (report && report.from !== report.to) logger.info({ ...report, engine: store.engine }, 'schema migrated')
     if (stopping.signal.aborted) return started
     const part = api && worker ? 'start' : api ? 'api' : 'worker'
+    const build = { name: 'build_info' as const, labels: { version: VERSION, engine: store.engine, part }, value: 1 }
+    metrics.addGauges(async () => [build, ...(engine?.gauges() ?? [])])
     const self = { id: ids(), host: hostname(), pid: process.pid, part }
     await warnOfOtherProcesses({ store, self, isRunning, silentAfterMs: 3 * ANNOUNCE_EVERY_MS, logger })
     keyWatch = createKeyWatch({
@@ -201,12 +212,19 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
       if (config.opsKey !== null) await putOpsKey(parts, config.opsKey)
       started.demoTenantId = config.demo ? await ensureDemo(parts) : null
     }
+    if (config.alertTo.length > 0) await ensureOpsTenant(parts)
     const assembled = worker ? assembleEngine(parts) : null
+    if (config.metricsPort !== null && !stopping.signal.aborted) {
+      metricsServer = buildMetricsServer(metrics)
+      started.metricsUrl = await metricsServer.listen({ host: config.host, port: config.metricsPort })
+    }
     if (api && !stopping.signal.aborted) {
       app = await assembleApp(parts, assembled)
       started.url = await app.listen({ host: config.host, port: config.port })
       // Only now is it sure that somebody will hear of it: a start that fails makes no key.
       started.newOpsKey = await ensureOpsKey(parts)
+      const link = offersLink ? await offerOpsLink(parts, clock.now()) : null
+      started.consoleLink = link && `${config.publicUrl ?? started.url}${link}`
     }
     // The loops start last: building the API keeps the thread for half a second of processor time, and as long would a
     // planning transaction that was begun before stay open, and the worker's heartbeat be late.
@@ -216,7 +234,16 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
       const chore = { store, tokens, payloadSeal, clock, random, logger, everyMs: 2_000 }
       sealingTokens = runClearTokenSealer(chore, stopping.signal)
     }
+    // Whatever the parts: where no worker lives, somebody has to notice.
+    alerting = runAlerting(parts, () => engine?.hub.nudge('events'), stopping.signal)
     return started
+  }
+
+  /** A store that no longer answers must not keep the process from ending. */
+  async function forAWhile(work: Promise<void> | null): Promise<void> {
+    const ended = new AbortController()
+    await Promise.race([work, clock.sleep(config.shutdownGraceMs, ended.signal)])
+    ended.abort()
   }
 
   async function stop(): Promise<void> {
@@ -225,7 +252,8 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
     const early = engine?.stop()
     await starting.catch(() => {})
     // The API first: what it still answers for is committed, and nothing new comes in. Then the loops.
-    await Promise.all([app?.close(), early ?? engine?.stop(), sealingTokens])
+    await Promise.all([app?.close(), early ?? engine?.stop(), sealingTokens, forAWhile(alerting)])
+    await metricsServer?.close()
     // Until now something may have been sealed.
     leaving.abort()
     await watching
@@ -262,134 +290,11 @@ export function openStore(config: Config, logger: Logger): Promise<Store> {
 
 function auditSinkOf(
   { auditSink, auditSinkSecret }: Config,
-  deps: Pick<WebhookSinkDeps, 'outbound' | 'clock'>,
+  deps: Pick<SignedEndpoint, 'outbound' | 'clock'>,
 ): AuditSink | null {
   if (auditSink === null) return null
   if (auditSink.startsWith('file:')) return fileSink(auditSink.slice('file:'.length))
   return webhookSink({ ...deps, url: auditSink, secret: auditSinkSecret ?? '' })
-}
-
-interface Assembly {
-  config: Config
-  logger: Logger
-  meters: Meters
-  clock: Clock
-  random: Random
-  ids: IdSource
-  seal: Seal
-  payloadSeal: PayloadSeal
-  resolve: ResolveHook | null
-  store: Store
-  snapshots: TenantSnapshots
-  vendor: SandboxVendor
-  registry: ReturnType<typeof createRegistry>
-  receiptSources: ReadonlyMap<string, ReceiptSource>
-  inboxFeed: InboxFeed
-  untrusted: Untrusted
-  auditSink: AuditSink | null
-}
-
-function assembleEngine(parts: Assembly): Engine {
-  const { config, logger, clock, random, ids, seal, payloadSeal, resolve, store, registry, receiptSources } = parts
-  return createEngine({
-    store,
-    snapshots: parts.snapshots,
-    registry,
-    receiptSources,
-    untrusted: parts.untrusted,
-    openSecrets: (account) => openAccountSecrets(seal, account),
-    payloadSeal,
-    resolve,
-    processes: { space: pidSpace(), boot: ids(), isRunning },
-    scrub: redact,
-    auditSink: parts.auditSink,
-    clock,
-    random,
-    ids,
-    logger,
-    meters: parts.meters,
-    settings: engineSettings(config),
-  })
-}
-
-/** What the engine needs of the configuration, and what is not worth configuring. */
-export function engineSettings(config: Config): EngineSettings {
-  return {
-    host: hostname(),
-    pid: process.pid,
-    version: VERSION,
-    channels: config.channels,
-    slotsPerChannel: config.concurrency,
-    claimRows: config.claimBatch,
-    callTimeoutMs: config.providerTimeoutMs,
-    callGraceMs: config.callGraceMs,
-    pollMaxMs: config.pollMaxMs,
-    discoverEveryMs: 100,
-    workerTtlMs: config.workerTtlMs,
-    rescueEveryMs: Math.min(1_000, config.workerTtlMs / 4),
-    scrubEveryMs: 2_000,
-    operateEveryMs: 250,
-    chainEveryMs: 10_000,
-    shutdownGraceMs: config.shutdownGraceMs,
-    planRows: config.planBatch,
-    planRetryDelaysMs: config.planRetryDelaysMs,
-    flushMs: config.flushMs,
-    flushRows: 500,
-    flushers: 2,
-    configMaxAgeMs: CONFIG_MAX_AGE_MS,
-    pausedHoldMs: 30_000,
-  }
-}
-
-async function assembleApp(parts: Assembly, engine: Engine | null): Promise<FastifyInstance> {
-  const { config, logger, clock, ids, seal, payloadSeal, resolve, store, vendor, registry, receiptSources } = parts
-  const { untrusted } = parts
-  const hub = engine?.hub ?? createHub(clock, store.wake)
-  const nudge = (topic: WakeTopic): void => hub.nudge(topic)
-  // Whoever retries or resends by hand has just mended something: nothing is remembered here.
-  const contexts = createContextBook(store, createTenantSnapshots(store, clock, 0))
-  const planning = {
-    store,
-    skips: createSkipReport(parts),
-    events: createEventBook({ store, contexts, sealing: payloadSeal, resolve, clock, maxAgeMs: 0 }),
-    people: createPeopleBook({ people: store.people, clock, ids }),
-    untrusted,
-    sealing: payloadSeal,
-    clock,
-    ids,
-  }
-  return buildApp({
-    store,
-    snapshots: parts.snapshots,
-    ids,
-    clock,
-    logger,
-    registry,
-    seal,
-    payloadSeal,
-    untrusted,
-    nudge,
-    replan: (notification) => replan(planning, notification),
-    rewrite: createRewrite(planning),
-    resend: createResend({ ...planning, logger, nudge }),
-    skips: planning.skips,
-    readyMade: readyCatalogues,
-    receiptSources,
-    inboxFeed: parts.inboxFeed,
-    reach: createReach({ clock, allowPrivate: config.allowPrivateEndpoints }),
-    sandbox: (filter) => vendor.list(filter),
-    config: {
-      ...DEFAULT_HTTP_CONFIG,
-      publicUrl: config.publicUrl,
-      trustedProxies: config.trustedProxies,
-      inboxOrigins: config.inboxOrigins,
-      stuckAfterMs: config.stuckAfterMs,
-      staleAfterMs: config.staleAfterMs,
-      kpiWindowMs: config.kpiWindowMs,
-      workerTtlMs: config.workerTtlMs,
-    },
-    version: VERSION,
-  })
 }
 
 /** Seals under the key that the database names from now on, and says where that is not the one that was configured. */

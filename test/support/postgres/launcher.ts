@@ -15,6 +15,8 @@ export type PostgresOptions = {
   port?: number
   /** Further server settings, as in postgresql.conf. */
   settings?: Record<string, string | number>
+  /** Puts a cluster into the new server's empty data folder, in place of a fresh one. */
+  fill?: (dataDir: string) => Promise<void>
 }
 
 /**
@@ -56,11 +58,9 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   }
 
   try {
-    await promisify(execFile)(
-      binaries.initdb,
-      ['-D', dataDir, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-      account,
-    )
+    const make = ['-D', dataDir, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+    if (options.fill) await options.fill(dataDir)
+    else await promisify(execFile)(binaries.initdb, make, account)
     const settings = { max_connections: 200, ...(options.durable ? {} : FORGETFUL), ...options.settings }
     const launch = (port: number): Promise<ChildProcess> =>
       launchServer({ postgres: binaries.postgres, dataDir, port, settings, account })
@@ -76,22 +76,35 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 export async function createDatabase(adminUrl: string, name: string, template = 'template0'): Promise<string> {
   // Copying files beats writing the copy to the log as long as the template is small.
   const sql = `create database ${pg.escapeIdentifier(name)} template ${pg.escapeIdentifier(template)} strategy file_copy`
-  await runAsAdmin(adminUrl, sql)
+  await asAdmin(adminUrl, (client) => client.query(sql))
   const url = new URL(adminUrl)
   url.pathname = `/${encodeURIComponent(name)}`
   return url.href
 }
 
-/** Drops a database and ends every session that still uses it. */
+/** How often, 50 ms apart, it is looked whether sessions that were closed are gone. */
+const GOODBYES = 20
+
+/**
+ * Drops a database and ends every session that still uses it. A session whose client has said goodbye has a moment to leave by
+ * itself: to be ended by force would reach the client as an error when nobody listens any more.
+ */
 export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
-  await runAsAdmin(adminUrl, `drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
+  await asAdmin(adminUrl, async (client) => {
+    for (let looks = 0; looks < GOODBYES; looks++) {
+      const { rowCount } = await client.query('select from pg_stat_activity where datname = $1', [name])
+      if (rowCount === 0) break
+      await client.query('select pg_sleep(0.05)')
+    }
+    await client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
+  })
 }
 
-async function runAsAdmin(adminUrl: string, sql: string): Promise<void> {
+async function asAdmin(adminUrl: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl })
   await client.connect()
   try {
-    await client.query(sql)
+    await work(client)
   } finally {
     await client.end()
   }

@@ -664,3 +664,38 @@ describe('a request that fails', () => {
     await assert.rejects(call, reason)
   })
 })
+
+describe('request', () => {
+  it('calls any route, with the key, the tenant, a query and a body, and repeats only reads', async (t) => {
+    const unavailable = { status: 503, body: { code: 'overloaded' } }
+    const replies = [unavailable, { status: 200, body: { items: [] } }, { status: 200, body: { id: 'a' } }, unavailable]
+    const { client, seen } = await setup(t, replies, { tenantId: 'acme', retries: 1 })
+
+    assert.deepEqual(await client.request('GET', '/ops/workers', { query: { status: ['a', 'b'], none: undefined } }), {
+      items: [],
+    })
+    assert.deepEqual(await client.request('PATCH', '/api/tenant', { body: { region: 'IN' } }), { id: 'a' })
+    await assert.rejects(client.request('POST', '/ops/purge'), { code: 'overloaded' })
+
+    const [, read, changed] = seen
+    assert.equal(seen.length, 4)
+    assert.deepEqual([read?.path, String(read?.query)], ['/ops/workers', 'status=a&status=b&tenantId=acme'])
+    assert.deepEqual([changed?.method, changed?.body], ['PATCH', { region: 'IN' }])
+    assert.equal(changed?.headers.authorization, 'Bearer pbx_secret')
+  })
+
+  it('takes the key nowhere else', async (t) => {
+    const { client, seen } = await setup(t, [])
+
+    for (const path of [
+      'https://example.com/x',
+      '/https://example.com/x',
+      '///example.com',
+      '/\\\\example.com',
+      'api',
+      '',
+    ])
+      await assert.rejects(client.request('GET', path), TypeError, path)
+    assert.deepEqual(seen, [])
+  })
+})

@@ -54,6 +54,13 @@ export interface NotificationFilter {
   q?: string
 }
 
+export interface RequestOptions extends CallOptions {
+  /** One name may have several values. */
+  query?: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** Sent as JSON. */
+  body?: unknown
+}
+
 interface NoteOptions extends CallOptions {
   /** Why, in your own words. Kept in the audit. */
   note?: string
@@ -231,6 +238,22 @@ export class PillarboxClient {
   async health(options: CallOptions = {}): Promise<Health> {
     const request = { method: 'GET', path: '/health', isRepeatable: false, alsoOk: 503 } as const
     return (await this.#transport(request, options)) as Health
+  }
+
+  /**
+   * Calls a route that has no method of its own here, such as `GET /ops/workers`: the page `docs/reference/http.md` lists
+   * them, and says what they answer. It is not checked. Only reads are repeated, where `retries` says so.
+   */
+  async request<T = unknown>(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    to: string,
+    { query, body, ...options }: RequestOptions = {},
+  ): Promise<T> {
+    // Read as an address of its own, it would take the key elsewhere.
+    if (!/^\/[\w.-]+(?:[/?#]|$)/.test(to))
+      throw new TypeError('the path must be one of the server, such as /ops/workers')
+    const isRepeatable = method === 'GET'
+    return (await this.#transport({ method, path: to, isRepeatable, ...(query && { query }), body }, options)) as T
   }
 
   #post<T>(to: string, body: unknown, isRepeatable: boolean, options: CallOptions): Promise<T> {

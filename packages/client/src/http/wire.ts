@@ -583,3 +583,404 @@ export interface InboxMessage {
   seenAt: string | null
   readAt: string | null
 }
+
+/** What was published, and where its notifications stand. */
+export interface EventView {
+  id: string
+  tenantId: string
+  type: string
+  entity: EntityRef
+  status: 'pending' | 'published' | 'failed'
+  attemptCount: number
+  nextAttemptAt: string | null
+  lastError: string | null
+  correlationId: string | null
+  topic: string
+  /** The domain event that planning made it of. */
+  derivedFrom: string | null
+  locale: string | null
+  schemaVersion: number
+  occurredAt: string | null
+  dueAt: string | null
+  createdAt: string
+  publishedAt: string | null
+  /** How many of its notifications stand where. */
+  counts: {
+    queued: number
+    sending: number
+    retrying: number
+    sent: number
+    delivered: number
+    read: number
+    parked: number
+    uncertain: number
+    failed: number
+    discarded: number
+    cancelled: number
+    skipped: number
+  }
+}
+
+/** The same with what it led to, and why. */
+export interface EventDetail {
+  id: string
+  tenantId: string
+  type: string
+  entity: EntityRef
+  status: 'pending' | 'published' | 'failed'
+  attemptCount: number
+  nextAttemptAt: string | null
+  lastError: string | null
+  correlationId: string | null
+  topic: string
+  /** The domain event that planning made it of. */
+  derivedFrom: string | null
+  locale: string | null
+  schemaVersion: number
+  occurredAt: string | null
+  dueAt: string | null
+  createdAt: string
+  publishedAt: string | null
+  payload?: unknown
+  recipients?: unknown[] | null
+  channels?: string[] | null
+  conversation?: EntityRef | null
+  /** How many of its notifications stand where. */
+  counts: {
+    queued: number
+    sending: number
+    retrying: number
+    sent: number
+    delivered: number
+    read: number
+    parked: number
+    uncertain: number
+    failed: number
+    discarded: number
+    cancelled: number
+    skipped: number
+  }
+  schedules: Schedule[]
+  /** Of a domain event: the events that it became. */
+  derived: ({
+    id: string
+    tenantId: string
+    type: string
+    entity: EntityRef
+    status: 'pending' | 'published' | 'failed'
+    attemptCount: number
+    nextAttemptAt: string | null
+    lastError: string | null
+    correlationId: string | null
+    topic: string
+    /** The domain event that planning made it of. */
+    derivedFrom: string | null
+    locale: string | null
+    schemaVersion: number
+    occurredAt: string | null
+    dueAt: string | null
+    createdAt: string
+    publishedAt: string | null
+  })[]
+  /** The newest 200; all of them are at /api/notifications?eventId=. */
+  notifications: NotificationView[]
+  /** What was decided about it, oldest first, in words. */
+  explanation: {
+    at: string
+    /** What was decided; of a notification that stopped, its reason. */
+    code: string
+    text: string
+    notificationId?: string
+    channel?: Channel
+    /** Masked. */
+    recipient?: string
+  }[]
+}
+
+/** What operators steer by; `docs/guides/numbers.md` says what each means. */
+export interface Kpis {
+  /** As of when. */
+  at: string
+  range?: {
+    from: string
+    to: string
+  }
+  total: {
+    /** Due, and waiting or being sent. */
+    queueDepth: number | null
+    /** Not due yet. */
+    scheduledDepth: number | null
+    /** Due for longer than PILLARBOX_STUCK_AFTER. */
+    stuckCount: number | null
+    parkedCount: number | null
+    uncertainCount: number | null
+    skippedCount: number | null
+    /** In the last PILLARBOX_KPI_WINDOW; so the others. */
+    sentLastInterval: number | null
+    deliveredLastInterval: number | null
+    skippedLastInterval: number | null
+    parkedLastInterval: number | null
+    failedLastInterval: number | null
+    /** Null where nothing is due. */
+    oldestPendingAgeSeconds: number | null
+    /** In milliseconds: of the range, or else of the last interval. Null where nothing was measured. */
+    latency: {
+      eventToSent: {
+        p50: number | null
+        p95: number | null
+        p99: number | null
+      }
+      sentToDelivered: {
+        p50: number | null
+        p95: number | null
+        p99: number | null
+      }
+    }
+    /** What happened in the range, or in the step. */
+    counts?: {
+      created: number
+      sent: number
+      delivered: number
+      read: number
+      skipped: number
+      parked: number
+      uncertain: number
+      failed: number
+      cancelled: number
+      discarded: number
+      sentPerSecond: number
+    }
+    series?: ({
+      at: string
+      /** What happened in the range, or in the step. */
+      counts: {
+        created: number
+        sent: number
+        delivered: number
+        read: number
+        skipped: number
+        parked: number
+        uncertain: number
+        failed: number
+        cancelled: number
+        discarded: number
+        sentPerSecond: number
+      }
+      /** In milliseconds: of the range, or else of the last interval. Null where nothing was measured. */
+      latency: {
+        eventToSent: {
+          p50: number | null
+          p95: number | null
+          p99: number | null
+        }
+        sentToDelivered: {
+          p50: number | null
+          p95: number | null
+          p99: number | null
+        }
+      }
+    })[]
+  }
+  /** With `by`: one for each value that has something, under the name of `by`. */
+  groups?: ({
+    /** Null: those without. */
+    tenantId?: string | null
+    /** Null: those without. */
+    channel?: string | null
+    /** Null: those without. */
+    accountId?: string | null
+    /** Null: those without. */
+    eventType?: string | null
+    /** Null: those without. */
+    site?: string | null
+    /** Due, and waiting or being sent. */
+    queueDepth: number | null
+    /** Not due yet. */
+    scheduledDepth: number | null
+    /** Due for longer than PILLARBOX_STUCK_AFTER. */
+    stuckCount: number | null
+    parkedCount: number | null
+    uncertainCount: number | null
+    skippedCount: number | null
+    /** In the last PILLARBOX_KPI_WINDOW; so the others. */
+    sentLastInterval: number | null
+    deliveredLastInterval: number | null
+    skippedLastInterval: number | null
+    parkedLastInterval: number | null
+    failedLastInterval: number | null
+    /** Null where nothing is due. */
+    oldestPendingAgeSeconds: number | null
+    /** In milliseconds: of the range, or else of the last interval. Null where nothing was measured. */
+    latency: {
+      eventToSent: {
+        p50: number | null
+        p95: number | null
+        p99: number | null
+      }
+      sentToDelivered: {
+        p50: number | null
+        p95: number | null
+        p99: number | null
+      }
+    }
+    /** What happened in the range, or in the step. */
+    counts?: {
+      created: number
+      sent: number
+      delivered: number
+      read: number
+      skipped: number
+      parked: number
+      uncertain: number
+      failed: number
+      cancelled: number
+      discarded: number
+      sentPerSecond: number
+    }
+    series?: ({
+      at: string
+      /** What happened in the range, or in the step. */
+      counts: {
+        created: number
+        sent: number
+        delivered: number
+        read: number
+        skipped: number
+        parked: number
+        uncertain: number
+        failed: number
+        cancelled: number
+        discarded: number
+        sentPerSecond: number
+      }
+      /** In milliseconds: of the range, or else of the last interval. Null where nothing was measured. */
+      latency: {
+        eventToSent: {
+          p50: number | null
+          p95: number | null
+          p99: number | null
+        }
+        sentToDelivered: {
+          p50: number | null
+          p95: number | null
+          p99: number | null
+        }
+      }
+    })[]
+  })[]
+}
+
+/** What notifications that stopped have in common. */
+export interface Cause {
+  /** Finds them: `fingerprint=` of the list and of a bulk filter. */
+  fingerprint: string
+  reason: string
+  code: string | null
+  /** What was said of them, without numbers, ids and addresses. */
+  text: string
+  accountId: string | null
+  channel: Channel
+  count: number
+  firstAt: string
+  lastAt: string
+  /** The newest of them. */
+  sampleId: string
+}
+
+/** What the pretend vendor took. */
+export interface SandboxMessage {
+  id: string
+  tenantId: string
+  accountId: string
+  channel: Channel
+  /** The idempotency key the vendor was given. */
+  key: string
+  notificationId: string
+  attempt: number
+  to: Record<string, unknown>
+  subject: string | null
+  body: string
+  data: Record<string, unknown>
+  providerTemplate: Record<string, unknown> | null
+  correlationId: string | null
+  acceptedAt: string
+  /** The first message with the same key. */
+  duplicateOf: string | null
+}
+
+/** Who is signed in at the console. */
+export interface Session {
+  /** Null for ops, who choose one. */
+  tenantId: string | null
+  role: string
+  /** The key’s name. The audit says console:<name>. */
+  name: string
+  /** Null where it came with the key itself. */
+  expiresAt: string | null
+}
+
+export interface Tenant {
+  id: string
+  name: string
+  defaultLocale: string
+  timeZone: string
+  /** ISO 3166. Telephone numbers without a country code are of this country. */
+  region?: string
+  /** How templates write dates: short, medium, long, full, iso, or a pattern such as dd-MMM-yyyy. */
+  dateFormat?: string
+  /** ISO 4217. What amounts without a currency are in. */
+  currency?: string
+  /** What a placeholder without a value becomes. */
+  missingPlaceholder?: 'empty' | 'keep'
+  /** An ISO 8601 duration, such as P365D. */
+  retention?: string
+  hasuraSecretHeader?: string
+  createdAt: string
+}
+
+/** A tenant’s credentials, pace and retry policy with a provider. */
+export interface Account {
+  /** A UUIDv7. */
+  id: string
+  tenantId: string
+  channel: Channel
+  provider: string
+  name: string
+  /** Whoever cannot change them sees only the host of a URL in them. */
+  settings: Record<string, unknown>
+  /** The names of those that are set. */
+  secrets: string[]
+  /** Either perSecond (and burst), or a tier of WhatsApp. */
+  pace: {
+    perSecond?: number
+    burst?: number
+    tier?: 'TIER_1' | 'TIER_2' | 'TIER_3' | 'TIER_4' | 'UNLIMITED' | 'COEXISTENCE' | 'STANDARD' | 'HIGH'
+  } | null
+  retry: unknown
+  onUnknown: string
+  onUndeliverable: 'fail' | 'park'
+  onUnmapped: 'retry' | 'park'
+  breaker: {
+    failures: number
+    resetAfter: string
+  }
+  parkedRetryAfter: string | null
+  priority: number
+  status: 'active' | 'suspended' | 'paused'
+  statusReason: string | null
+  /** How sending through it goes at present, over all workers. */
+  lane: {
+    /** open: it has failed in a row, and nothing is sent until the hold ends; half_open: one call tries it. */
+    breaker: 'closed' | 'open' | 'half_open'
+    /** Nothing is sent before; null: it is not held. */
+    heldUntil: string | null
+    holdReason: string | null
+  }
+  /** Where the vendor sends its receipts to. Null where it sends none, and where the address holds a token and the key is no admin’s, or none was made yet. */
+  webhookUrl: string | null
+  /** What the vendor needs before its receipts come; null where it sends none. */
+  nextStep: string | null
+  warnings: Warning[]
+  createdAt: string
+  updatedAt: string
+}

@@ -21,8 +21,10 @@ export function announce(started: Started, deps: AnnounceDeps): void {
     write(banner(started, deps))
     return
   }
-  const { url } = started
-  logger.info({ url, api: parts.api, worker: parts.worker, dataDir: config.dataDir, engine: engineOf(config) }, 'ready')
+  const { url, metricsUrl } = started
+  const where = { url, ...(metricsUrl !== null && { metricsUrl }) }
+  const running = { ...where, api: parts.api, worker: parts.worker, dataDir: config.dataDir, engine: engineOf(config) }
+  logger.info(running, 'ready')
   if (!started.newOpsKey) return
   try {
     const file = keepOpsKey(config.dataDir, started.newOpsKey)
@@ -35,9 +37,14 @@ export function announce(started: Started, deps: AnnounceDeps): void {
   }
 }
 
-function banner({ url, newOpsKey, demoTenantId }: Started, { config, parts }: AnnounceDeps): string {
+function banner(
+  { url, metricsUrl, newOpsKey, demoTenantId, consoleLink }: Started,
+  { config, parts }: AnnounceDeps,
+): string {
   const rows: [string, string][] = []
+  if (consoleLink !== null) rows.push(['console', `${consoleLink}   (opens once, within 15 minutes)`])
   if (url !== null) rows.push(['api', url], ['docs', `${url}/docs`])
+  if (metricsUrl !== null) rows.push(['metrics', `${metricsUrl}/metrics`])
   rows.push(['data', whereData(config)])
   if (parts.worker)
     rows.push(['sends', config.channels === null ? 'on every channel' : `on ${config.channels.join(', ')}`])

@@ -1,24 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
 import { chainAudit } from '../../../../test/support/audit.ts'
-import { commandLine } from '../../../../test/support/command-line.ts'
-import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import { silent } from '../../../../test/support/samples.ts'
-import { openSqlite } from '../store/sqlite/open.ts'
-import type { Store } from '../store/store.ts'
+import { commandLineOnFile } from '../../../../test/support/command-line.ts'
 
 /** A command line over a store with a chained tenant, and somebody who changes its file by hand. */
 async function setup(t: TestContext) {
-  const cwd = mkdtempSync(join(tmpdir(), 'audit-'))
-  t.after(() => rmSync(cwd, { recursive: true }))
-  mkdirSync(join(cwd, '.pillarbox'))
-  const path = join(cwd, '.pillarbox/pillarbox.db')
-  const clock = createManualClock()
-  const open = (): Promise<Store> => openSqlite({ path, clock, logger: silent })
+  const { cli, output, open, byHand } = commandLineOnFile(t)
   const record = async (...actions: string[]): Promise<void> => {
     const store = await open()
     await store.migrate()
@@ -29,12 +16,6 @@ async function setup(t: TestContext) {
     await store.close()
   }
   await record('one', 'two', 'three')
-  const byHand = (sql: string): void => {
-    const database = new DatabaseSync(path)
-    database.exec(sql)
-    database.close()
-  }
-  const { cli, output } = commandLine({ cwd, clock, open })
   const verify = (...args: string[]): Promise<number> => {
     Object.assign(output, { stdout: '', stderr: '' })
     return cli('audit', 'verify', ...args)
@@ -83,9 +64,9 @@ describe('pillarbox audit verify', () => {
 
     assert.equal(await verify('--tenant', 'nobody'), 1)
     assert.match(output.stderr, /there is no tenant "nobody"/)
-    assert.equal(await verify('--tenant', 'acme', '--expect-head', 'abc'), 1)
+    assert.equal(await verify('--tenant', 'acme', '--expect-head', 'abc'), 2)
     assert.match(output.stderr, /64 hexadecimal digits/)
-    assert.equal(await verify('--expect-head', 'a'.repeat(64)), 1)
+    assert.equal(await verify('--expect-head', 'a'.repeat(64)), 2)
     assert.match(output.stderr, /--tenant/)
   })
 })

@@ -1,4 +1,6 @@
 import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SandboxVendor } from '../channels/sandbox/vendor.ts'
 import type { Config } from '../config/config.ts'
 import { SetupError } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
@@ -15,10 +17,18 @@ export interface CliDeps {
   env: Record<string, string | undefined>
   cwd: string
   nodeVersion: string
-  stdout: { write(text: string): void; isTerminal: boolean; hasColours: boolean }
+  stdout: {
+    write(text: string): void
+    isTerminal: boolean
+    hasColours: boolean
+    /** How wide the terminal is at present. */
+    readonly columns?: number | undefined
+    /** Whoever read it has left, as `head` does. */
+    readonly isClosed?: boolean
+  }
   stderr: { write(text: string): void }
-  /** Where somebody can be asked, if somebody is there. */
-  stdin: { isTerminal: boolean; ask(question: string): Promise<string> }
+  /** Where somebody can be asked, if somebody is there; `read`: all that is piped in, up to so many bytes. */
+  stdin: { isTerminal: boolean; ask(question: string): Promise<string>; read(mostBytes: number): Promise<string> }
   clock: Clock
   events: ProcessEvents
   exitNow(code: number): void
@@ -39,7 +49,7 @@ export interface CommandCall extends CliDeps {
   options: Readonly<Record<string, string | true | undefined>>
   /** Throws where the settings are wrong. */
   settle(): Promise<SettledSettings>
-  /** Ends the command with exit code 1, as a wrong command line does. */
+  /** Ends the command with exit code 2, as a wrong command line does. */
   refuse(message: string): never
 }
 
@@ -91,4 +101,27 @@ export async function withStore<T>(
 export async function refuseUnknownTenant(store: Store, tenantId: string): Promise<void> {
   if (await store.tenants.find(tenantId)) return
   throw new SetupError(`there is no tenant "${tenantId}"`, 'make it with POST /ops/tenants, or correct --tenant')
+}
+
+/** What the sandbox took, where this machine's data folder has its file. */
+export async function openSandbox({ dataDir }: Config, clock: Clock): Promise<SandboxVendor | null> {
+  const path = join(dataDir, 'sandbox.db')
+  const isThere = await access(path).then(
+    () => true,
+    () => false,
+  )
+  return isThere ? (await import('../channels/sandbox/vendor.ts')).createSandboxVendor({ path, clock }) : null
+}
+
+/** Aborts when the process is told to stop: long work then ends between two batches. */
+export function stopOnSignal({ events }: CommandCall): { signal: AbortSignal; forget(): void } {
+  const stopping = new AbortController()
+  const stop = (): void => stopping.abort()
+  for (const name of ['SIGINT', 'SIGTERM']) events.on(name, stop)
+  return {
+    signal: stopping.signal,
+    forget: () => {
+      for (const name of ['SIGINT', 'SIGTERM']) events.off(name, stop)
+    },
+  }
 }

@@ -68,6 +68,7 @@ async function setup(t: TestContext, { isTerminal = false, says = '' }: Person =
           output.questions.push(question)
           return says
         },
+        read: () => assert.fail('read'),
       },
       clock: systemClock,
       events: new EventEmitter(),
@@ -240,7 +241,7 @@ imported: version 1
 
     assert.equal(await command('import', 'shop.yaml', '--tenant', 'nobody', '--yes'), 1)
     assert.match(output.stderr, /there is no tenant "nobody"\n.*POST \/ops\/tenants/)
-    assert.equal(await command('import', 'shop.yaml', '--tenant', 'No Body', '--yes'), 1)
+    assert.equal(await command('import', 'shop.yaml', '--tenant', 'No Body', '--yes'), 2)
     assert.match(output.stderr, /lower-case letters/)
     assert.equal(await command('import', 'shop.yaml', '--tenant', 'acme', '--yes', '--data-dir', 'elsewhere'), 1)
     assert.match(output.stderr, /there is no database yet\n.*elsewhere.*pillarbox migrate/)
@@ -248,7 +249,7 @@ imported: version 1
     file('bad.yaml', 'eventTypes: {}\n')
     assert.equal(await command('import', 'bad.yaml', '--tenant', 'acme', '--yes'), 1)
     assert.match(output.stderr, /^bad\.yaml:1:1 {2}eventTypes: must be an object with at least one event type/)
-    assert.equal(await command('import', 'shop.yaml'), 1)
+    assert.equal(await command('import', 'shop.yaml'), 2)
     assert.match(output.stderr, /--tenant/)
   })
 })
@@ -263,9 +264,9 @@ describe('catalogue types, export, list and show', () => {
     assert.match(ofFile, /'order\.paid': \{\n {4}orderId: number\n {4}phone\?: string\n {2}\}/)
     assert.equal(await command('types', '--tenant', 'acme', '--out', 'events.ts'), 0)
     assert.equal(readFileSync(join(cwd, 'events.ts'), 'utf8'), ofFile)
-    assert.equal(await command('types'), 1)
+    assert.equal(await command('types'), 2)
     assert.match(output.stderr, /either a file or a --tenant/)
-    assert.equal(await command('types', 'shop.yaml', '--tenant', 'acme'), 1)
+    assert.equal(await command('types', 'shop.yaml', '--tenant', 'acme'), 2)
   })
 
   it('print a tenant’s catalogue as it was imported', async (t) => {

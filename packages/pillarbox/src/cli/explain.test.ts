@@ -87,7 +87,7 @@ describe('pillarbox explain', () => {
     assert.equal(await explain('booking:42', '--channel', 'email'), 0)
     assert.ok(output.stdout.includes('2 were skipped') && output.stdout.includes('email: '))
     assert.ok(!output.stdout.includes('sms: '))
-    assert.equal(await explain('booking:42', '--channel', 'pigeon'), 1)
+    assert.equal(await explain('booking:42', '--channel', 'pigeon'), 2)
     assert.match(output.stderr, /there is no channel "pigeon"/)
   })
 
@@ -148,7 +148,7 @@ describe('pillarbox explain', () => {
   it('refuses what is no entity, and a tenant that is not there', async (t) => {
     const { explain, output } = await setup(t)
 
-    for (const entity of ['booking', 'booking:', ':42', '4:2']) assert.equal(await explain(entity), 1, entity)
+    for (const entity of ['booking', 'booking:', ':42', '4:2']) assert.equal(await explain(entity), 2, entity)
     assert.match(output.stderr, /--entity must be a type and an id, such as booking:42, not "booking"/)
     assert.equal(await explain('booking:42', '--tenant', 'nobody'), 1)
     assert.match(output.stderr, /there is no tenant "nobody"/)

@@ -1,3 +1,4 @@
+import type { Page } from '@pillarbox/client'
 import { ENTITY_TYPE } from '@pillarbox/client/contract'
 import { isChannel } from '../model/channel.ts'
 import { closest } from '../model/closest.ts'
@@ -5,6 +6,8 @@ import { type Entity, topicOf } from '../model/event.ts'
 import { type EventStory, storyOf } from '../operate/event-story.ts'
 import type { Store } from '../store/store.ts'
 import { type CommandCall, refuseUnknownTenant, withStore } from './call.ts'
+import { namedServer, type ServerSession, withServer } from './operator/server.ts'
+import { onOneLine } from './words.ts'
 
 /** Nobody reads more; those before are in the API. */
 const MOST_EVENTS = 100
@@ -12,10 +15,12 @@ const MOST_EVENTS = 100
 /** Says what became of every event about one entity, oldest first. Exit code 1 where there is none, with what to look at. */
 export function explainEntity(call: CommandCall): Promise<number> {
   const { options, stdout, stderr } = call
-  const tenantId = String(options['tenant'])
   const entity = entityOf(call, String(options['entity']))
   const channel = options['channel']
   if (channel !== undefined && !isChannel(channel)) call.refuse(`there is no channel "${channel}"`)
+  if (namedServer(call) !== null) return withServer(call, (server) => askServer(call, server, entity))
+  if (options['tenant'] === undefined) call.refuse('name the tenant with --tenant, or a server with --url')
+  const tenantId = String(options['tenant'])
   return withStore(call, async (store) => {
     await refuseUnknownTenant(store, tenantId)
     const about = { tenantId, entityType: entity.type, entityId: entity.id }
@@ -34,12 +39,36 @@ export function explainEntity(call: CommandCall): Promise<number> {
       stories.push({ ...story, explanation })
     }
     const more = nextCursor === null ? '' : `Only the newest ${MOST_EVENTS} events are told of here.\n`
-    stdout.write(
-      options['json'] ? `${JSON.stringify(stories.map(storyJson), null, 2)}\n` : stories.map(inWords).join('\n'),
-    )
+    stdout.write(said(call, stories.map(storyJson)))
     stderr.write(more)
     return 0
   })
+}
+
+type ToldEvent = ReturnType<typeof storyJson>
+
+/** The same from a server, which tells it in the same words. */
+async function askServer(call: CommandCall, server: ServerSession, { type, id }: Entity): Promise<number> {
+  const { options, stdout, stderr } = call
+  const query = { entityType: type, entityId: id, limit: String(MOST_EVENTS) }
+  const { items, nextCursor } = await server.get<Page<{ id: string }>>('/api/events', query)
+  if (items.length === 0) {
+    stderr.write(`pillarbox: no event about ${onOneLine(`${type}:${id}`)} is known: did the application publish it?\n`)
+    return 1
+  }
+  const told: ToldEvent[] = []
+  for (const event of items.toReversed()) {
+    const { explanation, ...story } = await server.get<ToldEvent>(`/api/events/${encodeURIComponent(event.id)}`)
+    const wanted = explanation.filter((line) => !line.channel || line.channel === (options['channel'] ?? line.channel))
+    told.push({ ...story, explanation: wanted })
+  }
+  stdout.write(said(call, told))
+  if (nextCursor !== null) stderr.write(`Only the newest ${MOST_EVENTS} events are told of here.\n`)
+  return 0
+}
+
+function said({ options }: CommandCall, told: readonly ToldEvent[]): string {
+  return options['json'] ? `${JSON.stringify(told, null, 2)}\n` : told.map(inWords).join('\n')
 }
 
 /** `booking:42`; the id may have colons itself. */
@@ -51,14 +80,9 @@ function entityOf(call: CommandCall, text: string): Entity {
   return { type, id }
 }
 
-function inWords({ event, explanation }: EventStory): string {
-  const lines = explanation.map(({ at, text }) => `  ${iso(at).slice(0, 19)}Z  ${text}`)
-  return [`${event.type} ${event.id}: ${event.status}`, ...lines].map((line) => `${onOneLine(line)}\n`).join('')
-}
-
-/** What vendors and applications wrote must not move the cursor of somebody's terminal. */
-function onOneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+function inWords({ type, id, status, explanation }: ToldEvent): string {
+  const lines = explanation.map(({ at, text }) => `  ${at.slice(0, 19)}Z  ${text}`)
+  return [`${type} ${id}: ${status}`, ...lines].map((line) => `${onOneLine(line)}\n`).join('')
 }
 
 function storyJson({ event, counts, explanation }: EventStory) {

@@ -2,9 +2,14 @@ import { type Command, Option } from 'commander'
 import { CONFIG_FILE_ENV, CONFIG_FILE_FLAG, defaultOf, flagName, optionEntries } from '../config/options.ts'
 
 /** Which processes a setting concerns. */
-export type SettingsPart = 'any' | 'api' | 'worker'
+export type SettingsPart = 'any' | 'server' | 'api' | 'worker'
 
-const HEADINGS = { any: 'Settings:', api: 'API settings:', worker: 'Worker settings:' } as const
+const HEADINGS = {
+  any: 'Settings:',
+  server: 'Alert settings:',
+  api: 'API settings:',
+  worker: 'Worker settings:',
+} as const
 
 /** Gives a command the flags of these parts, as the options' table has them. */
 export function addSettings(command: Command, parts: readonly SettingsPart[]): void {

@@ -1,26 +1,13 @@
 import assert from 'node:assert/strict'
-import { EventEmitter } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
-import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import { sampleNotification, silent } from '../../../../test/support/samples.ts'
+import { commandLineOnFile } from '../../../../test/support/command-line.ts'
+import { sampleNotification } from '../../../../test/support/samples.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { systemRandom } from '../runtime/system.ts'
-import { openSqlite } from '../store/sqlite/open.ts'
-import type { Store } from '../store/store.ts'
-import { run } from './run.ts'
 
 /** A command line over a store with three notifications in its queue. */
 async function setup(t: TestContext) {
-  const cwd = mkdtempSync(join(tmpdir(), 'rollups-'))
-  t.after(() => rmSync(cwd, { recursive: true }))
-  mkdirSync(join(cwd, '.pillarbox'))
-  const path = join(cwd, '.pillarbox/pillarbox.db')
-  const clock = createManualClock()
-  const open = (): Promise<Store> => openSqlite({ path, clock, logger: silent })
+  const { cli, output, clock, open, byHand } = commandLineOnFile(t)
   const store = await open()
   await store.migrate()
   const ids = createIdSource(clock, systemRandom())
@@ -28,30 +15,7 @@ async function setup(t: TestContext) {
   await store.notifications.insert(notifications)
   await store.rollups.fold(100)
   await store.close()
-  const output = { stdout: '', stderr: '' }
-  const writer = (stream: keyof typeof output) => (text: string) => {
-    output[stream] += text
-  }
-  const rebuild = (): Promise<number> =>
-    run(['rollups', 'rebuild'], {
-      version: '1.2.3',
-      env: {},
-      cwd,
-      nodeVersion: process.version,
-      stdout: { write: writer('stdout'), isTerminal: false, hasColours: false },
-      stderr: { write: writer('stderr') },
-      stdin: { isTerminal: false, ask: () => assert.fail('asked') },
-      clock,
-      events: new EventEmitter(),
-      exitNow: () => assert.fail('left at once'),
-      loadEngine: async () => ({ openStore: open, createPillarbox: () => assert.fail('started') }),
-    })
-  /** What somebody does to the file by hand. */
-  const byHand = (sql: string): void => {
-    const database = new DatabaseSync(path)
-    database.exec(sql)
-    database.close()
-  }
+  const rebuild = (): Promise<number> => cli('rollups', 'rebuild')
   return { rebuild, output, byHand, clock }
 }
 

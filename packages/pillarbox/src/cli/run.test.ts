@@ -47,7 +47,15 @@ function setup(t: TestContext, faked: Faked = {}) {
         seen.parts = parts
         // The signal comes once it runs and has said so.
         setImmediate(() => events.emit('SIGTERM'))
-        return faked.started ?? { url: 'http://127.0.0.1:4400', newOpsKey: null, demoTenantId: null }
+        return (
+          faked.started ?? {
+            url: 'http://127.0.0.1:4400',
+            metricsUrl: null,
+            newOpsKey: null,
+            demoTenantId: null,
+            consoleLink: null,
+          }
+        )
       },
       stop: async () => {},
     }),
@@ -73,7 +81,7 @@ function setup(t: TestContext, faked: Faked = {}) {
         output.stderr += text
       },
     },
-    stdin: { isTerminal: false, ask: async () => assert.fail('asked') },
+    stdin: { isTerminal: false, ask: async () => assert.fail('asked'), read: async () => assert.fail('read') },
     clock: {
       now: () => 0,
       monotonic: () => 0,
@@ -153,7 +161,7 @@ it('guesses what a mistyped command or flag was meant to be', async (t) => {
 
   const codes = [await run('wroker'), await run('start', '--prot', '1')]
 
-  assert.deepEqual(codes, [1, 1])
+  assert.deepEqual(codes, [2, 2])
   assert.match(output.stderr, /unknown command 'wroker'\n\(Did you mean worker\?\)/)
   assert.match(output.stderr, /unknown option '--prot'\n\(Did you mean --port\?\)/)
 })
@@ -197,7 +205,13 @@ it('says all that is wrong with the settings, and starts nothing', async (t) => 
 
 it('writes only JSON lines where nobody is looking, and a new ops key into a file that only its owner may read', async (t) => {
   const { run, output } = setup(t, {
-    started: { url: 'http://127.0.0.1:4400', newOpsKey: NEW_KEY, demoTenantId: 'demo' },
+    started: {
+      url: 'http://127.0.0.1:4400',
+      metricsUrl: null,
+      newOpsKey: NEW_KEY,
+      demoTenantId: 'demo',
+      consoleLink: null,
+    },
   })
 
   await run('start')
@@ -222,7 +236,13 @@ it('speaks of no key that was there before', async (t) => {
 })
 
 it('shows people a banner with address, data, new key and an event to send', async (t) => {
-  const started = { url: 'http://127.0.0.1:4400', newOpsKey: NEW_KEY, demoTenantId: 'demo' }
+  const started = {
+    url: 'http://127.0.0.1:4400',
+    metricsUrl: null,
+    newOpsKey: NEW_KEY,
+    demoTenantId: 'demo',
+    consoleLink: null,
+  }
   const { run, output, cwd } = setup(t, { started, isTerminal: true })
 
   await run('start')
@@ -236,8 +256,26 @@ it('shows people a banner with address, data, new key and an event to send', asy
   assert.equal((JSON.parse(curl?.[1] ?? 'null') as { type: string } | null)?.type, 'booking.confirmed')
 })
 
+it('shows people a link to the console, and nobody else', async (t) => {
+  const consoleLink = 'http://127.0.0.1:4400/login?t=once'
+  const started = { url: 'http://127.0.0.1:4400', metricsUrl: null, newOpsKey: null, demoTenantId: null, consoleLink }
+  const [watched, unwatched] = [setup(t, { started, isTerminal: true }), setup(t, { started })]
+
+  await watched.run('start')
+  await unwatched.run('start')
+
+  assert.ok(watched.output.stdout.includes(`console  ${consoleLink}   (opens once, within 15 minutes)`))
+  assert.ok(!`${unwatched.output.stdout}${unwatched.output.stderr}`.includes('once'))
+})
+
 it('says at a later start which key the event to send needs', async (t) => {
-  const started = { url: 'http://127.0.0.1:4400', newOpsKey: null, demoTenantId: 'demo' }
+  const started = {
+    url: 'http://127.0.0.1:4400',
+    metricsUrl: null,
+    newOpsKey: null,
+    demoTenantId: 'demo',
+    consoleLink: null,
+  }
   const { run, output } = setup(t, { started, isTerminal: true })
 
   await run('start')

@@ -2,9 +2,13 @@ import { Command, CommanderError } from 'commander'
 import { describeProblem } from '../config/config.ts'
 import { errorText, SetupError } from '../model/errors.ts'
 import type { CliDeps, CommandCall, SettledSettings } from './call.ts'
-import { COMMANDS, type CommandEntry } from './commands.ts'
+import type { CommandEntry } from './command.ts'
+import { COMMANDS } from './commands.ts'
 import { addSettings, givenSettings } from './flags.ts'
 import { adviceForNode } from './node-version.ts'
+
+/** The exit code of a command line that says what cannot be. Whatever else goes wrong is 1. */
+const BAD_USAGE = 2
 
 /** Runs one command line (without node and script) and answers the exit code. Whatever goes wrong is said on stderr. */
 export async function run(args: readonly string[], deps: CliDeps): Promise<number> {
@@ -17,7 +21,7 @@ export async function run(args: readonly string[], deps: CliDeps): Promise<numbe
     return code
   } catch (error) {
     // Commander has said what was wrong, or shown the help that was asked for.
-    if (error instanceof CommanderError) return error.exitCode
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : BAD_USAGE
     await explain(error, deps)
     return 1
   }
@@ -47,8 +51,10 @@ function createProgram(deps: CliDeps, answer: (code: number) => void): Command {
       `
 Examples:
   $ pillarbox start                  everything in one process, on http://127.0.0.1:4400
-  $ pillarbox doctor                 look at what a start needs
+  $ pillarbox doctor                 what is wrong, and how to mend it
   $ pillarbox catalogue list         ready-made catalogues, to begin with
+  $ pillarbox notifications list     what a running server has, with PILLARBOX_KEY (and PILLARBOX_URL)
+  $ pillarbox tail                   outcomes as they come
   $ pillarbox help start             the settings of a command
 
 Settings come from flags, then the environment, then a config file. Secrets have no flags: PILLARBOX_MASTER_KEY,
@@ -71,8 +77,9 @@ Each of them, and DATABASE_URL, may also come from a file or a command: PILLARBO
 function describeCommand(command: Command, { description, argument, options = [], parts, help }: CommandEntry): void {
   command.description(description).addHelpText('after', help)
   if (argument) command.argument(...argument)
-  for (const { flags, description: about, isRequired, read } of options) {
+  for (const { flags, description: about, isRequired, heading, read } of options) {
     const option = command.createOption(flags, about).makeOptionMandatory(isRequired ?? false)
+    if (heading !== undefined) option.helpGroup(heading)
     command.addOption(read ? option.argParser(read) : option)
   }
   if (parts) addSettings(command, parts)

@@ -7,7 +7,13 @@ import { resolveConfig } from '../config/config.ts'
 import type { Pillarbox, Started } from './engine.ts'
 import { type ServeDeps, serve } from './serve.ts'
 
-const STARTED = { url: 'http://127.0.0.1:4400', newOpsKey: null, demoTenantId: null }
+const STARTED = {
+  url: 'http://127.0.0.1:4400',
+  metricsUrl: null,
+  newOpsKey: null,
+  demoTenantId: null,
+  consoleLink: null,
+}
 
 function setup(pillarbox: Partial<Pillarbox> = {}) {
   const answer = resolveConfig({ flags: {}, env: {}, file: null, cwd: '/srv' })

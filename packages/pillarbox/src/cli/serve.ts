@@ -29,7 +29,7 @@ export async function runServer(call: CommandCall, parts: Parts): Promise<number
   const { stdout, clock, events, exitNow } = call
   return await serve({
     config,
-    parts,
+    parts: { ...parts, ...(stdout.isTerminal && { offersLink: true }) },
     logger,
     createPillarbox,
     events,
@@ -45,10 +45,12 @@ export async function runServer(call: CommandCall, parts: Parts): Promise<number
 }
 
 /** What to do about an error whose cause is known; null for one that nobody expected, which is shown whole. */
-function hintFor(error: unknown, { host, port }: Config): string | null {
+function hintFor(error: unknown, { host, port, metricsPort }: Config): string | null {
   if (error instanceof SetupError) return error.advice
+  const isMetrics = metricsPort !== null && metricsPort === (error as { port?: unknown } | null)?.port
   switch ((error as { code?: unknown } | null)?.code) {
     case 'EADDRINUSE':
+      if (isMetrics) return `port ${metricsPort} of ${host} is taken: choose another with --metrics-port`
       return `port ${port} of ${host} is taken: choose another with --port`
     case 'EACCES':
       return `this user may not use port ${port}, or may not write to the data folder`

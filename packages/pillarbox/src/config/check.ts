@@ -1,5 +1,7 @@
 import { isIP } from 'node:net'
 import { signingKeys } from '../channels/webhook/signature.ts'
+import { isEmail, isPhone } from '../model/address.ts'
+import { ALERT_RULES, type AlertRule, isAlertRule } from '../model/alert.ts'
 import { CHANNELS, type Channel, isChannel } from '../model/channel.ts'
 import { formatDuration, parseDuration } from '../model/duration.ts'
 
@@ -117,10 +119,17 @@ export function databaseUrl(): SettingCheck<string> {
 export function sinkUrl(): SettingCheck<string> {
   return textRead('sink', 'file:PATH, or an https URL', (raw) => {
     if (/^file:[^\0]{1,4096}$/.test(raw)) return raw.startsWith('file://') ? undefined : raw
-    return /^(?:https:\/\/|http:\/\/(?:localhost|127\.0\.0\.1)[:/])[^\s#@]+$/i.test(raw) && URL.canParse(raw)
-      ? raw
-      : undefined
+    return isHook(raw) ? raw : undefined
   })
+}
+
+/** An endpoint; only one on this machine needs no TLS. */
+export function hookUrl(): SettingCheck<string> {
+  return textRead('url', 'an https URL', (raw) => (isHook(raw) ? raw : undefined))
+}
+
+function isHook(raw: string): boolean {
+  return /^(?:https:\/\/|http:\/\/(?:localhost|127\.0\.0\.1)[:/])[^\s#@]+$/i.test(raw) && URL.canParse(raw)
 }
 
 export function signingSecret(): SettingCheck<string> {
@@ -202,6 +211,21 @@ export function channelList(): SettingCheck<Channel[] | null> {
     },
     write: (channels) => list.write(channels ?? []),
   }
+}
+
+/** Whom alerts go to. */
+export function addressList(): SettingCheck<string[]> {
+  return listOf('a list of email addresses and phone numbers such as +4915112345678', (raw) =>
+    isEmail(raw) || isPhone(raw) ? raw : undefined,
+  )
+}
+
+/** `none`, or the rules that are on. */
+export function alertRuleList(): SettingCheck<AlertRule[]> {
+  const { read, ...list } = listOf(`none, or a list of ${ALERT_RULES.join(', ')}`, (raw) =>
+    isAlertRule(raw) ? raw : undefined,
+  )
+  return { ...list, read: (raw) => (raw === 'none' ? [] : read(raw)) }
 }
 
 /** `host` or `host:port`. In lower case. */

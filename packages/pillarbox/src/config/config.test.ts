@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
 import { parse } from 'yaml'
+import { ALERT_RULES } from '../model/alert.ts'
 import { type Config, type ConfigInput, describeProblem, resolveConfig } from './config.ts'
 import { OPTIONS, optionEntries } from './options.ts'
 
@@ -48,8 +49,27 @@ it('has the documented defaults', () => {
     auditSink: null,
     auditSinkSecret: null,
     stuckAfterMs: 600_000,
+    stuckScanEveryMs: 300_000,
     staleAfterMs: 86_400_000,
     kpiWindowMs: 60_000,
+    retentionMs: 365 * 86_400_000,
+    purgeEveryMs: 86_400_000,
+    alertTo: [],
+    alertWebhook: null,
+    alertWebhookSecret: null,
+    alertRules: [...ALERT_RULES],
+    alertEveryMs: 15_000,
+    alertClearAfterMs: 300_000,
+    alertRepeatEveryMs: null,
+    alertStuckMost: 0,
+    alertStuckForMs: 300_000,
+    alertOldestMs: 300_000,
+    alertParkedRate: 5,
+    alertParkedLeast: 10,
+    alertParkedOverMs: 900_000,
+    alertBreakerForMs: 60_000,
+    alertNoWorkerMs: 60_000,
+    metricsPort: null,
     workerTtlMs: 30_000,
     shutdownGraceMs: 10_000,
     providerTimeoutMs: 10_000,
@@ -98,8 +118,27 @@ it('takes every option from the environment and from a file', () => {
     auditSink: ['https://siem.example.com/in?x=1', 'https://siem.example.com/in?x=1'],
     auditSinkSecret: [SINK_SECRET, SINK_SECRET],
     stuckAfterMs: ['PT1M', 60_000],
+    stuckScanEveryMs: ['PT1M', 60_000],
     staleAfterMs: ['P2D', 172_800_000],
     kpiWindowMs: ['PT5M', 300_000],
+    retentionMs: ['P30D', 30 * 86_400_000],
+    purgeEveryMs: ['PT1H', 3_600_000],
+    alertTo: ['ops@example.com, +4915112345678', ['ops@example.com', '+4915112345678']],
+    alertWebhook: ['https://chat.example.com/in?x=1', 'https://chat.example.com/in?x=1'],
+    alertWebhookSecret: [SINK_SECRET, SINK_SECRET],
+    alertRules: ['stuck, no_worker', ['stuck', 'no_worker']],
+    alertEveryMs: ['PT1M', 60_000],
+    alertClearAfterMs: ['PT0S', 0],
+    alertRepeatEveryMs: ['PT4H', 14_400_000],
+    alertStuckMost: ['7', 7],
+    alertStuckForMs: ['PT1M', 60_000],
+    alertOldestMs: ['PT1H', 3_600_000],
+    alertParkedRate: ['20', 20],
+    alertParkedLeast: ['1', 1],
+    alertParkedOverMs: ['PT1H', 3_600_000],
+    alertBreakerForMs: ['PT2M', 120_000],
+    alertNoWorkerMs: ['PT2M', 120_000],
+    metricsPort: ['9464', 9464],
     workerTtlMs: ['PT1M30S', 90_000],
     shutdownGraceMs: ['PT25S', 25_000],
     providerTimeoutMs: ['PT20S', 20_000],
@@ -159,6 +198,22 @@ it('takes a file or a signed endpoint for the audit, and nothing that would send
     'PILLARBOX_AUDIT_SINK_SECRET: expected whsec_ and base64 of 24 to 64 bytes, or several of them separated by spaces, got nothing, with a URL as sink',
   ])
   assert.deepEqual(settled({ env: { PILLARBOX_AUDIT_SINK: 'file:x' } }).auditSinkSecret, null)
+})
+
+it('takes whom to tell of alerts and by which rules, and posts nothing that is not signed', () => {
+  const rules = (given: string) => settled({ env: { PILLARBOX_ALERT_RULES: given } }).alertRules
+
+  assert.deepEqual(rules('none'), [])
+  assert.deepEqual(rules('stuck,stuck'), ['stuck'])
+  for (const env of [
+    { PILLARBOX_ALERT_TO: 'ops@example.com, 0151 12345678' },
+    { PILLARBOX_ALERT_RULES: 'stuck, tired' },
+    { PILLARBOX_ALERT_WEBHOOK: 'http://chat.example.com/', PILLARBOX_ALERT_WEBHOOK_SECRET: SINK_SECRET },
+  ])
+    assert.equal(problems({ env }).length, 1, JSON.stringify(env))
+  assert.deepEqual(problems({ env: { PILLARBOX_ALERT_WEBHOOK: 'https://chat.example.com/' } }), [
+    'PILLARBOX_ALERT_WEBHOOK_SECRET: expected whsec_ and base64 of 24 to 64 bytes, or several of them separated by spaces, got nothing, with a URL to post alerts to',
+  ])
 })
 
 it('takes proxies by their number, or by their addresses and ranges', () => {

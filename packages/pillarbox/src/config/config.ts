@@ -63,7 +63,7 @@ export function resolveConfig(input: ConfigInput): ConfigAnswer {
     providerTimeoutMs: settings.providerTimeoutMs ?? Math.min(10_000, Math.floor(settings.workerTtlMs / 3)),
     callGraceMs: Math.min(500, Math.floor(settings.workerTtlMs / 20)),
   }
-  problems.push(...conflicts(config, givenAs), ...unsignedSink(config, givenAs))
+  problems.push(...conflicts(config, givenAs), ...unsigned(config, givenAs))
   if (problems.length) return { problems }
   return { config, warnings: doubts(config, givenAs, input.env) }
 }
@@ -72,11 +72,19 @@ function absoluteSink(sink: string | null, cwd: string): string | null {
   return sink?.startsWith('file:') ? `file:${resolve(cwd, sink.slice('file:'.length))}` : sink
 }
 
-/** Whoever receives the audit must be able to tell whose it is. */
-function unsignedSink({ auditSink, auditSinkSecret }: Config, givenAs: Record<string, string>): ConfigProblem[] {
-  if (auditSink === null || auditSink.startsWith('file:') || auditSinkSecret !== null) return []
-  const { env, check } = OPTIONS.auditSinkSecret
-  return [{ option: givenAs['auditSinkSecret'] ?? env, expected: check.expected, got: 'nothing, with a URL as sink' }]
+/** Whoever receives the audit or alerts must be able to tell whose they are. */
+function unsigned(config: Config, givenAs: Record<string, string>): ConfigProblem[] {
+  const { auditSink, auditSinkSecret, alertWebhook, alertWebhookSecret } = config
+  const missing = (name: 'auditSinkSecret' | 'alertWebhookSecret', got: string): ConfigProblem => {
+    const { env, check } = OPTIONS[name]
+    return { option: givenAs[name] ?? env, expected: check.expected, got }
+  }
+  const problems: ConfigProblem[] = []
+  if (auditSink !== null && !auditSink.startsWith('file:') && auditSinkSecret === null)
+    problems.push(missing('auditSinkSecret', 'nothing, with a URL as sink'))
+  if (alertWebhook !== null && alertWebhookSecret === null)
+    problems.push(missing('alertWebhookSecret', 'nothing, with a URL to post alerts to'))
+  return problems
 }
 
 /** One sentence per problem. */

@@ -1,10 +1,14 @@
+import { ALERT_RULES, type AlertRule } from '../model/alert.ts'
 import { PLAN_RETRY_DELAYS_MS } from '../model/retry.ts'
 import {
+  addressList,
+  alertRuleList,
   baseUrl,
   channelList,
   databaseUrl,
   duration,
   durationList,
+  hookUrl,
   hostList,
   keyBytes,
   keyList,
@@ -24,7 +28,7 @@ interface OptionEntry<T> {
   /** What it is for, when to change it, what special values mean. */
   doc: string
   /** Which processes it concerns. */
-  part: 'any' | 'api' | 'worker'
+  part: 'any' | 'server' | 'api' | 'worker'
   /** Never echoed, and never a flag. */
   isSecret?: true
   /** May hold a password, and may be a flag all the same. */
@@ -67,9 +71,16 @@ const TABLE = {
   }),
   host: option({
     doc: 'Address to listen on. 0.0.0.0 makes the API reachable from other machines: put TLS in front of it then.',
-    part: 'api',
+    part: 'any',
     default: '127.0.0.1',
     check: text('address', 'a host name or IP address', /^[\w.:-]{1,255}$/),
+  }),
+  metricsPort: option<number | null>({
+    doc: 'TCP port, at the same address, where GET /metrics is answered without a key, for Prometheus; the only way to read a worker’s. Let nobody else reach it. Every process on one machine needs its own; 0 lets the system choose a free one.',
+    part: 'any',
+    default: null,
+    defaultText: 'none: only the API answers /metrics, for an ops key',
+    check: wholeNumber(0, 65_535),
   }),
   publicUrl: option<string | null>({
     doc: 'What the API is reached at from outside, such as https://notify.example.com, with a path in front of ours where a proxy adds one. The addresses of webhooks, which vendors are given, begin with it.',
@@ -177,6 +188,12 @@ const TABLE = {
     default: 600_000,
     check: duration('PT1S', 'P30D'),
   }),
+  stuckScanEveryMs: option({
+    doc: 'How often the log warns, once for each tenant, of what is stuck. One worker looks for all; what it looks at are sums, so it costs little.',
+    part: 'worker',
+    default: 300_000,
+    check: duration('PT10S', 'P1D'),
+  }),
   staleAfterMs: option({
     doc: 'A notification that was sent so long ago, and of which no receipt has said since what became of it, counts as stale; not where its provider sends none.',
     part: 'any',
@@ -188,6 +205,113 @@ const TABLE = {
     part: 'api',
     default: 60_000,
     check: duration('PT1S', 'PT1H'),
+  }),
+  retentionMs: option({
+    doc: 'How long a tenant keeps what is over, unless its own retention says otherwise: notifications that are final, with their attempts, receipts and inbox messages, events, callbacks, audit. What waits for an operator is never removed.',
+    part: 'any',
+    default: 365 * 24 * 3_600_000,
+    check: duration('PT1H', 'P36500D'),
+  }),
+  purgeEveryMs: option({
+    doc: 'How often what is past its retention is removed, by one worker for all.',
+    part: 'worker',
+    default: 24 * 3_600_000,
+    check: duration('PT1M', 'P30D'),
+  }),
+  alertTo: option<string[]>({
+    doc: 'Who is told of alerts: email addresses and phone numbers. Alerts are sent from the tenant ops, which is made for it; give it accounts as any other.',
+    part: 'server',
+    default: [],
+    defaultText: 'nobody',
+    check: addressList(),
+  }),
+  alertWebhook: option<string | null>({
+    doc: 'Where alerts are posted to as well, signed as Standard Webhooks has it. This needs no worker and no account.',
+    part: 'server',
+    default: null,
+    defaultText: 'nowhere',
+    check: hookUrl(),
+  }),
+  alertWebhookSecret: option<string | null>({
+    doc: 'What requests to the alert webhook are signed with: whsec_ and base64 of 24 to 64 random bytes; or several, separated by spaces, while one is changed for another.',
+    part: 'server',
+    isSecret: true,
+    default: null,
+    defaultText: 'none',
+    check: signingSecret(),
+  }),
+  alertRules: option<AlertRule[]>({
+    doc: 'The rules that alerts are raised by; none switches them off. Every process needs the same alert settings: whichever looks first looks for all.',
+    part: 'server',
+    default: [...ALERT_RULES],
+    check: alertRuleList(),
+  }),
+  alertEveryMs: option({
+    doc: 'How often somebody looks whether an alert is to be raised or cleared: one process for all.',
+    part: 'server',
+    default: 15_000,
+    check: duration('PT0.1S', 'PT10M'),
+  }),
+  alertClearAfterMs: option({
+    doc: 'How long what was wrong has to be well before its alert is cleared.',
+    part: 'server',
+    default: 300_000,
+    check: duration('PT0S', 'P1D'),
+  }),
+  alertRepeatEveryMs: option<number | null>({
+    doc: 'After which time an alert that is open, and that nobody has acknowledged, is told again, and again after as long.',
+    part: 'server',
+    default: null,
+    defaultText: 'never',
+    check: duration('PT1M', 'P30D'),
+  }),
+  alertStuckMost: option({
+    doc: 'The alert “stuck” is raised where a tenant has more stuck notifications than this.',
+    part: 'server',
+    default: 0,
+    check: wholeNumber(0, 1_000_000_000),
+  }),
+  alertStuckForMs: option({
+    doc: 'How long a tenant has to have that many stuck notifications before the alert “stuck” is raised.',
+    part: 'server',
+    default: 300_000,
+    check: duration('PT0S', 'P1D'),
+  }),
+  alertOldestMs: option({
+    doc: 'The alert “oldest_pending” is raised where something has been due for longer than this.',
+    part: 'server',
+    default: 300_000,
+    check: duration('PT1S', 'P30D'),
+  }),
+  alertParkedRate: option({
+    doc: 'The alert “parked_rate” is raised where more than this many percent of a tenant’s outcomes (sent, parked, failed) were parked lately.',
+    part: 'server',
+    default: 5,
+    check: wholeNumber(0, 99),
+  }),
+  alertParkedLeast: option({
+    doc: 'And at least so many were.',
+    part: 'server',
+    default: 10,
+    check: wholeNumber(1, 1_000_000_000),
+  }),
+  alertParkedOverMs: option({
+    doc: 'What “lately” means for the alert “parked_rate”.',
+    part: 'server',
+    default: 900_000,
+    check: duration('PT1M', 'PT2H'),
+  }),
+  alertBreakerForMs: option({
+    doc: 'How long an account’s breaker has to be open before the alert “breaker_open” is raised.',
+    part: 'server',
+    default: 60_000,
+    check: duration('PT0S', 'P1D'),
+  }),
+  alertNoWorkerMs: option({
+    doc: 'How long no worker has to be alive before the alert “no_worker” is raised.',
+    part: 'server',
+    default: 60_000,
+    check: duration('PT0S', 'P1D'),
   }),
   workerTtlMs: option({
     doc: 'A worker silent for so long is taken for dead and its work is taken over. Must cover the provider timeout and the flush; every process needs the same.',

@@ -41,6 +41,7 @@ describe('a secret from elsewhere', () => {
       PILLARBOX_FORMER_MASTER_KEYS: `${OTHER},${THIRD}`,
       PILLARBOX_OPS_KEY: 'b7c1f0d2e94a4c6f8a51d3027be6f9c8',
       PILLARBOX_AUDIT_SINK_SECRET: `whsec_${Buffer.alloc(32, 5).toString('base64')}`,
+      PILLARBOX_ALERT_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 6).toString('base64')}`,
     }
     const names = optionEntries().flatMap(([, { env, from }]) => (from ? [env] : []))
     assert.deepEqual(names, Object.keys(texts))
@@ -49,12 +50,15 @@ describe('a secret from elsewhere', () => {
     const answer = await load(env)
 
     assert.ok('config' in answer, JSON.stringify(answer))
-    const { databaseUrl, masterKey, formerMasterKeys, opsKey, auditSinkSecret } = answer.config
+    const { databaseUrl, masterKey, formerMasterKeys, opsKey, auditSinkSecret, alertWebhookSecret } = answer.config
     assert.deepEqual(
       [databaseUrl, masterKey?.toString('base64'), formerMasterKeys.map((key) => key.toString('base64'))],
       [texts['DATABASE_URL'], KEY, [OTHER, THIRD]],
     )
-    assert.deepEqual([opsKey, auditSinkSecret], [texts['PILLARBOX_OPS_KEY'], texts['PILLARBOX_AUDIT_SINK_SECRET']])
+    assert.deepEqual(
+      [opsKey, auditSinkSecret, alertWebhookSecret],
+      ['PILLARBOX_OPS_KEY', 'PILLARBOX_AUDIT_SINK_SECRET', 'PILLARBOX_ALERT_WEBHOOK_SECRET'].map((name) => texts[name]),
+    )
     assert.deepEqual(answer.warnings, [])
   })
 

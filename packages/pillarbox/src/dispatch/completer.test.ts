@@ -35,7 +35,7 @@ function setup({
     flushRows: 3,
     flushers: 2,
     onDue: (lanes) => void due.push(lanes),
-    onWritten: ({ notificationId }) => void committed.push(notificationId),
+    onWritten: (written) => void committed.push(...written.map(({ notificationId }) => notificationId)),
     onFenced: ({ notificationId }) => void fenced.push(notificationId),
     ...changes,
   })

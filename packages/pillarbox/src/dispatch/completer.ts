@@ -27,8 +27,8 @@ export interface CompleterDeps {
   flushers: number
   /** A retry without delay or a fallback's notification is due: its lanes. */
   onDue(lanes: string[]): void
-  /** A result was committed. */
-  onWritten(completion: Completion): void
+  /** Results were committed together. */
+  onWritten(completions: readonly Completion[]): void
   /** A result came too late: its claim had been taken over. */
   onFenced(completion: Completion): void
 }
@@ -105,9 +105,11 @@ export function createCompleter(deps: CompleterDeps): Completer {
         (error) => logger.warn({ results: rows.length, error: String(error) }, 'results cannot be written yet'),
       )
       const fenced = new Set(answer.fenced)
+      const written: Completion[] = []
       for (const { completion } of rows)
         if (fenced.has(completion.notificationId)) deps.onFenced(completion)
-        else deps.onWritten(completion)
+        else written.push(completion)
+      deps.onWritten(written)
       if (answer.lanes.length) deps.onDue(answer.lanes)
     } catch (error) {
       const [first] = rows

@@ -60,6 +60,9 @@ export function askedMs(retryAfterMs: number | undefined): number | null {
   return retryAfterMs !== undefined && retryAfterMs > 0 ? Math.min(retryAfterMs, LONGEST_ASKED_MS) : null
 }
 
+/** The code of a call whose worker died before it could report: nobody knows how long it took, or whether it was made. */
+export const WORKER_LOST = 'worker_lost'
+
 /**
  * The order of a doubt: a vendor that honours our key is simply called again, and the doubt ends when it accepts; one
  * that can be asked is asked before the next call; otherwise the account's policy sends again, flagged, or holds for an

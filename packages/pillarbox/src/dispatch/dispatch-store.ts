@@ -99,8 +99,8 @@ export interface Claim {
   claimedAt: number
 }
 
-/** Where a result is counted, and from when on the time is measured. */
-export type CountedClaim = RollupGroup & Pick<Claim, 'visibleAt' | 'wantedAt'>
+/** Where a result is counted, from when on the time is measured, and whether it was in doubt. */
+export type CountedClaim = RollupGroup & Pick<Claim, 'visibleAt' | 'wantedAt' | 'claimedAt' | 'possibleDuplicate'>
 
 export interface Completion {
   notificationId: string

@@ -14,6 +14,7 @@ import { CHANNELS, type Channel } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { NewNotification, NotificationView } from '../model/notification.ts'
 import type { Outcome } from '../model/outcome.ts'
+import { noTracing } from '../model/ports.ts'
 import { createHub } from '../runtime/hub.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { openSqlite } from '../store/sqlite/open.ts'
@@ -158,6 +159,7 @@ async function setup(
     clock,
     random,
     logger,
+    tracing: noTracing,
     settings: { ...SETTINGS, ...settings },
   })
   const stop = new AbortController()

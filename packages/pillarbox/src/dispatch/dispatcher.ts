@@ -1,6 +1,6 @@
 import type { Account } from '../model/account.ts'
 import type { Channel } from '../model/channel.ts'
-import type { Clock, Logger, Random } from '../model/ports.ts'
+import type { Clock, Logger, Random, Tracing } from '../model/ports.ts'
 import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
 import type { Store } from '../store/store.ts'
@@ -15,6 +15,7 @@ import { createLaneBook } from './lane-book.ts'
 import type { LaneGuard } from './lane-guard.ts'
 import { report } from './report.ts'
 import { type LaneShare, shareOut } from './share-out.ts'
+import { beginAttemptSpan, endAttemptSpan } from './trace-attempt.ts'
 
 /**
  * The dispatch loop: look for work ─▶ share out the free slots ─▶ claim ─▶ start one attempt per claim ─▶ wait.
@@ -39,6 +40,7 @@ export interface DispatcherDeps {
   clock: Clock
   random: Random
   logger: Logger
+  tracing: Tracing
   settings: DispatchSettings
 }
 
@@ -156,7 +158,10 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   /** From a claim to the commit of its result; null: it went back unsent. */
   async function attemptOne(each: Claim, account: Account | null, deadline: CallDeadline): Promise<Completion | null> {
     book.callBegins(each)
-    const completion = await attempt(deps.attempt, each, account, deadline)
+    const span = beginAttemptSpan(deps.tracing, each, account)
+    const completion = span
+      ? await span.within(() => attempt(deps.attempt, { ...each, traceparent: span.traceparent }, account, deadline))
+      : await attempt(deps.attempt, each, account, deadline)
     book.callEnds(each)
     if (book.isStarved()) hub.dispatch.ring()
     if (completion) {
@@ -168,6 +173,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       book.wentBack()
       await giveBack([each])
     }
+    if (span) endAttemptSpan(span, completion)
     if (book.isStarved()) hub.dispatch.ring()
     return completion
   }

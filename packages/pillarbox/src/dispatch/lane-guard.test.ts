@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import { recordingLogger, sampleAccount, storedAccount } from '../../../../test/support/samples.ts'
+import { recordingLogger, recordingMeters, sampleAccount, storedAccount } from '../../../../test/support/samples.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { Outcome } from '../model/outcome.ts'
 import type { Store } from '../store/store.ts'
@@ -47,12 +47,13 @@ function setup({ isAway = false, isActive = true } = {}) {
       },
     },
   } as unknown as Pick<Store, 'lanes' | 'accounts'>
-  const guard = createLaneGuard({ store, clock, logger, pausedHoldMs: 30_000 })
+  const meters = recordingMeters()
+  const guard = createLaneGuard({ store, clock, logger, meters, pausedHoldMs: 30_000 })
   const account = sampleAccount({ breaker: { failures: 3, resetAfterMs: 30_000 } })
   const saw = async (...outcomes: Outcome[]): Promise<void> => {
     for (const outcome of outcomes) await guard.saw(account, outcome)
   }
-  return { clock, logger, guard, account, told, saw }
+  return { clock, logger, meters, guard, account, told, saw }
 }
 
 const OPENED = ['open', 'account-1', 30_000, 'away']
@@ -60,13 +61,14 @@ const CLOSED = ['close', 'account-1']
 
 describe('the breaker', () => {
   it('opens after as many failures in a row as the account allows', async () => {
-    const { saw, told } = setup()
+    const { saw, told, meters } = setup()
 
     await saw(TRANSIENT, UNKNOWN)
-    assert.deepEqual(told, [])
+    assert.deepEqual([told, meters.counts], [[], {}])
     await saw(TRANSIENT)
 
     assert.deepEqual(told, [OPENED])
+    assert.deepEqual(meters.counts, { 'breaker_openings sms': 1 })
   })
 
   it('starts counting again after a sensible answer, accepted or refused', async () => {
@@ -250,9 +252,11 @@ describe('a throttled lane', () => {
 
 describe('refused credentials', () => {
   it('hold the lane and pause the account, if it is active', async () => {
-    const { saw, told, logger } = setup()
+    const { saw, told, logger, meters } = setup()
 
     await saw(UNAUTHORIZED)
+
+    assert.deepEqual(meters.counts, { 'account_pauses sms': 1 })
 
     assert.deepEqual(told, [
       ['hold', 'account-1', 30_000, 'paused: 401'],
@@ -293,11 +297,11 @@ describe('refused credentials', () => {
   })
 
   it('are told once: an account that is paused already is not reported again', async () => {
-    const { saw, logger } = setup({ isActive: false })
+    const { saw, logger, meters } = setup({ isActive: false })
 
     await saw(UNAUTHORIZED)
 
-    assert.deepEqual(logger.lines, [])
+    assert.deepEqual([logger.lines, meters.counts], [[], {}])
   })
 })
 

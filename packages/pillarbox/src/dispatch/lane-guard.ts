@@ -1,6 +1,6 @@
 import type { Account } from '../model/account.ts'
 import type { Outcome } from '../model/outcome.ts'
-import type { Clock, Logger } from '../model/ports.ts'
+import { type Clock, type Logger, type Meters, noMeters } from '../model/ports.ts'
 import type { Store } from '../store/store.ts'
 import { askedMs } from './decide.ts'
 
@@ -50,10 +50,11 @@ export function createLaneGuard(deps: {
   store: Pick<Store, 'lanes' | 'accounts'>
   clock: Clock
   logger: Logger
+  meters?: Meters
   /** How long a paused account's lane is left alone; activating it ends the hold. */
   pausedHoldMs: number
 }): LaneGuard {
-  const { store, clock, logger, pausedHoldMs } = deps
+  const { store, clock, logger, meters = noMeters, pausedHoldMs } = deps
   const seen = new Map<string, LaneHealth>()
   const healthOf = (accountId: string): LaneHealth => {
     const state = seen.get(accountId) ?? { failures: 0, holdMs: 0, heldUntil: 0, open: false }
@@ -106,11 +107,12 @@ export function createLaneGuard(deps: {
         await answered(account, state)
         await store.lanes.hold(account.id, pausedHoldMs, `paused: ${outcome.code}`)
         const paused = await store.accounts.setStatus(account.id, 'paused', outcome.error, 'system', ['active'])
-        if (paused)
-          logger.error(
-            { accountId: account.id, code: outcome.code, error: outcome.error },
-            'credentials refused: account paused',
-          )
+        if (!paused) return
+        meters.count('account_pauses', { channel: account.channel })
+        logger.error(
+          { accountId: account.id, code: outcome.code, error: outcome.error },
+          'credentials refused: account paused',
+        )
         return
       }
       case 'transient':
@@ -122,6 +124,7 @@ export function createLaneGuard(deps: {
         state.open = true
         state.failures = 0
         await store.lanes.openBreaker(account.id, account.breaker.resetAfterMs, outcome.error)
+        meters.count('breaker_openings', { channel: account.channel })
         logger.warn({ accountId: account.id, code: outcome.code, error: outcome.error }, 'breaker opened')
     }
   }

@@ -31,3 +31,8 @@ export interface LaneView {
   heldForMs: number
   holdReason: string | null
 }
+
+/** Whether calls wait because those before failed. Of a suspended account none are made: its breaker says nothing any more. */
+export function isResting({ breaker, status }: Pick<LaneView, 'breaker' | 'status'>): boolean {
+  return breaker !== 'closed' && status !== 'suspended'
+}

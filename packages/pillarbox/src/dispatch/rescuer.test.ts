@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import { noSuppressions, recordingLogger, sampleAccount, sampleClaim } from '../../../../test/support/samples.ts'
+import {
+  noSuppressions,
+  recordingLogger,
+  recordingMeters,
+  sampleAccount,
+  sampleClaim,
+} from '../../../../test/support/samples.ts'
 import type { Provider } from '../channels/channel.ts'
 import { CHANNELS } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
@@ -69,6 +75,7 @@ function setup() {
   }
   const heartbeat = { id: () => 'worker-1', mayStart: () => world.mayStart } as Heartbeat
   const custody = createCustody({ store, heartbeat, clock, logger })
+  const meters = recordingMeters()
   const deps: RescuerDeps = {
     store,
     accounts,
@@ -98,10 +105,11 @@ function setup() {
     clock,
     random: () => 0.5,
     logger,
+    meters,
     ttlMs: TTL_MS,
     everyMs: EVERY_MS,
   }
-  return { clock, logger, world, deps, custody, takeOvers, completed, stop: new AbortController() }
+  return { clock, logger, meters, world, deps, custody, takeOvers, completed, stop: new AbortController() }
 }
 
 const lost = (n: number, changes: Partial<Claim> = {}): Claim =>

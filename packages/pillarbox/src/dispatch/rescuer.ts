@@ -1,4 +1,4 @@
-import type { Clock, Logger, Random } from '../model/ports.ts'
+import type { Clock, Logger, Meters, Random } from '../model/ports.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountBook } from '../tenant/account-book.ts'
 import type { Completer } from './completer.ts'
@@ -22,6 +22,7 @@ export interface RescuerDeps {
   clock: Clock
   random: Random
   logger: Logger
+  meters: Meters
   ttlMs: number
   /** How often to look; a look that finds nothing is one small statement. */
   everyMs: number
@@ -50,7 +51,10 @@ export async function rescue(deps: RescuerDeps): Promise<number> {
     () => deps.store.workers.takeOver(deps.heartbeat.id(), deps.ttlMs, MOST_ROWS),
     (taken) => taken,
   )
-  if (claims.length > 0) deps.logger.warn({ rows: claims.length }, 'took over the claims of dead workers')
+  if (claims.length > 0) {
+    deps.meters.count('claims_rescued', {}, claims.length)
+    deps.logger.warn({ rows: claims.length }, 'took over the claims of dead workers')
+  }
   await settleAll(deps, claims)
   return claims.length
 }

@@ -8,7 +8,7 @@ import { type Exchange, LONGEST_ANSWER, type Outcome } from '../model/outcome.ts
 import type { Clock, Logger, Random } from '../model/ports.ts'
 import type { Reason } from '../model/reason.ts'
 import { storedRetry } from '../model/retry.ts'
-import { type CallQuestion, type CallVerdict, decide, nextChannel } from './decide.ts'
+import { type CallQuestion, type CallVerdict, decide, nextChannel, WORKER_LOST } from './decide.ts'
 import type { Claim, Completion } from './dispatch-store.ts'
 import { capabilityOf, type ProviderCall } from './provider-call.ts'
 import type { SuppressionBook } from './suppressions.ts'
@@ -113,7 +113,7 @@ function completionOf({ clock }: SettleDeps, ended: EndedCall, verdict: CallVerd
 /** A claim whose worker died: whether the call was made is unknown. */
 export async function settleLost(deps: SettleDeps, claim: Claim, account: Account | null): Promise<Completion> {
   const provider = account && deps.registry(claim.channel, account.provider)
-  const code = 'worker_lost'
+  const code = WORKER_LOST
   const error = 'the worker that made this call died before it could report'
   if (account && provider) {
     const call = { claim, account, provider }

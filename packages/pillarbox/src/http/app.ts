@@ -9,6 +9,7 @@ import { createReceivingAccounts } from '../receipts/receiving-accounts.ts'
 import { createRefusals } from '../receipts/refusals.ts'
 import { openAccountSecrets } from '../security/account-secrets.ts'
 import { createUserTokens } from '../security/user-token.ts'
+import { alertRoutes } from './alerts.ts'
 import { auditRoutes } from './audit.ts'
 import { installAuthentication } from './auth.ts'
 import { automationScheduleRoutes } from './automation-schedules.ts'
@@ -18,6 +19,8 @@ import { causeRoutes } from './causes.ts'
 import { channelAccountRoutes } from './channel-accounts.ts'
 import { trustIn } from './client-address.ts'
 import { communicationLogRoutes } from './communication-logs.ts'
+import { addConsole } from './console-pages.ts'
+import { consoleStreamRoutes } from './console-stream.ts'
 import { contactRoutes } from './contacts.ts'
 import type { App, AppDeps, Context } from './context.ts'
 import { conversationRoutes } from './conversations.ts'
@@ -26,7 +29,7 @@ import { bindCursors } from './cursors.ts'
 import { eventTypeRoutes } from './event-types.ts'
 import { eventRoutes, notificationRequestRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
-import { limitInFlight } from './in-flight.ts'
+import { limitInFlight, paceRefusals } from './in-flight.ts'
 import { inboxRoutes } from './inbox.ts'
 import { parseJsonBody, refuseUnfit } from './json-body.ts'
 import { keyRoutes } from './keys.ts'
@@ -34,20 +37,26 @@ import { kpiRoutes } from './kpis.ts'
 import { readListsInTurns } from './list-turns.ts'
 import { maskAnswers } from './masking.ts'
 import { messageTemplateRoutes } from './message-templates.ts'
+import { meterRequests, metricsRoutes } from './metrics.ts'
+import { notificationContentRoutes } from './notification-content.ts'
 import { notificationIntakeRoutes } from './notification-intake.ts'
 import { notificationRoutes } from './notifications.ts'
 import { collectOpenApi, isPluginRoute, serveOpenApi } from './openapi.ts'
 import { keepRouteTable } from './operation.ts'
 import { operationRoutes } from './operations.ts'
 import { outboxRoutes } from './outbox.ts'
+import { personalDataRoutes } from './personal-data.ts'
 import { createErrorHandler } from './problems.ts'
+import { purgeRoutes } from './purge.ts'
 import { recipientListRoutes } from './recipient-lists.ts'
 import { logRequests } from './request-log.ts'
 import { resendRoutes } from './resend.ts'
 import { sandboxRoutes } from './sandbox.ts'
 import { sealingKeyRoutes } from './sealing-key.ts'
+import { sessionRoutes } from './sessions.ts'
 import { suppressionRoutes } from './suppressions.ts'
 import { tenantRoutes } from './tenants.ts'
+import { createTurnstile } from './turnstile.ts'
 import { answerBrokenRequest, answerUnknownPaths } from './unknown-paths.ts'
 import { validatorCompiler } from './validation.ts'
 import { webhookRoutes } from './webhooks.ts'
@@ -64,6 +73,8 @@ const COUNT_REFUSED_EVERY_MS = 3_000
  */
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   const { store, snapshots, ids, clock, logger, nudge, config, untrusted, seal, payloadSeal } = deps
+  const { metrics, tracing } = deps
+  const { meters } = metrics
   const app = fastify({
     logger: false,
     trustProxy: trustIn(config.trustedProxies),
@@ -84,15 +95,17 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     requestIdHeader: false,
     genReqId: (raw) => saneRequestId(raw.headers['x-request-id']) ?? ids(),
     clientErrorHandler: (error, socket) => answerBrokenRequest(app, error, socket, ids()),
-    frameworkErrors: (error, request, reply) => answerError(error, request as FastifyRequest, reply as never),
+    frameworkErrors: (error, request, reply) => void answerError(error, request as FastifyRequest, reply as never),
   })
-  const answerError = createErrorHandler(logger)
+  const turnstile = createTurnstile(deps.nextTurn, config.turnstile)
+  const answerError = paceRefusals(turnstile, createErrorHandler(logger))
   app.setErrorHandler(answerError)
   app.setValidatorCompiler(validatorCompiler as never)
 
   keepRouteTable(app, isPluginRoute)
-  limitInFlight(app, clock, config)
-  readListsInTurns(app, clock, config.listTurns)
+  const isKnown = (request: FastifyRequest): boolean => authentication.isKnown(request)
+  const inFlight = limitInFlight(app, { clock, turnstile, isKnown }, config)
+  readListsInTurns(app, { clock, nextTurn: deps.nextTurn, isBusy: inFlight.isTakingIn }, config.listTurns)
   await app.register(helmet, {
     global: true,
     contentSecurityPolicy: {
@@ -108,20 +121,21 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     reply.header('cache-control', 'no-store')
   })
   logRequests(app, deps)
+  meterRequests(app, meters)
   await allowOrigins(app, config.inboxOrigins)
   const userTokens = createUserTokens(seal)
   const authentication = installAuthentication(app, { store, userTokens, clock, config })
   onlyStrictJson(app)
   bindCursors(app, seal)
   maskAnswers(app)
-  answerUnknownPaths(app)
+  answerUnknownPaths(app, addConsole(app, deps.console ?? null))
   await collectOpenApi(app, deps.version)
 
   const context: Context = {
     ...deps,
     authentication,
     userTokens,
-    events: createEventIntake({ store, payloadSeal, ids, clock, nudge, untrusted }),
+    events: createEventIntake({ store, payloadSeal, ids, clock, nudge, untrusted, meters, tracing }),
     notifications: createNotificationIntake({
       store,
       snapshots,
@@ -130,6 +144,8 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
       ids,
       clock,
       skips: deps.skips,
+      meters,
+      tracing,
       nudge,
     }),
     receivers: createReceivingAccounts({
@@ -141,7 +157,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
       logger,
       maxAgeMs: SHARED_RECEIVERS_MAX_AGE_MS,
     }),
-    refusals: createRefusals({ receipts: store.receipts, clock, logger, everyMs: COUNT_REFUSED_EVERY_MS }),
+    refusals: createRefusals({ receipts: store.receipts, clock, logger, meters, everyMs: COUNT_REFUSED_EVERY_MS }),
   }
   // After the last request was answered.
   app.addHook('onClose', context.refusals.close)
@@ -151,6 +167,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     notificationRequestRoutes,
     notificationIntakeRoutes,
     notificationRoutes,
+    notificationContentRoutes,
     causeRoutes,
     bulkRoutes,
     operationRoutes,
@@ -163,9 +180,12 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     conversationRoutes,
     recipientListRoutes,
     suppressionRoutes,
+    personalDataRoutes,
     inboxRoutes,
     channelAccountRoutes,
     keyRoutes,
+    sessionRoutes,
+    consoleStreamRoutes,
     sealingKeyRoutes,
     sandboxRoutes,
     tenantRoutes,
@@ -173,9 +193,12 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     auditRoutes,
     kpiRoutes,
     workerRoutes,
+    alertRoutes,
+    purgeRoutes,
     callbackRoutes,
     webhookRoutes,
     healthRoutes,
+    metricsRoutes,
   ])
     routes(typed, context)
   await serveOpenApi(app)

@@ -1,15 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ApiKey, Role } from '../model/api-key.ts'
-import { isPillarboxError, PillarboxError } from '../model/errors.ts'
+import { isPassing, isPillarboxError, PillarboxError } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
+import { consoleActor } from '../model/session.ts'
 import { traceparentOf } from '../model/trace.ts'
 import type { KeyStore } from '../operate/key-store.ts'
+import type { OpenSession } from '../operate/session-store.ts'
 import { createTimedCache } from '../runtime/timed-cache.ts'
 import { hashKey, parseBearer } from '../security/keys.ts'
 import type { UserToken, UserTokens } from '../security/user-token.ts'
 import type { Store } from '../store/store.ts'
 import { clientOf } from './client-address.ts'
 import { createRateLimiter, type RateAnswer } from './rate.ts'
+import { createSessionCache, type SessionCache } from './session-cache.ts'
+import { refuseOtherSites, sessionSecret } from './session-cookie.ts'
 
 /**
  * Who may use a route. Every route states it in its `config`; one that does not is refused when the app is built.
@@ -36,8 +40,13 @@ export type TenantScope = 'one' | 'own' | 'any' | 'none'
 /** The holder of the key a request came with. */
 export interface ApiCaller {
   key: ApiKey
-  /** What audit rows and `triggeredBy` say: `key:<name>`. Keys of one tenant that share a name are one publisher. */
+  /**
+   * What audit rows and `triggeredBy` say: `key:<name>`, or `console:<name>` where somebody is signed in with it. Keys of one
+   * tenant that share a name are one publisher.
+   */
   actor: string
+  /** The console's session that it came with; null: with the key itself. */
+  session: OpenSession['session'] | null
 }
 
 declare module 'fastify' {
@@ -46,7 +55,7 @@ declare module 'fastify' {
     /** Open to keys that are bound to a site; those may otherwise only hand off. */
     forSites?: boolean
     tenant?: TenantScope
-    /** Answered for as long as the client stays: not counted as a request that is being answered. */
+    /** Answered for as long as the client stays: once it runs, not counted as a request that is being answered. */
     isStream?: boolean
   }
   interface FastifyRequest {
@@ -56,18 +65,29 @@ declare module 'fastify' {
     user: UserToken | null
     /** The tenant that a route about `one` tenant, or the `own` one, is about; empty on every other route. */
     tenantId: string
-    /** Whom audit rows name: `key:<name>`. Empty where the request came without a key. */
+    /** Whom audit rows name: `key:<name>` or `console:<name>`. Empty where the request came without a key. */
     actor: string
   }
 }
 
 export interface Authentication {
-  /** Forgets what is cached of a key, so that a revocation acts in this process at once. */
+  /** Forgets what is cached of a key and its sessions, so that a revocation acts in this process at once. */
   forget(keyId: string): void
+  /** What is cached of sessions. */
+  sessions: Pick<SessionCache, 'expect' | 'forget'>
+  /** Whether a request brings a key or a session that was found before, told from memory alone. It may be over since. */
+  isKnown(request: FastifyRequest): boolean
+  /** What somebody who signs in is let in with. Throws `unauthorized` where it is null, and `rate_limited` after many such. */
+  signIn<T>(request: FastifyRequest, find: () => Promise<T | null>): Promise<T>
+  /** The key itself, where it is known and valid. */
+  findKey(token: string): Promise<ApiKey | null>
+  /** Whether what a request came with would still be let in, for those that take long. */
+  isStillGood(request: FastifyRequest): Promise<boolean>
 }
 
 export interface AuthConfig {
-  /** How long a key's record is believed: a revocation made by another process acts here within this time. */
+  publicUrl: string | null
+  /** How long the record of a key or a session is believed: a revocation made by another process acts here within this time. */
   keyCacheMs: number
   /** Failed keys allowed per second and source, and per beginning of the key; beyond that unknown keys get 429. */
   failedKeysPerSecond: number
@@ -79,20 +99,49 @@ const USER_RATE = { perSecond: 20, burst: 100 }
 
 const KEY_BEGINNING = 12
 
+/** Tries to sign in that failed, per source: somebody who mistypes is not kept waiting, somebody who guesses is. */
+const FAILED_SIGN_INS = { perSecond: 0.2, burst: 10 }
+
 /**
  * Installs the guard: authentication, role, site binding and the key's own rate are settled before a byte of the body
  * is read. The answer to an unknown, a revoked and an expired key is the same.
  */
 export function installAuthentication(
   app: FastifyInstance,
-  deps: { store: Pick<Store, 'keys' | 'tenants'>; userTokens: UserTokens; clock: Clock; config: AuthConfig },
+  deps: {
+    store: Pick<Store, 'keys' | 'sessions' | 'tenants'>
+    userTokens: UserTokens
+    clock: Clock
+    config: AuthConfig
+  },
 ): Authentication {
   const { store, userTokens, clock, config } = deps
   const known = createKeyCache(store.keys, clock, config.keyCacheMs)
+  const sessions = createSessionCache(store.sessions, clock, config.keyCacheMs)
   const rates = createRateLimiter(clock)
   const failures = createRateLimiter(clock)
 
-  async function authenticate(request: FastifyRequest): Promise<ApiKey> {
+  /** A key comes before a cookie, which browsers send without being asked. */
+  async function authenticate(request: FastifyRequest): Promise<{ key: ApiKey; session: ApiCaller['session'] }> {
+    const secret = request.headers.authorization === undefined ? sessionSecret(request) : null
+    if (secret === null) return { key: await authenticateKey(request), session: null }
+    refuseOtherSites(request, config.publicUrl)
+    const hash = hashKey(secret)
+    const suspect = `source ${clientOf(request)}`
+    const { failedKeysPerSecond, failedKeysBurst } = config
+    // Whoever is signed in does not suffer from others at the same address.
+    if (!sessions.has(hash))
+      refuseUnless(
+        failures.peek(suspect, failedKeysPerSecond, failedKeysBurst),
+        'Too many requests with unknown cookies.',
+      )
+    const open = await sessions.find(hash)
+    if (open && isValid(open.key) && open.session.expiresAt > clock.now()) return open
+    failures.take(suspect, failedKeysPerSecond, failedKeysBurst)
+    throw new PillarboxError('unauthorized', 'The session is over. Sign in again.')
+  }
+
+  async function authenticateKey(request: FastifyRequest): Promise<ApiKey> {
     const token = parseBearer(request.headers.authorization)
     if (token === null) throw new PillarboxError('unauthorized', 'Send an API key as "Authorization: Bearer <key>".')
     const hash = hashKey(token)
@@ -106,13 +155,17 @@ export function installAuthentication(
         )
     try {
       const key = await known.find(hash)
-      if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= clock.now())) throw invalidKey()
+      if (!isValid(key)) throw invalidKey()
       return key
     } catch (error) {
       if (isPillarboxError(error, 'unauthorized'))
         for (const suspect of suspects) failures.take(suspect, config.failedKeysPerSecond, config.failedKeysBurst)
       throw error
     }
+  }
+
+  function isValid({ revokedAt, expiresAt }: ApiKey): boolean {
+    return revokedAt === null && (expiresAt === null || expiresAt > clock.now())
   }
 
   /** Null where the request brings no user's token, or the path takes none. */
@@ -149,7 +202,7 @@ export function installAuthentication(
       refuseTenantHeader(request)
       return
     }
-    const key = await authenticate(request)
+    const { key, session } = await authenticate(request)
     if (key.ratePerSecond !== null)
       refuseUnless(rates.take(key.id, key.ratePerSecond, key.ratePerSecond), 'The key’s rate is exceeded.')
     if (!access.includes(key.role))
@@ -160,8 +213,8 @@ export function installAuthentication(
     if (key.site !== null && !forSites)
       throw new PillarboxError('forbidden', 'A key bound to a site may only hand off for that site.')
     refuseTenantHeader(request)
-    request.actor = `key:${key.name}`
-    request.caller = { key, actor: request.actor }
+    request.actor = session ? consoleActor(key.name) : `key:${key.name}`
+    request.caller = { key, actor: request.actor, session }
   })
   // After validation, so that the name is known to be a declared parameter.
   app.addHook('preHandler', async (request) => {
@@ -175,7 +228,43 @@ export function installAuthentication(
       request.tenantId = request.user?.tenantId ?? (await tenantOf(request, store))
   })
 
-  return { forget: known.forget }
+  return {
+    forget(keyId) {
+      known.forget(keyId)
+      sessions.forget()
+    },
+    sessions,
+    isKnown(request) {
+      const { authorization } = request.headers
+      const secret = authorization === undefined ? sessionSecret(request) : null
+      if (secret !== null) return sessions.has(hashKey(secret))
+      const token = parseBearer(authorization)
+      return token !== null && known.has(hashKey(token))
+    },
+    async findKey(token) {
+      const key = await store.keys.findByHash(hashKey(token))
+      return key && isValid(key) ? key : null
+    },
+    async signIn(request, find) {
+      const suspect = `sign-in ${clientOf(request)}`
+      const { perSecond, burst } = FAILED_SIGN_INS
+      refuseUnless(failures.peek(suspect, perSecond, burst), 'Too many tries to sign in.')
+      const found = await find()
+      if (found) return found
+      failures.take(suspect, perSecond, burst)
+      throw new PillarboxError('unauthorized', 'This does not let you in: it is not known, was used, or is too old.')
+    },
+    async isStillGood(request) {
+      try {
+        const { key } = await authenticate(request)
+        return key.id === request.caller?.key.id && key.role === request.caller.key.role
+      } catch (error) {
+        // Whatever it is refused for, it is refused; a store that is away has not said so.
+        if (isPillarboxError(error) && !isPassing(error)) return false
+        throw error
+      }
+    },
+  }
 }
 
 /** Records of keys that exist, each believed for `maxAgeMs`. */

@@ -168,6 +168,7 @@ describe('stopped notifications', () => {
     assert.equal((await wrong({ action: 'explode', ids: [id] }))?.path, '/action')
     assert.equal((await wrong({ action: 'retry', filter: { colour: 'red' } }))?.path, '/filter/colour')
     assert.equal((await wrong({ action: 'retry', filter: { status: ['lost'] } }))?.path, '/filter/status/0')
+    assert.equal((await wrong({ action: 'retry', filter: { tenantId: 'other' } }))?.path, '/filter/tenantId')
     const token = String((await preview({ action: 'retry', ids: [id] })).json().token)
     for (const bad of [{ grace: 'P2D' }, { grace: 'soon' }, { pace: { perSecond: 0 } }, { canary: -1 }, { pace: {} }])
       assert.equal((await start({ token, ...bad })).json().code, 'invalid_body', JSON.stringify(bad))

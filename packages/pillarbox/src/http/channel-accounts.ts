@@ -92,6 +92,15 @@ const changeable = {
     }),
   ),
   breaker: Type.Optional(Nullable(BreakerJson)),
+  parkedRetryAfter: Type.Optional(
+    Nullable(
+      Type.String({
+        maxLength: 40,
+        description:
+          'An ISO 8601 duration from PT1M to P7D: what was parked for a reason that passes by itself is retried after it, once. null: never.',
+      }),
+    ),
+  ),
   priority: Type.Optional(Type.Integer({ minimum: -1_000, maximum: 1_000, description: 'Lower goes first.' })),
 }
 
@@ -149,6 +158,7 @@ const AccountJson = Type.Object(
     onUndeliverable: Type.Enum(['fail', 'park']),
     onUnmapped: Type.Enum(['retry', 'park']),
     breaker: Type.Object({ failures: Type.Integer(), resetAfter: Type.String() }),
+    parkedRetryAfter: TextOrNull,
     priority: Type.Integer(),
     status: Type.Enum([...ACCOUNT_STATUSES]),
     statusReason: TextOrNull,
@@ -363,6 +373,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
     const { breaker = 'closed', heldForMs = 0, holdReason = null } = lanes.get(account.id) ?? {}
     const isHeld = heldForMs > 0
     const { failures, resetAfterMs } = account.breaker
+    const { parkedRetryAfterMs = null } = account
     const { warning } = storedRetry(account.retry)
     const clamped = warning === undefined ? [] : [{ code: 'retry_clamped', message: warning }]
     const note = notes.get(account.id)
@@ -376,6 +387,7 @@ export function channelAccountRoutes(app: App, context: Context): void {
       onUndeliverable: account.settings['onUndeliverable'] === 'fail' ? 'fail' : 'park',
       onUnmapped: onUnmappedOf(registry(account.channel, account.provider), account.settings),
       breaker: { failures, resetAfter: formatDuration(resetAfterMs) },
+      parkedRetryAfter: parkedRetryAfterMs === null ? null : formatDuration(parkedRetryAfterMs),
       lane: {
         breaker,
         heldUntil: isHeld ? iso(clock.now() + heldForMs) : null,

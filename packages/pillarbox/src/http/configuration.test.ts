@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { sampleSandboxMessage } from '../../../../test/support/samples.ts'
 import { type Scope, shared } from '../../../../test/support/shared.ts'
 import { CHANNELS } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
@@ -49,6 +50,19 @@ describe('tenants', () => {
     assert.deepEqual([again.statusCode, again.json().code], [409, 'already_exists'])
   })
 
+  it('may not have the name of the tenant that alerts are sent from', async (t) => {
+    const f = await setup(t)
+
+    const answer = await f.call(f.opsKey, 'POST', '/ops/tenants', { id: 'ops', name: 'Mine' })
+
+    assert.deepEqual(
+      [answer.statusCode, answer.json().code, answer.json().errors[0]?.path],
+      [422, 'invalid_body', '/id'],
+    )
+    assert.match(answer.json().detail, /is reserved: alerts are sent from the tenant ops/)
+    assert.equal(await f.store.tenants.find('ops'), null)
+  })
+
   it('take a catalogue with them, by name or whole, or are not made at all', async (t) => {
     const f = await setup(t)
     const make = (id: string, catalogue: unknown) =>
@@ -70,7 +84,10 @@ describe('tenants', () => {
       assert.deepEqual([answer.statusCode, answer.json().code], [422, 'invalid_catalogue'])
       assert.ok(answer.json().errors[0]?.path.startsWith('/catalogue'))
     }
-    assert.match((await make('broken', 'atals')).json().detail, /ready-made one: atlas, busflow, eventhub, push, scada/)
+    assert.match(
+      (await make('broken', 'atals')).json().detail,
+      /ready-made one: atlas, busflow, eventhub, ops, push, scada/,
+    )
     assert.equal((await f.call(f.opsKey, 'GET', '/ops/tenants/broken')).statusCode, 404)
   })
 
@@ -305,6 +322,7 @@ const ACCOUNT = {
   retry: { maxAttempts: 3, fixed: 'PT1M' },
   onUnknown: 'hold',
   breaker: { failures: 2, resetAfter: 'PT10S' },
+  parkedRetryAfter: 'PT1H',
   priority: 4,
 }
 
@@ -552,6 +570,8 @@ describe('channel accounts', () => {
     ['invalid_body', '/pace', { pace: { tier: 'TIER_1', perSecond: 1 } }],
     ['invalid_body', '/pace/tier', { pace: { tier: 'TIER_9' } }],
     ['invalid_body', '/breaker/resetAfter', { breaker: { resetAfter: 'PT0S' } }],
+    ['invalid_body', '/parkedRetryAfter', { parkedRetryAfter: 'PT1S' }],
+    ['invalid_body', '/parkedRetryAfter', { parkedRetryAfter: 'an hour' }],
     ['invalid_body', '/secrets/password', { secrets: { password: 5 } }],
     ['invalid_body', '/status', { status: 'paused' }],
     ['invalid_body', '/onUnknown', { onUnknown: 'pray' }],
@@ -567,23 +587,7 @@ describe('channel accounts', () => {
 })
 
 describe('the sandbox', () => {
-  const message = {
-    id: 'sbx-2',
-    tenantId: 'acme',
-    accountId: 'a',
-    channel: 'email' as const,
-    key: 'k',
-    notificationId: 'n',
-    attempt: 1,
-    to: { email: 'alice@example.com' },
-    subject: null,
-    body: 'x',
-    data: {},
-    providerTemplate: null,
-    correlationId: null,
-    acceptedAt: 0,
-    duplicateOf: null,
-  }
+  const message = sampleSandboxMessage({ id: 'sbx-2', to: { email: 'alice@example.com' } })
 
   it('shows what it took, newest first, to its own tenant', async (t) => {
     const asked: unknown[] = []

@@ -3,27 +3,31 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
 import type { ReadyCatalogues } from '../catalogue/ready.ts'
 import type { Registry } from '../channels/registry.ts'
-import type { MessageFilter, SandboxMessage } from '../channels/sandbox/vendor.ts'
+import type { MessageFilter, SandboxMessage, SandboxVendor } from '../channels/sandbox/vendor.ts'
 import type { EventIntake } from '../intake/events.ts'
 import type { NotificationIntake } from '../intake/notifications.ts'
-import type { Clock, IdSource, Logger } from '../model/ports.ts'
+import type { Clock, IdSource, Logger, Tracing } from '../model/ports.ts'
 import type { Replan } from '../operate/act.ts'
+import type { SandboxRows } from '../operate/purge.ts'
 import type { Resend } from '../operate/resend.ts'
 import type { Rewrite } from '../plan/rewrite.ts'
 import type { SkipReport } from '../plan/skip-report.ts'
 import type { ReceiptSource } from '../receipts/receipt-source.ts'
 import type { ReceivingAccounts } from '../receipts/receiving-accounts.ts'
 import type { Refusals } from '../receipts/refusals.ts'
+import type { Metrics } from '../runtime/metrics.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { PayloadSeal } from '../security/payload-seal.ts'
 import type { Reach } from '../security/reach.ts'
 import type { Seal } from '../security/seal.ts'
+import type { TokenSeal } from '../security/token-seal.ts'
 import type { UserTokens } from '../security/user-token.ts'
 import type { Store } from '../store/store.ts'
 import type { TenantSnapshots } from '../tenant/snapshots.ts'
 import type { Untrusted } from '../untrusted/untrusted.ts'
 import type { Authentication } from './auth.ts'
 import type { TrustedProxies } from './client-address.ts'
+import type { ConsoleFiles } from './console-pages.ts'
 import type { InboxFeed } from './inbox-feed.ts'
 
 /** A Fastify app whose handlers are typed by their routes' schemas. */
@@ -46,11 +50,16 @@ export interface AppDeps {
   snapshots: TenantSnapshots
   /** Wakes the loops; a hint, never waited for. */
   nudge: (topic: WakeTopic) => void
+  /** Calls back in the next turn of the event loop, after everything that has come in meanwhile. */
+  nextTurn: (run: () => void) => void
   replan: Replan
   rewrite: Rewrite
   resend: Resend
   /** Tells of what is skipped, and counts it. */
   skips: SkipReport
+  /** What is counted and measured in this process. */
+  metrics: Metrics
+  tracing: Tracing
   /** Where whatever a stranger wrote is worked on. */
   untrusted: Untrusted
   /** Secret payload fields and the contents made from them. */
@@ -64,6 +73,12 @@ export interface AppDeps {
   inboxFeed: InboxFeed
   /** Reads what the sandbox providers took; absent where there is no sandbox. */
   sandbox?: SandboxReader
+  /** The same messages, to be removed or changed. */
+  sandboxRows?: SandboxRows & Pick<SandboxVendor, 'walk' | 'replace' | 'compact'>
+  /** Device tokens, and the marks of what was erased. */
+  tokens: TokenSeal
+  /** The built console, where there is one. */
+  console?: ConsoleFiles | null
   config: HttpConfig
   version: string
 }
@@ -90,8 +105,10 @@ export const DEFAULT_HTTP_CONFIG = {
   maxPublicInFlightPerSource: 100,
   /** How long a client may take to send the body to a path that needs no key. */
   publicBodyTimeoutMs: 5_000,
-  /** How many lists are read at a time, and how many wait for it. */
-  listTurns: { most: 4, mostPerKey: 2, mostWaitingPerKey: 32, mostWaiting: 256 },
+  /** How many whose key is not known yet, or who are turned away, have their turn at a time. */
+  turnstile: { perTurn: 4, mostRefusals: 1_000 },
+  /** How many lists are read at a time, how many wait for it, and how long there is none while something is taken in. */
+  listTurns: { most: 4, mostPerKey: 2, mostWaitingPerKey: 32, mostWaiting: 256, restFactor: 3, mostRestMs: 250 },
   /** How long a client may take to send a request. */
   requestTimeoutMs: 30_000,
   /** How long a client may take to send the headers. */
@@ -112,7 +129,10 @@ export const DEFAULT_HTTP_CONFIG = {
   /** Of one user; more are turned away with 429. */
   maxInboxStreamsPerUser: 8,
   /** A stream with nothing to say says so this often, before anybody on the way takes it for dead. */
-  inboxBeatMs: 15_000,
+  streamBeatMs: 15_000,
+  /** Streams of the console open at the same time, and of one key. */
+  maxConsoleStreams: 200,
+  maxConsoleStreamsPerKey: 40,
   /** A client of a stream that takes nothing for so long is let go. */
   slowReaderMs: 10_000,
   /** How long a key's record is believed: a revocation acts everywhere within this time. */
@@ -131,6 +151,8 @@ export const DEFAULT_HTTP_CONFIG = {
   staleAfterMs: 86_400_000,
   /** What "in the last interval" means among the numbers. */
   kpiWindowMs: 60_000,
+  /** How long a tenant that says nothing about it keeps what is over. */
+  retentionMs: 365 * 86_400_000,
   /** A worker silent for longer is shown as dead. */
   workerTtlMs: 30_000,
 }

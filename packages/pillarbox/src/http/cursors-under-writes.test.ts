@@ -3,8 +3,9 @@ import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { ENGINES } from '../../../../test/support/engines.ts'
 import { planEvents } from '../../../../test/support/planning.ts'
+import { sampleSandboxMessage } from '../../../../test/support/samples.ts'
 import type { SandboxMessage } from '../channels/sandbox/vendor.ts'
-import { CATALOGUE, type Fixture, openFixture, type TestTenant } from './fixture.ts'
+import { CATALOGUE, type Fixture, openFixture, raiseAlert, type TestTenant } from './fixture.ts'
 
 interface ListUnderTest {
   /** Whose list it is: a path with its parameters filled in, and what else it needs. */
@@ -238,6 +239,7 @@ for (const { engine, open } of ENGINES)
           url: '/ops/tenants',
           add: () => f.call(f.opsKey, 'POST', '/ops/tenants', { id: unique(), name: 'New' }),
         },
+        '/ops/alerts': { url: '/ops/alerts', add: () => raiseAlert(f, 'acme') },
         '/ops/callbacks': { url: '/ops/callbacks', add: callback },
         '/ops/callbacks/refused': {
           url: '/ops/callbacks/refused',
@@ -247,7 +249,7 @@ for (const { engine, open } of ENGINES)
         },
         '/api/sandbox/messages': {
           url: '/api/sandbox/messages',
-          add: async () => messages.push(sandboxMessage(messages.length + 1)),
+          add: async () => messages.push(sampleSandboxMessage({ id: `sbx-${messages.length + 1}` })),
         },
       }
     }
@@ -259,24 +261,4 @@ function mark(url: string): string {
 
 function numberOf(id: string): number {
   return Number(id.slice('sbx-'.length))
-}
-
-function sandboxMessage(number: number): SandboxMessage {
-  return {
-    id: `sbx-${number}`,
-    tenantId: 'acme',
-    accountId: 'a',
-    channel: 'sms',
-    key: 'k',
-    notificationId: 'n',
-    attempt: 1,
-    to: {},
-    subject: null,
-    body: 'x',
-    data: {},
-    providerTemplate: null,
-    correlationId: null,
-    acceptedAt: 0,
-    duplicateOf: null,
-  }
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
-import { PillarboxError } from '../model/errors.ts'
+import { Type } from 'typebox'
+import { invalidBody, PillarboxError } from '../model/errors.ts'
 import type { Seal, SealedPlace } from '../security/seal.ts'
 import { isViewer } from './masking.ts'
 
@@ -24,6 +25,51 @@ export function bindCursors(app: FastifyInstance, seal: Seal): void {
     return { ...payload, nextCursor: `${markOf(request)}${cursor}` }
   })
 }
+
+/** Cursors in the body of a request, for walks that are asked for with POST. */
+export interface BodyCursors {
+  /** What an earlier answer to the very same request of the same key had sealed. Anything else is refused. */
+  open(request: FastifyRequest, cursor: string | undefined): string | undefined
+  seal(request: FastifyRequest, cursor: string | null): string | null
+}
+
+/**
+ * Such a walk is put on record where it begins, and its cursor says how far it is: nobody may make one up, nor go on with it
+ * in another walk, so that it is sealed for whoever asks and for everything that is asked but the cursor.
+ */
+export function bodyCursors(seal: Seal): BodyCursors {
+  return {
+    open(request, cursor) {
+      if (cursor === undefined) return undefined
+      try {
+        return seal.open(cursor, placeInWalk(request))
+      } catch {
+        throw foreignBodyCursor()
+      }
+    },
+    seal: (request, cursor) => (cursor === null ? null : seal.seal(cursor, placeInWalk(request))),
+  }
+}
+
+export function foreignBodyCursor(): PillarboxError {
+  return invalidBody([{ path: '/cursor', message: 'is not the nextCursor of an earlier answer to this request' }])
+}
+
+function placeInWalk(request: FastifyRequest): SealedPlace {
+  const { cursor: _cursor, ...asked } = request.body as Record<string, unknown>
+  const named = Object.entries(asked).sort(([a], [b]) => (a < b ? -1 : 1))
+  const walk = JSON.stringify([pathOf(request), request.caller?.key.id, named])
+  return { tenantId: request.tenantId, table: 'cursors', rowId: createHash('sha256').update(walk).digest('base64url') }
+}
+
+/** A sealed cursor is longer than what it seals: an event's id, or the key of a cancellation. */
+export const BodyCursor = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 8_000,
+    description: 'From the previous answer’s nextCursor; everything else as it was asked before.',
+  }),
+)
 
 function opened(seal: Seal, cursor: string, request: FastifyRequest): string {
   try {
@@ -50,11 +96,14 @@ export function takesCursor(schema: FastifySchema | undefined): boolean {
 }
 
 /** Of the path as it was asked for: the members of two lists are two lists. */
-function markOf({ url }: FastifyRequest): string {
-  const [path = ''] = url.split('?', 1)
-  return createHash('sha256').update(path).digest('base64url').slice(0, 6)
+function markOf(request: FastifyRequest): string {
+  return createHash('sha256').update(pathOf(request)).digest('base64url').slice(0, 6)
 }
 
 function isPage(payload: unknown): payload is { nextCursor: string } {
   return typeof payload === 'object' && payload !== null && 'nextCursor' in payload && payload.nextCursor !== null
+}
+
+function pathOf({ url }: FastifyRequest): string {
+  return url.split('?', 1)[0] ?? ''
 }

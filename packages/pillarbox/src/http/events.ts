@@ -228,7 +228,8 @@ export function notificationRequestRoutes(app: App, { events, config }: Context)
       if (body.tenant_id !== tenantId) throw notFound()
       const entityType = await events.entityType(tenantId, body.trigger_event)
       const { event, warnings } = eventOfRequest(body, entityType)
-      const [answer] = await events.publish({ tenantId, actor, traceparent: traceOf(request) }, [event])
+      const from = { tenantId, actor, traceparent: traceOf(request), way: 'notification_requests' as const }
+      const [answer] = await events.publish(from, [event])
       if (!answer) throw new PillarboxError('internal', 'the intake gave no answer')
       if ('problem' in answer) throw inRequestsNames(answer.problem)
       const said = warnings.length > 0 ? { ...answer, warnings } : answer

@@ -6,7 +6,7 @@ import type { Provider } from '../channels/channel.ts'
 import { createRegistry } from '../channels/registry.ts'
 import type { ApiKey, Role } from '../model/api-key.ts'
 import { CHANNELS } from '../model/channel.ts'
-import { type Clock, type Logger, noMeters } from '../model/ports.ts'
+import { type Clock, type Logger, noTracing } from '../model/ports.ts'
 import { issueKey } from '../operate/api-keys.ts'
 import { createResend } from '../operate/resend.ts'
 import { createContextBook } from '../plan/context-book.ts'
@@ -16,6 +16,7 @@ import { createRewrite } from '../plan/rewrite.ts'
 import { createSkipReport } from '../plan/skip-report.ts'
 import { createReceiptSources } from '../receipts/sources.ts'
 import { createIdSource } from '../runtime/ids.ts'
+import { createMetrics } from '../runtime/metrics.ts'
 import { systemClock } from '../runtime/system.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
 import { createPayloadSeal } from '../security/payload-seal.ts'
@@ -99,6 +100,7 @@ export interface AnswerJson {
   database: unknown
   dateFormat: unknown
   defaultLocale: unknown
+  deleted: Record<string, number>
   delivery: unknown
   detail: string
   document: string
@@ -142,6 +144,7 @@ export interface AnswerJson {
   members: unknown
   message: string
   missing: unknown
+  more: unknown
   name: string
   nextCursor: string | null
   nights: unknown
@@ -248,10 +251,12 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
   const nudges: WakeTopic[] = []
   const nudge = (topic: WakeTopic): void => void nudges.push(topic)
   const untrusted = options.deps?.untrusted ?? createUntrustedInProcess()
-  const sealing = createPayloadSeal(Buffer.alloc(32, 1), createTokenSeal(Buffer.alloc(32, 2)))
+  const tokens = createTokenSeal(Buffer.alloc(32, 2))
+  const sealing = createPayloadSeal(Buffer.alloc(32, 1), tokens)
   const snapshots = createTenantSnapshots(store, clock, 1_000)
   const contexts = createContextBook(store, snapshots)
-  const skips = createSkipReport({ logger, meters: noMeters })
+  const metrics = createMetrics()
+  const skips = createSkipReport({ logger, meters: metrics.meters })
   const planning = {
     store,
     skips,
@@ -271,12 +276,16 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     registry: createRegistry([pretendProvider('sandbox'), pretendProvider('fcm'), pretendProvider('wns')]),
     seal: createSeal(Buffer.alloc(32, 1)),
     nudge,
+    nextTurn: setImmediate,
     replan: async () => ({ problem: { reason: 'no_templates_found', error: 'There is still no template.' } }),
     rewrite: createRewrite(planning),
     resend: createResend({ ...planning, logger, nudge }),
     skips,
+    metrics,
+    tracing: noTracing,
     untrusted,
     payloadSeal: sealing,
+    tokens,
     readyMade: readyCatalogues,
     inboxFeed: createInboxFeed({ inbox: store.inbox, wake: store.wake, clock: systemClock, logger }),
     receiptSources: createReceiptSources({
@@ -288,7 +297,12 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     }),
     version: '0.0.0-test',
     ...options.deps,
-    config: { ...DEFAULT_HTTP_CONFIG, ...options.config },
+    // The clock stands still: nobody would wake a list from its rest.
+    config: {
+      ...DEFAULT_HTTP_CONFIG,
+      listTurns: { ...DEFAULT_HTTP_CONFIG.listTurns, mostRestMs: 0 },
+      ...options.config,
+    },
   }
   const app = await buildApp(deps)
   // What closes with the app still needs the store.
@@ -379,4 +393,13 @@ export const CATALOGUE = {
       templates: [{ channel: 'email', locale: 'en', subject: 'Booking', body: 'Hello {{guestName}}' }],
     },
   },
+}
+
+/** An alert that stands, about an operation of the tenant; answers its id. */
+export async function raiseAlert({ store, deps, now }: Fixture, tenantId: string): Promise<string> {
+  const id = deps.ids()
+  const reading = { rule: 'recovery_failed', subject: 'operation', subjectId: id, tenantId, value: 1 } as const
+  const raise = { step: 'raise', id, isNew: true, reading, now: now(), summary: 'It failed' } as const
+  await store.alerts.apply([raise], { ways: [], notByEvent: '' })
+  return id
 }

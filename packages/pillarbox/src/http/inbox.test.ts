@@ -344,7 +344,7 @@ describe('the stream of an inbox', () => {
 
   it('says that it is still there, and is neither ended nor counted by what limits other requests', async (t) => {
     const { f, tokenFor, put } = await setup(t, {
-      config: { inboxBeatMs: 40, handlerTimeoutMs: 100, maxInFlight: 1, connectionTimeoutMs: 200 },
+      config: { streamBeatMs: 40, handlerTimeoutMs: 100, maxInFlight: 1, connectionTimeoutMs: 200 },
     })
     const stream = await open(t, f, 'ada', { token: tokenFor('ada') })
 

@@ -1,15 +1,15 @@
-import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { InboxWords } from '../channels/in_app/inbox.ts'
 import { JsonObject, Nullable } from '../intake/body-fields.ts'
-import { found, PillarboxError } from '../model/errors.ts'
+import { found } from '../model/errors.ts'
 import type { InboxMessage } from '../model/inbox.ts'
 import { isUserId } from '../model/recipient.ts'
 import { type Access, TO_PUBLISH } from './auth.ts'
 import type { App, Context } from './context.ts'
+import { beginStream, createEventStreams, lastEventId } from './event-streams.ts'
 import type { InboxOwner } from './inbox-feed.ts'
-import { createInboxStreams } from './inbox-stream.ts'
+import { inboxSource } from './inbox-stream.ts'
 import { operationsOf } from './operation.ts'
 import {
   Closed,
@@ -73,16 +73,14 @@ const operation = operationsOf('Inbox', 'own')
 export function inboxRoutes(app: App, context: Context): void {
   const { store, clock, logger, seal, config, inboxFeed, userTokens } = context
   const { inbox } = store
-  const streams = createInboxStreams({
-    inbox,
-    feed: inboxFeed,
-    shown,
+  const streams = createEventStreams({
     clock,
     logger,
+    holder: 'user',
     limits: {
       most: config.maxInboxStreams,
-      mostPerUser: config.maxInboxStreamsPerUser,
-      beatMs: config.inboxBeatMs,
+      mostPerHolder: config.maxInboxStreamsPerUser,
+      beatMs: config.streamBeatMs,
       slowReaderMs: config.slowReaderMs,
     },
   })
@@ -207,22 +205,13 @@ export function inboxRoutes(app: App, context: Context): void {
     async (request, reply) => {
       const token = found(request.user)
       const asked = lastEventId(request.headers['last-event-id'], request.query.lastEventId)
-      const place = streams.reserve(token)
+      const place = streams.reserve({ tenantId: token.tenantId, name: token.userId })
       try {
         const [revision = 0] = await inbox.revisions([token])
         // What a database that was brought back from a copy does not have yet cannot be waited for.
         const after = asked === null ? revision : Math.min(asked, revision)
-        const headers = reply.getHeaders() as OutgoingHttpHeaders
-        reply.hijack()
-        reply.raw.writeHead(200, {
-          ...headers,
-          'content-type': 'text/event-stream; charset=utf-8',
-          // Proxies that gather an answer before they pass it on would defeat the purpose.
-          'x-accel-buffering': 'no',
-          // Nothing else comes on this connection; one that stayed open would hold a stop up.
-          connection: 'close',
-        })
-        void place.run({ response: reply.raw, token, after })
+        const response = beginStream(reply)
+        void place.run(response, inboxSource({ inbox, feed: inboxFeed, shown, logger }, token, after))
       } catch (error) {
         place.release()
         throw error
@@ -289,15 +278,6 @@ export function inboxRoutes(app: App, context: Context): void {
       return { subject: null, text: '', html: null, data: {} }
     }
   }
-}
-
-function lastEventId(header: string | string[] | undefined, parameter: string | undefined): number | null {
-  const given = [header].flat()[0] || parameter
-  if (given === undefined || given === '') return null
-  if (/^\d{1,15}$/.test(given)) return Number(given)
-  throw new PillarboxError('invalid_query', 'Last-Event-ID is not the id of an event of this stream.', {
-    errors: [{ path: 'lastEventId', message: 'must be the id of an event of this stream' }],
-  })
 }
 
 function tokenLife(expiresIn: string | undefined): number {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import fc from 'fast-check'
+import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { until } from '../../../../test/support/until.ts'
 import type { Clock } from '../model/ports.ts'
 import { systemClock } from '../runtime/system.ts'
@@ -11,6 +12,7 @@ import { CATALOGUE, type Fixture, type FixtureOptions, openFixture } from './fix
 import { createTurns } from './list-turns.ts'
 
 const LIST = '/api/notifications?limit=200'
+const REST = { restFactor: 3, mostRestMs: 250 }
 const EVENT = { type: 'booking.confirmed', entity: { type: 'booking', id: '1' } }
 
 async function setup(t: TestContext, options: FixtureOptions = {}) {
@@ -118,7 +120,7 @@ describe('lists', () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     const { f, keys } = await setup(t, {
       wrapStore: listing(() => held),
-      config: { listTurns: { most: 2, mostPerKey: 1, mostWaitingPerKey: 1, mostWaiting: 10 } },
+      config: { listTurns: { most: 2, mostPerKey: 1, mostWaitingPerKey: 1, mostWaiting: 10, ...REST } },
     })
     const waiting = [f.call(keys.viewer, 'GET', LIST), f.call(keys.viewer, 'GET', LIST)]
     await systemClock.sleep(20)
@@ -141,7 +143,7 @@ describe('lists', () => {
         isFirst = false
         return held
       }),
-      config: { listTurns: { most: 2, mostPerKey: 1, mostWaitingPerKey: 5, mostWaiting: 10 } },
+      config: { listTurns: { most: 2, mostPerKey: 1, mostWaitingPerKey: 5, mostWaiting: 10, ...REST } },
     })
     const slow = [f.call(keys.viewer, 'GET', LIST), f.call(keys.viewer, 'GET', LIST)]
     await systemClock.sleep(20)
@@ -161,7 +163,7 @@ describe('lists', () => {
         reads += 1
         return held
       }),
-      config: { listTurns: { most: 1, mostPerKey: 1, mostWaitingPerKey: 50, mostWaiting: 50 } },
+      config: { listTurns: { most: 1, mostPerKey: 1, mostWaitingPerKey: 50, mostWaiting: 50, ...REST } },
     })
     await f.app.listen({ port: 0, host: '127.0.0.1' })
     const { port } = f.app.server.address() as AddressInfo
@@ -187,6 +189,7 @@ describe('lists', () => {
 })
 
 describe('turns', () => {
+  const isBusy = () => false
   const clock: Clock = { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() }
   const settle = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -195,8 +198,8 @@ describe('turns', () => {
       fc.asyncProperty(
         fc.array(fc.record({ key: fc.constantFrom('a', 'b', 'c'), endsFirst: fc.nat(3) }), { maxLength: 40 }),
         async (asked) => {
-          const limits = { most: 3, mostPerKey: 2, mostWaitingPerKey: 4, mostWaiting: 8 }
-          const turns = createTurns(clock, limits)
+          const limits = { most: 3, mostPerKey: 2, mostWaitingPerKey: 4, mostWaiting: 8, ...REST }
+          const turns = createTurns({ clock, isBusy }, limits)
           const open: { key: string; end: () => void }[] = []
           const given: Record<string, number[]> = {}
           let accepted = 0
@@ -236,8 +239,59 @@ describe('turns', () => {
     )
   })
 
+  describe('while something is taken in', () => {
+    const limits = { most: 4, mostPerKey: 4, mostWaitingPerKey: 9, mostWaiting: 9, restFactor: 3, mostRestMs: 250 }
+
+    /** Turns of one key, what ends them, and time that the test moves. */
+    function resting() {
+      const manual = createManualClock()
+      const state = { isBusy: true }
+      const turns = createTurns({ clock: manual, isBusy: () => state.isBusy }, limits)
+      const begun: (() => void)[] = []
+      const ask = (): void => void turns.take('a').then((end) => begun.push(end))
+      return { manual, state, begun, ask }
+    }
+
+    it('the next begins after a rest that is so many times as long as the turn before', async () => {
+      const { manual, begun, ask } = resting()
+      ask()
+      ask()
+      await manual.advance(10)
+      assert.equal(begun.length, 1)
+
+      begun[0]?.()
+      await manual.advance(29)
+      assert.equal(begun.length, 1)
+      await manual.advance(1)
+      assert.equal(begun.length, 2)
+    })
+
+    it('one that takes very long keeps the others for no longer than the longest rest', async () => {
+      const { manual, begun, ask } = resting()
+      ask()
+      ask()
+      await manual.advance(249)
+      assert.equal(begun.length, 1)
+      await manual.advance(1)
+      assert.equal(begun.length, 2)
+    })
+
+    it('the rest ends with what it was for', async () => {
+      const { manual, state, begun, ask } = resting()
+      ask()
+      ask()
+      await manual.advance(10)
+      state.isBusy = false
+      await manual.advance(5)
+      assert.equal(begun.length, 2)
+    })
+  })
+
   it('go round between keys', async () => {
-    const turns = createTurns(clock, { most: 1, mostPerKey: 1, mostWaitingPerKey: 9, mostWaiting: 9 })
+    const turns = createTurns(
+      { clock, isBusy },
+      { most: 1, mostPerKey: 1, mostWaitingPerKey: 9, mostWaiting: 9, ...REST },
+    )
     const order: string[] = []
     const take = (key: string) =>
       turns.take(key).then((release) => {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { PillarboxError } from '../model/errors.ts'
 import type { Clock } from '../model/ports.ts'
+import type { AppDeps } from './context.ts'
 import { takesCursor } from './cursors.ts'
 
 declare module 'fastify' {
@@ -19,17 +20,27 @@ export interface TurnLimits {
   mostWaitingPerKey: number
   /** The same for all keys together. */
   mostWaiting: number
+  /** While something is taken in, no list begins for so many times as long as the one before took. */
+  restFactor: number
+  /** But for no longer than this. */
+  mostRestMs: number
 }
 
 /**
  * Lists are read in turns, so that however many are asked for, taking in what is to be sent goes on: a list of 200 rows
  * takes the thread (SQLite) or a connection (PostgreSQL) for tens of milliseconds, an event for less than one. Between
- * two lists everything else that has come in meanwhile gets on, and the keys that wait take turns.
+ * two lists everything else that has come in meanwhile gets on, and the keys that wait take turns. While something is
+ * taken in, lists have only a part of the time: after each there is a rest.
  */
-export function readListsInTurns(app: FastifyInstance, clock: Clock, limits: TurnLimits): void {
-  const turns = createTurns(clock, limits)
+export function readListsInTurns(
+  app: FastifyInstance,
+  deps: ListTurnDeps & Pick<AppDeps, 'nextTurn'>,
+  limits: TurnLimits,
+): void {
+  const turns = createTurns(deps, limits)
   app.addHook('onRoute', (route) => {
     if (route.method !== 'GET' || !(takesCursor(route.schema) || route.config?.readsMuch === true)) return
+    route.config = { ...route.config, takesTurn: true }
     const read = route.handler
     route.handler = async function takeTurn(this: FastifyInstance, request: FastifyRequest, reply: FastifyReply) {
       const release = await turns.take(whoseTurn(request))
@@ -41,7 +52,8 @@ export function readListsInTurns(app: FastifyInstance, clock: Clock, limits: Tur
       try {
         return await read.call(this, request, reply)
       } finally {
-        release()
+        // What was read is made into an answer right after this; that is part of the turn.
+        deps.nextTurn(release)
       }
     }
   })
@@ -52,24 +64,46 @@ export interface Turns {
   take(key: string): Promise<() => void>
 }
 
-export function createTurns(clock: Clock, limits: TurnLimits): Turns {
+export interface ListTurnDeps {
+  clock: Clock
+  /** Whether something is being taken in. */
+  isBusy(): boolean
+}
+
+/** How soon the end of a rest is noticed that ends because nothing is taken in any more. */
+const LOOK_EVERY_MS = 5
+
+export function createTurns({ clock, isBusy }: ListTurnDeps, limits: TurnLimits): Turns {
   const running = new Map<string, number>()
   /** By key; the key whose turn it is next comes first. */
   const queues = new Map<string, (() => void)[]>()
   let runningCount = 0
   let waitingCount = 0
   let isPacing = false
+  /** When the rest for what was read is over. */
+  let restedAt = Number.NEGATIVE_INFINITY
+
+  /** Ended when a turn ends: there may be room now, and less to wait for. */
+  let pause = new AbortController()
+
+  const restLeftMs = (): number => (isBusy() ? restedAt - clock.monotonic() : 0)
 
   const hasRoom = (key: string): boolean => runningCount < limits.most && (running.get(key) ?? 0) < limits.mostPerKey
 
   function begin(key: string): () => void {
     runningCount += 1
     running.set(key, (running.get(key) ?? 0) + 1)
+    const begunAt = clock.monotonic()
+    // The next begins when it is known how long this one took, unless it takes very long.
+    restedAt = begunAt + limits.mostRestMs
     return () => {
+      const now = clock.monotonic()
+      restedAt = now + Math.min(limits.restFactor * (now - begunAt), limits.mostRestMs)
       runningCount -= 1
       const left = (running.get(key) ?? 1) - 1
       if (left > 0) running.set(key, left)
       else running.delete(key)
+      pause.abort()
       void pace()
     }
   }
@@ -78,12 +112,17 @@ export function createTurns(clock: Clock, limits: TurnLimits): Turns {
   async function pace(): Promise<void> {
     if (isPacing) return
     isPacing = true
-    do await clock.sleep(0)
-    while (callNext())
+    do {
+      pause = new AbortController()
+      const restMs = waitingCount > 0 ? Math.max(0, restLeftMs()) : 0
+      await clock.sleep(Math.min(restMs, LOOK_EVERY_MS), restMs > 0 ? pause.signal : undefined)
+    } while (callNext())
     isPacing = false
   }
 
+  /** Whether there is more to do. */
   function callNext(): boolean {
+    if (waitingCount > 0 && restLeftMs() > 0) return true
     const key = [...queues.keys()].find(hasRoom)
     if (key === undefined) return false
     const queue = queues.get(key) ?? []
@@ -97,7 +136,7 @@ export function createTurns(clock: Clock, limits: TurnLimits): Turns {
 
   return {
     take(key) {
-      if (!isPacing && hasRoom(key)) {
+      if (!isPacing && hasRoom(key) && restLeftMs() <= 0) {
         void pace()
         return Promise.resolve(begin(key))
       }

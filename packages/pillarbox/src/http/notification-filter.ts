@@ -55,7 +55,8 @@ const FILTERS = {
 export const listQuery = entityQuery({ ...FILTERS, ...ForOps, ...Paging }, NOT_FILTERS)
 /** The same without pages, for what is asked about all that it finds. */
 export const causesQuery = entityQuery({ ...FILTERS, ...ForOps }, NOT_FILTERS)
-export const filterBody = entityQuery(FILTERS, NOT_FILTERS)
+/** Whose they are is said by the key, or beside the body. */
+export const filterBody = entityQuery(FILTERS, [...NOT_FILTERS, 'tenant'])
 
 /** The filter that a query or a body asks for. */
 export async function filterOf(

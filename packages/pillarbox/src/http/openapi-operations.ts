@@ -29,6 +29,12 @@ const PROBLEM = { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Proble
 /** A key or a user's token: what the routes' `access` asks for, as the document names it. */
 const SECURITY_SCHEMES = {
   key: { type: 'http', scheme: 'bearer', description: 'An API key. `x-roles` of an operation says with which role.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'pbx_session',
+    description: 'The console’s, with the role of the key it was begun with. `signIn` leaves it.',
+  },
   userToken: { type: 'http', scheme: 'bearer', description: 'A user’s token, for this user’s inbox alone.' },
   userTokenInQuery: {
     type: 'apiKey',
@@ -152,6 +158,8 @@ function securityOf(access: Access): object[] {
   if (access === 'public') return []
   return [
     ...(access.some((role) => role !== 'user') ? [{ key: [] }] : []),
+    // Publishers do not sign in.
+    ...(access.some((role) => role !== 'user' && role !== 'publisher') ? [{ session: [] }] : []),
     ...(access.includes('user') ? [{ userToken: [] }, { userTokenInQuery: [] }] : []),
   ]
 }

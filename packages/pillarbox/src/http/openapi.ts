@@ -2,16 +2,17 @@ import { createHash } from 'node:crypto'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
+import { CONSOLE_FILES } from './console-pages.ts'
 import { describeOperations, type OpenApiDocument, pathParameters, TAG_DESCRIPTIONS } from './openapi-operations.ts'
 
 const DOCS = '/docs'
 
 /**
- * True for the routes that plugins bring: the documentation page's, which carry no secrets, and the one by which browsers
- * ask whether a page of another origin may call.
+ * True for the routes that are no part of the API: those that plugins bring, which are the documentation page's and the one by
+ * which browsers ask whether a page of another origin may call; and the files of the console. None carries a secret.
  */
 export function isPluginRoute(url: string): boolean {
-  return url === '*' || url === DOCS || url.startsWith(`${DOCS}/`)
+  return url === '*' || url === DOCS || url.startsWith(`${DOCS}/`) || url === CONSOLE_FILES
 }
 
 /** Collects the document from the routes' own schemas. Registered before any route. */

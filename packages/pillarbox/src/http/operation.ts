@@ -20,6 +20,7 @@ export const TAGS = {
   Inbox: 'What in_app notifications have put before a user.',
   Accounts: 'A tenant’s credentials, pace and retry policy per provider.',
   Keys: 'API keys, and who may use what.',
+  Sessions: 'Who is signed in at the console.',
   Tenants: 'Tenants and their settings.',
   Operations: 'For those who run the server, across tenants.',
   Sandbox: 'What the pretend vendor took.',

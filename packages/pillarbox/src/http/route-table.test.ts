@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
 import { planEvents } from '../../../../test/support/planning.ts'
 import { ROLES, type Role } from '../model/api-key.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { Resend } from '../operate/resend.ts'
-import { type Answer, CATALOGUE, type Fixture, openFixture, type TestTenant } from './fixture.ts'
+import {
+  type Answer,
+  type AnswerJson,
+  CATALOGUE,
+  type Fixture,
+  openFixture,
+  raiseAlert,
+  type TestTenant,
+} from './fixture.ts'
 import type { RouteEntry } from './operation.ts'
 
 /**
@@ -26,6 +35,8 @@ interface Entry {
   isNumbered?: boolean
   /** What the path names is there for whoever is named, in each tenant. */
   isEverybodys?: boolean
+  /** Its answer does not end by itself. */
+  isStream?: boolean
 }
 
 let f: Fixture
@@ -47,6 +58,11 @@ const discarded = async (tenant: TestTenant): Promise<Record<string, string>> =>
   return path
 }
 const sent = async (tenant: TestTenant): Promise<Record<string, string>> => ({ id: (await submit(tenant)).id })
+const htmlMessage = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  await account(tenant)
+  const body = { ...EMAIL(), format: 'html' }
+  return { id: (await f.call(tenant.keys.publisher, 'POST', '/api/notifications', body)).json().id }
+}
 const account = async (tenant: TestTenant): Promise<Record<string, string>> => {
   const body = { channel: 'email', provider: 'sandbox', name: unique() }
   return { id: (await f.call(tenant.keys.admin, 'POST', '/api/channel-accounts', body)).json().id }
@@ -173,6 +189,7 @@ const callback = async (tenant: TestTenant): Promise<Record<string, string>> => 
   const { items } = await f.store.receipts.callbacks({}, { limit: 1 })
   return { id: String(items[0]?.id) }
 }
+const alert = async (tenant: TestTenant): Promise<Record<string, string>> => ({ id: await raiseAlert(f, tenant.id) })
 const tenantPath = async (tenant: TestTenant): Promise<Record<string, string>> => ({ id: tenant.id })
 
 const EMAIL = () => ({ channel: 'email', to: { email: 'a@example.test' }, body: 'x' })
@@ -204,6 +221,7 @@ const ENTRIES: Record<string, Entry> = {
   'GET /api/notifications': { ok: 200 },
   'GET /api/notifications/:id': { path: sent, ok: 200 },
   'GET /api/notifications/:id/status': { path: sent, ok: 200 },
+  'GET /api/notifications/:id/content': { path: htmlMessage, ok: 200 },
   'POST /api/notifications/:id/retry': { path: parked, ok: 200 },
   'POST /api/notifications/:id/discard': { path: parked, ok: 200 },
   'POST /api/notifications/:id/cancel': { path: queued, ok: 200 },
@@ -274,6 +292,8 @@ const ENTRIES: Record<string, Entry> = {
   'POST /api/suppressions': { body: () => ({ channel: 'push', address: unique() }), ok: 201 },
   'GET /api/suppressions/:id': { path: suppression, ok: 200 },
   'DELETE /api/suppressions/:id': { path: suppression, ok: 204 },
+  'POST /api/personal-data/export': { body: () => ({ address: 'nobody@example.test' }), ok: 200 },
+  'POST /api/personal-data/erase': { body: () => ({ address: 'nobody@example.test', note: 'asked' }), ok: 200 },
   'GET /api/event-types': { ok: 200 },
   'GET /api/event-types/:name': { path: eventType, ok: 200 },
   'GET /api/event-types/versions': { ok: 200 },
@@ -303,6 +323,10 @@ const ENTRIES: Record<string, Entry> = {
   'DELETE /api/inbox/:userId/messages/:id': { path: inbox, ok: 204 },
   'GET /api/inbox/:userId/stream': { path: inbox, ok: 200 },
   'POST /api/inbox/:userId/tokens': { path: inbox, body: () => ({}), ok: 201, isEverybodys: true },
+  'POST /api/session': { body: () => ({ key: f.opsKey }), ok: 200 },
+  'GET /api/session': { ok: 200 },
+  'DELETE /api/session': { ok: 204 },
+  'GET /api/stream': { ok: 200, isStream: true },
   'POST /api/keys': { body: () => ({ name: unique(), role: 'viewer' }), ok: 201 },
   'GET /api/keys': { ok: 200 },
   'DELETE /api/keys/:keyId': { path: key, ok: 204 },
@@ -344,7 +368,11 @@ const ENTRIES: Record<string, Entry> = {
   'GET /api/kpis': { ok: 200 },
   'GET /ops/kpis': { ok: 200 },
   'GET /ops/workers': { ok: 200 },
+  'GET /ops/alerts': { ok: 200 },
+  'POST /ops/alerts/:id/acknowledge': { path: alert, ok: 200 },
+  'GET /metrics': { ok: 200 },
   'POST /ops/outbox/:id/replay': { path: failedEvent, ok: 200 },
+  'POST /ops/purge': { body: () => ({ olderThan: 'P365D' }), ok: 200 },
   'GET /health': { ok: 200 },
   'GET /health/live': { ok: 200 },
   'GET /health/ready': { ok: 200 },
@@ -367,6 +395,7 @@ const UNAUDITED: Record<string, string> = {
   'POST /api/inbox/:userId/read-all': 'a user’s own inbox; the notifications become read',
   'DELETE /api/inbox/:userId/messages/:id': 'a user’s own inbox',
   'POST /api/inbox/:userId/tokens': 'nothing is kept of a token',
+  'DELETE /api/session': 'with a key there is no session to end; see conformance/sessions.ts',
 }
 
 /** Knows one booking of each tenant. */
@@ -434,7 +463,7 @@ describe('the route table', () => {
         security.some((scheme) => 'userTokenInQuery' in scheme),
         name,
       )
-      const isStream = route.operationId === 'streamInbox' && { payloadAsStream: true }
+      const isStream = route.operationId?.startsWith('stream') && { payloadAsStream: true }
       for (const asBearer of [true, false]) {
         const url = fill(route.url, (await ENTRIES[name]?.path?.(a)) ?? {})
         const given = asBearer
@@ -602,9 +631,20 @@ describe('the route table', () => {
     const path = fill(url, { ...(await entry.path?.(owner)), ...parameters })
     const asked = [query.slice(1), entry.query ?? ''].filter((part) => part !== '').join('&')
     const to = asked === '' ? path : `${path}?${asked}`
-    return f.call(role === 'ops' ? f.opsKey : caller.keys[role], method ?? 'GET', to, entry.body?.())
+    const key = role === 'ops' ? f.opsKey : caller.keys[role]
+    return entry.isStream ? begin(key, to) : f.call(key, method ?? 'GET', to, entry.body?.())
   }
 })
+
+/** An answer that may not end by itself: where it is one of those, it is let go as soon as it has begun. */
+async function begin(key: string, url: string): Promise<Answer> {
+  const headers = { authorization: `Bearer ${key}` }
+  const { statusCode, ...answer } = await f.app.inject({ method: 'GET', url, headers, payloadAsStream: true })
+  const stream = answer.stream()
+  if (statusCode === 200) stream.destroy()
+  const body = statusCode === 200 ? '' : await text(stream)
+  return { statusCode, headers: answer.headers, body, json: () => JSON.parse(body) as AnswerJson }
+}
 
 /** What vendors call, who add to it what they like, and prove themselves in their own way. */
 function isWebhook(url: string): boolean {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, before, describe, it } from 'node:test'
-import { storedAccount } from '../../../../test/support/samples.ts'
+import { sampleSandboxMessage, storedAccount } from '../../../../test/support/samples.ts'
 import { until } from '../../../../test/support/until.ts'
 import type { SandboxMessage } from '../channels/sandbox/vendor.ts'
 import type { Clock } from '../model/ports.ts'
@@ -20,23 +20,8 @@ describe('whoever tries things out', () => {
       .filter((each) => each.tenantId === tenantId && (to === undefined || each.to.email === to))
       .slice(0, limit)
   }
-  const message = (email: string): SandboxMessage => ({
-    id: `sbx-${taken.length + 1}`,
-    tenantId: tenant.id,
-    accountId: 'account',
-    channel: 'email',
-    key: 'key',
-    notificationId: 'n',
-    attempt: 1,
-    to: { email },
-    subject: null,
-    body: 'x',
-    data: {},
-    providerTemplate: null,
-    correlationId: null,
-    acceptedAt: 0,
-    duplicateOf: null,
-  })
+  const message = (email: string): SandboxMessage =>
+    sampleSandboxMessage({ id: `sbx-${taken.length + 1}`, tenantId: tenant.id, to: { email } })
   const look = (query: string) => f.call(tenant.keys.admin, 'GET', `/api/sandbox/messages?${query}`)
 
   before(async () => {

@@ -3,7 +3,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { Line, LocaleTag, Nullable } from '../intake/body-fields.ts'
 import { found } from '../model/errors.ts'
 import type { Tenant } from '../model/tenant.ts'
-import { changeTenant, provisionTenant } from '../operate/tenants.ts'
+import { changeTenant, provisionTenant, refuseReserved } from '../operate/tenants.ts'
 import { settingProblems } from '../render/tenant-settings.ts'
 import { OPS_ONLY, TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
@@ -61,7 +61,7 @@ const NewTenant = Closed(
     catalogue: Type.Optional(
       Type.Unsafe<unknown>({
         anyOf: [{ type: 'string', maxLength: 63 }, { type: 'object' }],
-        description: 'A catalogue, or the name of a ready-made one: atlas, busflow, eventhub, push or scada.',
+        description: 'A catalogue, or the name of a ready-made one: atlas, busflow, eventhub, ops, push or scada.',
       }),
     ),
   },
@@ -92,7 +92,8 @@ export function tenantRoutes(app: App, context: Context): void {
       'Provision a tenant',
       {
         operationId: 'createTenant',
-        description: 'The first admin key is in the answer, and nowhere else ever after.',
+        description:
+          'The first admin key is in the answer, and nowhere else ever after. The slug ops is reserved for the tenant that alerts are sent from.',
         body: NewTenant,
         problems: ['already_exists', 'invalid_catalogue'],
         response: { 201: Type.Object({ ...TenantJson.properties, keys: Type.Object({ admin: Type.String() }) }) },
@@ -101,6 +102,7 @@ export function tenantRoutes(app: App, context: Context): void {
     ),
     async ({ body, actor }, reply) => {
       const { id, name, defaultLocale, timeZone, catalogue, ...settings } = body
+      refuseReserved(id)
       const wanted = { id, name, defaultLocale, timeZone, settings, catalogue }
       const { tenant, adminKey } = await provisionTenant(context, wanted, actor)
       return reply.status(201).send({ ...tenantJson(tenant), keys: { admin: adminKey } })

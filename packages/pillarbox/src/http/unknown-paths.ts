@@ -3,9 +3,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, PillarboxError } from '../model/errors.ts'
 import { rawProblem, sendProblem } from './problems.ts'
 
-/** 405 where the path exists for another method, 404 otherwise: before a byte of the body is read. */
-export function answerUnknownPaths(app: FastifyInstance): void {
+/**
+ * 405 where the path exists for another method, 404 otherwise: before a byte of the body is read. `answerPage` is asked first:
+ * the console's pages are addresses that only it knows.
+ */
+export function answerUnknownPaths(
+  app: FastifyInstance,
+  answerPage: (request: FastifyRequest, reply: FastifyReply) => boolean,
+): void {
   function answer(request: FastifyRequest, reply: FastifyReply): void {
+    if (answerPage(request, reply)) return
     const [problem, headers] = refusalOfPath(app, request.method, request.url)
     sendProblem(reply.headers(headers), problem, request.id)
   }

@@ -96,7 +96,7 @@ export function webhookPath({ name, isShared }: ReceiptSource, tenantId: string)
   return isShared ? `/api/webhooks/${name}` : `/api/webhooks/${name}/${tenantId}`
 }
 
-function createCallbackIntake({ store, clock, logger, nudge, config, receivers, refusals }: Context) {
+function createCallbackIntake({ store, clock, logger, metrics, nudge, config, receivers, refusals }: Context) {
   const failures = createRateLimiter(clock)
   const genuine = createRateLimiter(clock)
   let largeInFlight = 0
@@ -150,7 +150,8 @@ function createCallbackIntake({ store, clock, logger, nudge, config, receivers, 
       note: verified.note ?? null,
     })
     if (isNew && verified.note !== undefined) logger.warn({ source: source.name, accountIds }, verified.note)
-    if (!isNew) note(source, request, 'repeated')
+    if (isNew) metrics.meters.count('callbacks', { source: source.name })
+    else note(source, request, 'repeated')
     nudge('receipts')
     return reply.type('text/plain; charset=utf-8').send('')
   }

@@ -13,7 +13,7 @@ import type { EventType } from '../model/catalogue.ts'
 import { CHANNELS } from '../model/channel.ts'
 import { type FieldError, PillarboxError } from '../model/errors.ts'
 import type { NewEvent } from '../model/event.ts'
-import type { Clock, IdSource } from '../model/ports.ts'
+import type { Clock, IdSource, Meters, Tracing } from '../model/ports.ts'
 import { readWord } from '../model/words.ts'
 import { createTimedCache } from '../runtime/timed-cache.ts'
 import type { WakeTopic } from '../runtime/wake-store.ts'
@@ -22,6 +22,7 @@ import type { Store } from '../store/store.ts'
 import { checkPayloads } from '../untrusted/payloads.ts'
 import { REFUSED, type Untrusted } from '../untrusted/untrusted.ts'
 import { ChannelName, EntityRef, FormOf, Instant, JsonObject, Line, LocaleTag, Nullable } from './body-fields.ts'
+import { measureIntake } from './measure-intake.ts'
 
 /**
  * An event as callers write it, for the OpenAPI document; `checkEvent` is what refuses. Who is reached, when and how is the
@@ -107,6 +108,8 @@ export interface EventSource {
   actor: string
   /** The trace of the request, by W3C Trace Context. */
   traceparent?: string | null
+  /** What it is counted as; events, unless it says otherwise. */
+  way?: 'events' | 'notification_requests'
 }
 
 export type EventAnswer = { id: string; duplicate: boolean } | EventProblem
@@ -131,8 +134,10 @@ export function createEventIntake(deps: {
   clock: Clock
   nudge: (topic: WakeTopic) => void
   untrusted: Untrusted
+  meters: Meters
+  tracing: Tracing
 }): EventIntake {
-  const { store, payloadSeal, ids, clock, nudge, untrusted } = deps
+  const { store, payloadSeal, ids, clock, nudge, untrusted, meters, tracing } = deps
   const published = createTimedCache({ clock, maxAgeMs: CATALOGUE_MAX_AGE_MS, read: readPublished })
 
   /** The event types that each name stands for which may be published: itself, or those of a domain event. */
@@ -184,9 +189,9 @@ export function createEventIntake(deps: {
     bodies: readonly unknown[],
   ): Promise<({ event: NewEvent } | EventProblem)[]> {
     const { tenantId } = from
-    const taken: (OpenedEvent | EventProblem)[] = []
-    for (const body of bodies) taken.push(await open(from, body))
-    const opened = taken.flatMap((each) => ('event' in each ? [each] : []))
+    const read: (OpenedEvent | EventProblem)[] = []
+    for (const body of bodies) read.push(await open(from, body))
+    const opened = read.flatMap((each) => ('event' in each ? [each] : []))
     const asked = opened.flatMap((each) => each.types.map((type) => ({ tenantId, type, payload: each.payload, each })))
     const found = await checkPayloads(untrusted, asked, tenantId)
     // Each said once, however many of the types find it.
@@ -197,7 +202,7 @@ export function createEventIntake(deps: {
       if (!verdict || 'unjudged' in verdict) unjudged.add(each)
       else for (const fault of verdict.faults) faults.get(each)?.set(JSON.stringify(fault), fault)
     }
-    return taken.map((each) => {
+    return read.map((each) => {
       if ('problem' in each) return each
       if (unjudged.has(each)) return { problem: unjudgedPayload() }
       const wrong = [...(faults.get(each)?.values() ?? [])]
@@ -213,24 +218,29 @@ export function createEventIntake(deps: {
     return tokens.length ? { ...withSecrets, payload: payloadSeal.sealTokens(withSecrets, tokens) } : withSecrets
   }
 
+  async function publish(from: EventSource, bodies: readonly unknown[]): Promise<EventAnswer[]> {
+    const answers: EventAnswer[] = []
+    const accepted: { event: NewEvent; index: number }[] = []
+    for (const [index, each] of (await accept(from, bodies)).entries()) {
+      if ('problem' in each) answers[index] = each
+      else accepted.push({ event: each.event, index })
+    }
+    if (accepted.length) {
+      const written = await store.events.insert(accepted.map(({ event }) => event))
+      for (const [i, { index }] of accepted.entries()) {
+        const answer = written[i]
+        if (answer) answers[index] = answer
+      }
+      if (written.some(({ duplicate }) => !duplicate)) nudge('events')
+    }
+    return answers
+  }
+
   return {
-    async publish(from, bodies) {
-      const answers: EventAnswer[] = []
-      const accepted: { event: NewEvent; index: number }[] = []
-      for (const [index, taken] of (await accept(from, bodies)).entries()) {
-        if ('problem' in taken) answers[index] = taken
-        else accepted.push({ event: taken.event, index })
-      }
-      if (accepted.length) {
-        const written = await store.events.insert(accepted.map(({ event }) => event))
-        for (const [i, { index }] of accepted.entries()) {
-          const answer = written[i]
-          if (answer) answers[index] = answer
-        }
-        if (written.some(({ duplicate }) => !duplicate)) nudge('events')
-      }
-      return answers
-    },
+    publish: (from, bodies) =>
+      measureIntake({ meters, tracing }, { from, way: from.way ?? 'events', items: bodies.length }, (own) =>
+        publish(own, bodies),
+      ),
     entityType: async (tenantId, name) => (await typesOf(tenantId, name))?.[0]?.entity ?? null,
     forget: published.outdate,
   }

@@ -5,7 +5,7 @@ import type { Channel } from '../model/channel.ts'
 import type { Contact } from '../model/contact.ts'
 import { type FieldError, isPillarboxError, PillarboxError } from '../model/errors.ts'
 import type { NewNotification, NotificationStatus, Warning } from '../model/notification.ts'
-import type { Clock, IdSource } from '../model/ports.ts'
+import type { Clock, IdSource, Meters, Tracing } from '../model/ports.ts'
 import { type Address, addressOf } from '../model/recipient.ts'
 import { asSentTo } from '../model/sent-address.ts'
 import { regionOf, testClockMs } from '../model/tenant.ts'
@@ -17,6 +17,7 @@ import type { WakeTopic } from '../runtime/wake-store.ts'
 import type { Store } from '../store/store.ts'
 import type { TenantSnapshots } from '../tenant/snapshots.ts'
 import { instantMs, withoutNulls } from './body-fields.ts'
+import { measureIntake } from './measure-intake.ts'
 import {
   bodyProblems,
   chainOf,
@@ -72,12 +73,26 @@ export interface NotificationIntakeDeps extends ComposeTools, WordsDeps {
   snapshots: Pick<TenantSnapshots, 'get' | 'choose'>
   ids: IdSource
   skips: SkipReport
+  meters: Meters
+  tracing: Tracing
   nudge: (topic: WakeTopic) => void
 }
 
 export function createNotificationIntake(deps: NotificationIntakeDeps): NotificationIntake {
   const { store, snapshots, ids, clock, skips, nudge } = deps
-  return { submit, expand }
+  const way = 'notifications'
+  return {
+    submit: (from, bodies) => measureIntake(deps, { from, way, items: bodies.length }, (own) => submit(own, bodies)),
+    async expand(from, body) {
+      let skipped = 0
+      const rows = await measureIntake(deps, { from, way, items: 1 }, async (own) => {
+        const made = await expand(own, body)
+        skipped = made.skipped
+        return made.rows
+      })
+      return { ids: rows.map(({ id }) => id), duplicates: rows.filter(({ duplicate }) => duplicate).length, skipped }
+    },
+  }
 
   async function submit(
     caller: IntakeCaller,
@@ -110,7 +125,10 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     return answers
   }
 
-  async function expand(caller: IntakeCaller, body: NotificationBody): Promise<Expanded> {
+  async function expand(
+    caller: IntakeCaller,
+    body: NotificationBody,
+  ): Promise<{ rows: WrittenRow[]; skipped: number }> {
     const { tenantId } = caller
     const problems = [...expandProblems(body), ...bodyProblems(body), ...wordsProblems(body)]
     if (problems.length) throw invalid(problems)
@@ -124,7 +142,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     const { members, skipped } = await membersOf(tenantId, list.id, chain)
     if (!members.length)
       throw invalid([{ path: '/to/list', message: `has no member with an address for ${chainOf(body).join(' or ')}` }])
-    const expanded: Expanded = { ids: [], duplicates: 0, skipped }
+    const rows: WrittenRow[] = []
     for (let from = 0; from < members.length; from += EXPANDED_AT_ONCE) {
       const part = await Promise.all(
         members.slice(from, from + EXPANDED_AT_ONCE).map(({ id, to }) => {
@@ -132,12 +150,9 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
           return newNotification(caller, one, { to, contact: null, words })
         }),
       )
-      for (const { id, duplicate } of await write(part)) {
-        expanded.ids.push(id)
-        if (duplicate) expanded.duplicates += 1
-      }
+      rows.push(...(await write(part)))
     }
-    return expanded
+    return { rows, skipped }
   }
 
   /** Members with an address for one of the channels. Read whole before anything is written: too long a list makes nothing. */
@@ -167,7 +182,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     }
   }
 
-  async function write(notifications: readonly NewNotification[]): Promise<{ id: string; duplicate: boolean }[]> {
+  async function write(notifications: readonly NewNotification[]): Promise<WrittenRow[]> {
     if (!notifications.length) return []
     const templates = new Set(notifications.flatMap(({ templateId }) => templateId ?? []))
     if (templates.size) await store.templates.markUsed([...templates])
@@ -296,6 +311,12 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     const channel = reachable.find((one) => channels?.has(one) ?? true) ?? chain[0] ?? 'email'
     return { channel, account: null, fallback: reachable.filter((one) => one !== channel), warnings }
   }
+}
+
+/** A notification that is on record; `duplicate`: it was there already. */
+interface WrittenRow {
+  id: string
+  duplicate: boolean
 }
 
 /** What a request comes to before its channel is chosen. */

@@ -58,4 +58,6 @@ export interface StoredAccount extends Omit<Account, 'secrets' | 'retry' | 'retr
   /** Names of the secrets that are set. */
   secretNames: string[]
   retry: unknown
+  /** How long after it was parked a notification is retried by itself; null or absent: never. */
+  parkedRetryAfterMs?: number | null
 }

@@ -26,6 +26,7 @@ export const ERRORS = {
   changed_meanwhile: { status: 409, title: 'It was changed since you read it' },
   operation_over: { status: 409, title: 'The operation is past where this could be asked of it' },
   in_use: { status: 409, title: 'Something still needs it' },
+  purge_running: { status: 409, title: 'Another purge is under way' },
   last_key: { status: 409, title: 'The last ops key cannot be revoked' },
   preview_expired: { status: 410, title: 'The preview has expired' },
   body_too_large: { status: 413, title: 'The body is too large' },

@@ -41,6 +41,7 @@ export const REASONS = {
   corrected_by_operator: 'An operator corrected its address: it was sent there as another notification.',
   discarded_by_operator: 'An operator decided that it is not to be sent.',
   restored_by_operator: 'An operator took back that it was discarded.',
+  erased: 'What was known of its recipient was erased before it was sent.',
   permanent_refusal: 'The provider refused it for good.',
   invalid_event: 'The event cannot be turned into notifications.',
   unknown_event_type: 'The catalogue has no such event type.',
@@ -73,6 +74,11 @@ export function isSkipReason(reason: string): reason is (typeof SKIP_REASONS)[nu
 
 /** `fallback_triggered:<channel>` carries the channel that took over; every other reason stands alone. */
 export type StoredReason = Reason | `fallback_triggered:${string}`
+
+/** A stored reason as a word of the closed set, to be counted by. */
+export function reasonWord(reason: StoredReason): Reason {
+  return reason.startsWith('fallback_triggered:') ? 'fallback_triggered' : (reason as Reason)
+}
 
 export function isReason(value: string): value is StoredReason {
   return value.startsWith('fallback_triggered:') || Object.hasOwn(REASONS, value)

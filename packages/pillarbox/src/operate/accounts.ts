@@ -42,6 +42,8 @@ export interface AccountFields {
   onUndeliverable?: 'fail' | 'park'
   onUnmapped?: 'retry' | 'park'
   breaker?: { failures?: number; resetAfter?: string } | null
+  /** An ISO duration; null: what is parked waits for somebody. */
+  parkedRetryAfter?: string | null
   priority?: number
 }
 
@@ -259,7 +261,15 @@ function mergeSecrets(current: Record<string, string>, given: Record<string, unk
 
 /** Everything that is not given takes its default. */
 function replacement(given: NamedAccountFields, of: ProviderOf, checks: AccountChecks) {
-  const { name, pace, retry = null, onUnknown = 'resend', breaker = null, priority = 0 } = given
+  const {
+    name,
+    pace,
+    retry = null,
+    onUnknown = 'resend',
+    breaker = null,
+    parkedRetryAfter = null,
+    priority = 0,
+  } = given
   const settings = settingsOf(given)
   return {
     name,
@@ -268,12 +278,13 @@ function replacement(given: NamedAccountFields, of: ProviderOf, checks: AccountC
     retry: retryOf(retry),
     onUnknown,
     breaker: breakerOf(breaker),
+    parkedRetryAfterMs: parkedRetryOf(parkedRetryAfter),
     priority,
   }
 }
 
 function changesOf(given: AccountFields, current: StoredAccount, checks: AccountChecks) {
-  const { name, pace, retry, onUnknown, breaker, priority } = given
+  const { name, pace, retry, onUnknown, breaker, parkedRetryAfter, priority } = given
   const hasSettings = given.settings !== undefined || POLICIES.some((policy) => given[policy] !== undefined)
   const settings = hasSettings ? settingsOf(given, current.settings) : undefined
   return {
@@ -291,6 +302,7 @@ function changesOf(given: AccountFields, current: StoredAccount, checks: Account
     ...(retry !== undefined && { retry: retryOf(retry) }),
     ...(onUnknown !== undefined && { onUnknown }),
     ...(breaker !== undefined && { breaker: breakerOf(breaker) }),
+    ...(parkedRetryAfter !== undefined && { parkedRetryAfterMs: parkedRetryOf(parkedRetryAfter) }),
     ...(priority !== undefined && { priority }),
   }
 }
@@ -332,4 +344,12 @@ function breakerOf(breaker: NonNullable<AccountFields['breaker']> | null): Store
   if (resetAfterMs === null || resetAfterMs < 1_000 || resetAfterMs > 86_400_000)
     throw invalidBody([{ path: '/breaker/resetAfter', message: 'must be a duration between PT1S and P1D' }])
   return { failures, resetAfterMs }
+}
+
+function parkedRetryOf(after: string | null): number | null {
+  if (after === null) return null
+  const ms = parseDuration(after)
+  if (ms === null || ms < 60_000 || ms > 7 * 86_400_000)
+    throw invalidBody([{ path: '/parkedRetryAfter', message: 'must be a duration between PT1M and P7D' }])
+  return ms
 }

@@ -37,6 +37,8 @@ export interface NotificationAct extends RetryOptions {
   note?: string
   /** The item of an operation that it is part of. */
   item?: ItemRef
+  /** Nobody asked for it: it goes out only before its expiry. */
+  keepsExpiry?: boolean
 }
 
 /** What a retry may ask for; it goes out as it was planned where nothing is. */

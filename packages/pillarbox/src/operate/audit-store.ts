@@ -11,6 +11,10 @@ export interface AuditStore {
   list(filter: AuditFilter, page: Page): Promise<PageOf<AuditEntry>>
   /** How far the audit goes now. */
   horizon(): Promise<AuditHorizon>
+  /** The highest number that was taken, also by something that is still under way. */
+  lastId(): Promise<number>
+  /** Whether no further row up to the horizon can appear. */
+  isOver(horizon: AuditHorizon): Promise<boolean>
   /**
    * Of up to `limit` chains, the rows up to the horizon that have no link yet, oldest first, with where the chain ends.
    * Null while something is under way that may still write such a row.

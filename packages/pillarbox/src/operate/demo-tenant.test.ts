@@ -5,7 +5,7 @@ import { wholeNotifications } from '../../../../test/support/notifications.ts'
 import { sampleEvent, silent } from '../../../../test/support/samples.ts'
 import { createSuppressionBook } from '../dispatch/suppressions.ts'
 import { CHANNELS } from '../model/channel.ts'
-import { noMeters } from '../model/ports.ts'
+import { noMeters, noTracing } from '../model/ports.ts'
 import { createContextBook } from '../plan/context-book.ts'
 import { bodyOf } from '../plan/fixture.ts'
 import { createPlanner } from '../plan/planner.ts'
@@ -47,6 +47,8 @@ async function setup(t: TestContext) {
     random,
     ids,
     logger: silent,
+    meters: noMeters,
+    tracing: noTracing,
     settings: { batchRows: 10, pollMaxMs: 200 },
   })
   const plan = async (type: string) => {

@@ -1,8 +1,10 @@
 import type { LaneView } from '../dispatch/lane-store.ts'
+import { isResting } from '../dispatch/lane-store.ts'
 import type { WorkerView } from '../dispatch/worker-store.ts'
 import { CHANNELS } from '../model/channel.ts'
-import { isPillarboxError, PillarboxError } from '../model/errors.ts'
+import { isPillarboxError } from '../model/errors.ts'
 import type { Clock, Logger } from '../model/ports.ts'
+import { answeredWithin } from '../runtime/answered-within.ts'
 import { createTimedCache } from '../runtime/timed-cache.ts'
 import { redactForLog } from '../security/redact.ts'
 import type { Store } from '../store/store.ts'
@@ -78,6 +80,7 @@ const STEP_SHOWN_MS = 600_000
 /** Looks at everything that keeps events from being taken in or notifications from being sent. */
 export function createHealthWatch({ store, clock, logger, config }: HealthDeps): HealthWatch {
   const seeStep = createStepWatch(clock)
+  const inTime = <T>(work: Promise<T>): Promise<T> => answeredWithin(clock, PATIENCE_MS, work)
   const touched = createTimedCache({
     clock,
     maxAgeMs: TOUCH_EVERY_MS,
@@ -136,19 +139,6 @@ export function createHealthWatch({ store, clock, logger, config }: HealthDeps):
     }
   }
 
-  async function inTime<T>(work: Promise<T>): Promise<T> {
-    const answered = new AbortController()
-    const late = clock.sleep(PATIENCE_MS, answered.signal).then((): never => {
-      throw new PillarboxError('store_unavailable', `no answer within ${PATIENCE_MS} ms`)
-    })
-    late.catch(() => {})
-    try {
-      return await Promise.race([work, late])
-    } finally {
-      answered.abort()
-    }
-  }
-
   function reasonIn(error: unknown): HealthReason {
     const code = troubleIn(error)
     if (!isPillarboxError(error, 'store_unavailable') && code === 'unreachable')
@@ -160,6 +150,17 @@ export function createHealthWatch({ store, clock, logger, config }: HealthDeps):
     whole: () => whole.get(''),
     unready: async () => (await unready.get('')).reason,
   }
+}
+
+/** What keeps notifications from being sent, or from being sent in time, leaving clocks aside. Writes nothing. */
+export async function workTroubles(store: HealthDeps['store'], config: HealthDeps['config']): Promise<HealthReason[]> {
+  const [workers, lanes, oldestDueMs, sinkTrouble] = await Promise.all([
+    store.workers.list(),
+    store.lanes.list(null),
+    store.notifications.oldestDueMs(),
+    store.audit.sink.trouble(),
+  ])
+  return reasonsIn({ workers, lanes, oldestDueMs, apartMs: 0, steppedMs: null, sinkTrouble }, config)
 }
 
 const TROUBLE: Readonly<Record<StoreTrouble, string>> = {
@@ -247,7 +248,7 @@ function reasonsIn(facts: HealthFacts, config: HealthDeps['config']): HealthReas
 function stoppedIn(lanes: readonly LaneView[]): Pick<Health, 'openBreakers' | 'pausedAccounts'> {
   const idsOf = (some: readonly LaneView[]): string[] => some.map(({ accountId }) => accountId)
   return {
-    openBreakers: idsOf(lanes.filter(({ breaker }) => breaker !== 'closed')),
+    openBreakers: idsOf(lanes.filter(isResting)),
     pausedAccounts: idsOf(lanes.filter(({ status }) => status === 'paused')),
   }
 }

@@ -34,10 +34,10 @@ const forever = new AbortController().signal
 
 async function setup(t: TestContext, plant: (deps: OperationsDeps) => Partial<OperationsDeps> = () => ({})) {
   const bench = await openPlanning(t, { catalogue: catalogueOf(), batchRows: 1_000 })
-  const { store, clock, ids, logger } = bench
+  const { store, clock, ids, logger, meters } = bench
   const snapshots = createTenantSnapshots(store, clock, 0)
   const nudged: string[] = []
-  const common = { store, snapshots, clock, random: () => 0.5, logger, everyMs: 250 }
+  const common = { store, snapshots, clock, random: () => 0.5, logger, meters, everyMs: 250 }
   const real: OperationsDeps = {
     ...common,
     replan: (notification) => replan(bench.chain, notification),
@@ -365,7 +365,7 @@ describe('a canary', () => {
   })
 
   it('stops the rest where one of it fails, and says which', async (t) => {
-    const { parked, preview, start, operate: work, operation, dispatch, waiting, clock } = await setup(t)
+    const { parked, preview, start, operate: work, operation, dispatch, waiting, clock, meters } = await setup(t)
     await parked(6)
     const { token } = await preview('retry')
     await start(token, { canary: 2 })
@@ -380,6 +380,7 @@ describe('a canary', () => {
       problem ?? '',
       new RegExp(`^Of the 2 that went first, notification ${failed} is parked: invalid_recipient`),
     )
+    assert.equal(meters.counts['operations_ended failed'], 1)
     assert.equal(await work(), false)
   })
 

@@ -1,6 +1,7 @@
 import { errorText, isPassing, isPillarboxError } from '../model/errors.ts'
 import { isLive, type NotificationStatus } from '../model/notification.ts'
 import { type ItemOutcome, type Operation, sends } from '../model/operation.ts'
+import type { Meters } from '../model/ports.ts'
 import { type ChoreDeps, runChore } from '../runtime/chore.ts'
 import type { Store } from '../store/store.ts'
 import { type ActDeps, actOnNotification } from './act.ts'
@@ -16,6 +17,7 @@ import { type ResendOneDeps, resendNotification } from './resend.ts'
  */
 export interface OperationsDeps extends ChoreDeps, Omit<ActDeps, 'store'>, Omit<ResendOneDeps, 'store' | 'rewrite'> {
   store: Pick<Store, 'operations' | 'notifications' | 'suppressions'>
+  meters: Meters
 }
 
 /** Several times what a page takes. Where a worker is gone, another one goes on after it. */
@@ -62,11 +64,13 @@ async function workOn(deps: OperationsDeps, operation: TakenOperation, stop: Abo
     const next = taken.status === 'canary' ? await flyCanary(deps, taken, stop) : await goOn(deps, taken, stop)
     const isKept = next.isBusy && next.checkpoint.to !== 'failed' && clock.monotonic() < sliceEnd && !stop.aborted
     await store.operations.checkpoint({ ...next.checkpoint, ...(isKept && { leaseMs: LEASE_MS }) })
-    if (next.checkpoint.to === 'done' || next.checkpoint.to === 'failed')
+    if (next.checkpoint.to === 'done' || next.checkpoint.to === 'failed') {
+      deps.meters.count('operations_ended', { status: next.checkpoint.to })
       deps.logger.info(
         { operationId: taken.id, tenantId: taken.tenantId, status: next.checkpoint.to },
         'operation ended',
       )
+    }
     if (!isKept) return
     taken = {
       ...taken,

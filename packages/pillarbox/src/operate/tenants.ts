@@ -1,4 +1,5 @@
 import type { ReadyCatalogues } from '../catalogue/ready.ts'
+import { OPS_TENANT } from '../model/alert.ts'
 import type { TenantDefaults } from '../model/catalogue.ts'
 import { found, invalidBody, PillarboxError } from '../model/errors.ts'
 import type { IdSource } from '../model/ports.ts'
@@ -47,6 +48,18 @@ export async function provisionTenant(
   const stored = await store.tenants.find(tenant.id)
   if (!stored) throw new PillarboxError('internal', `tenant ${tenant.id} is gone right after it was made`)
   return { tenant: stored, adminKey: admin.key }
+}
+
+/** Throws `invalid_body` for a slug that nobody may choose. */
+export function refuseReserved(id: string): void {
+  if (id === OPS_TENANT)
+    throw invalidBody([
+      {
+        path: '/id',
+        message:
+          'is reserved: alerts are sent from the tenant ops, which is made by itself once PILLARBOX_ALERT_TO is set',
+      },
+    ])
 }
 
 type NewTenant = Pick<Tenant, 'id' | 'name'> & {

@@ -28,6 +28,7 @@ import type { StoredCallback } from '../model/callback.ts'
 import type { Channel } from '../model/channel.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { NewNotification, NotificationView } from '../model/notification.ts'
+import { noTracing } from '../model/ports.ts'
 import { createContextBook } from '../plan/context-book.ts'
 import { createEventBook } from '../plan/event-book.ts'
 import { nextInChain } from '../plan/next-in-chain.ts'
@@ -133,6 +134,8 @@ async function setup(t: TestContext, engine: Store['engine'] = 'sqlite'): Promis
     random: () => 0.5,
     ids,
     logger,
+    meters,
+    tracing: noTracing,
     settings: { pollMaxMs: 200, leaseMs: 120_000 },
   }
   let accounts = 0
@@ -543,7 +546,12 @@ describe('a failure that is reported', () => {
     await another({ fallBack: async () => ({ skipped }) }).round()
 
     assert.equal((await view(id)).status, 'skipped')
-    assert.deepEqual(meters.counts, { 'notifications_skipped no_address': 1 })
+    assert.deepEqual(meters.counts, {
+      'notifications_settled whatsapp parked': 1,
+      'notifications_stopped unreachable': 1,
+      'notifications_skipped no_address': 1,
+      'receipts meta failed moved': 1,
+    })
     assert.ok(logger.lines.some(({ level, fields }) => level === 'warn' && fields['notificationId'] === id))
   })
 

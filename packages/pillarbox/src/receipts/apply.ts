@@ -1,8 +1,9 @@
 import type { CallbackResult, StoredCallback } from '../model/callback.ts'
 import { errorText, isPassing } from '../model/errors.ts'
 import { type EndedChain, type NotificationView, skippedByChain, type Takeover } from '../model/notification.ts'
-import type { Clock, IdSource, Logger, Random } from '../model/ports.ts'
-import { isFoundByMessageId } from '../model/receipt.ts'
+import type { Clock, IdSource, Logger, Meters, Random, TraceSpan, Tracing } from '../model/ports.ts'
+import { reasonWord } from '../model/reason.ts'
+import { isFoundByMessageId, landingOf, wordOfOne } from '../model/receipt.ts'
 import type { SkipReport } from '../plan/skip-report.ts'
 import type { Hub } from '../runtime/hub.ts'
 import { createPoll } from '../runtime/poll.ts'
@@ -37,6 +38,8 @@ export interface ReceiptApplierDeps {
   random: Random
   ids: IdSource
   logger: Logger
+  meters: Meters
+  tracing: Tracing
   settings: {
     pollMaxMs: number
     /** Many times what a batch takes; whoever needs longer is dead, and nothing is lost but time. */
@@ -81,6 +84,8 @@ export function createReceiptApplier(deps: ReceiptApplierDeps): ReceiptApplier {
     },
   }
 }
+
+type ReportEffect = Awaited<ReturnType<Store['receipts']['merge']>>
 
 /** What became of the reports of one callback. */
 interface ReportTally {
@@ -134,34 +139,27 @@ async function applyReport(
   event: ReceiptEvent,
   tally: ReportTally,
 ): Promise<void> {
-  const { store, accounts, logger } = deps
+  const { store, logger } = deps
   const { provider, providerMessageId, notificationId } = event
   try {
     const { accountIds } = callback
     const view = await store.receipts.locate({ accountIds, provider, providerMessageId, notificationId })
     if (!view) {
+      deps.meters.count('receipts', { provider, kind: event.kind, effect: 'unmatched' })
       // Our reference is known before the call is made; a vendor's message id only with its answer.
       if (notificationId === null && isFoundByMessageId(provider)) tally.missing++
       return
     }
     tally.matched++
-    const account = view.accountId === null ? null : (await accounts.get([view.accountId])).get(view.accountId)
-    const verdict = verdictOn(event, view, account?.settings['onUndeliverable'])
-    const handed = verdict.mayFallBack ? await fallBack(deps, view) : null
-    const continued = handed && 'skipped' in handed ? { next: null, ...handed } : { next: handed }
-    const answer = await store.receipts.merge({ ...verdict.receipt, ...continued })
+    const span = beginReceiptSpan(deps, view, event)
+    const answer = await mergeReport(deps, callback, event, view).catch((error: unknown) => {
+      span?.end({}, true)
+      throw error
+    })
+    span?.end({ effect: answer })
+    deps.meters.count('receipts', { provider, kind: event.kind, effect: answer })
     if (answer === 'waiting') tally.waiting++
-    if (answer === 'moved') {
-      tally.moved++
-      deps.skips.note(skippedByChain({ to: 'failed', ...continued }))
-      const lane = continued.next?.accountId ?? null
-      if (lane !== null) deps.hub.nudge('dispatch', [lane])
-    }
-    if (verdict.dead && isNews(answer, callback, verdict)) {
-      const { tenantId, channel, id } = view
-      const ban = { id: deps.ids(), tenantId, channel, ...verdict.dead, notificationId: id, createdBy: 'system' }
-      await store.suppressions.insert(ban)
-    }
+    if (answer === 'moved') tally.moved++
   } catch (error) {
     if (isPassing(error)) throw error
     logger.error({ callbackId: callback.id, provider, error: errorText(error) }, 'a receipt could not be applied')
@@ -169,15 +167,69 @@ async function applyReport(
   }
 }
 
+function beginReceiptSpan(
+  { tracing }: ReceiptApplierDeps,
+  view: NotificationView,
+  event: ReceiptEvent,
+): TraceSpan | null {
+  if (!tracing.isOn()) return null
+  const { tenantId, id: notificationId, accountId, channel, traceparent = null } = view
+  const { provider, kind } = event
+  return tracing.begin('pillarbox.receipt', traceparent, {
+    tenantId,
+    notificationId,
+    accountId,
+    channel,
+    provider,
+    kind,
+  })
+}
+
+/** Merges a report into the notification that it is about, with whoever takes over. */
+async function mergeReport(
+  deps: ReceiptApplierDeps,
+  callback: StoredCallback,
+  event: ReceiptEvent,
+  view: NotificationView,
+): Promise<ReportEffect> {
+  const { store, accounts } = deps
+  const account = view.accountId === null ? null : (await accounts.get([view.accountId])).get(view.accountId)
+  const verdict = verdictOn(event, view, account?.settings['onUndeliverable'])
+  const handed = verdict.mayFallBack ? await fallBack(deps, view) : null
+  const continued = handed && 'skipped' in handed ? { next: null, ...handed } : { next: handed }
+  const answer = await store.receipts.merge({ ...verdict.receipt, ...continued })
+  if (answer === 'moved') {
+    meterMove(deps, view, verdict.receipt, continued.next?.channel ?? null)
+    deps.skips.note(skippedByChain({ to: 'failed', ...continued }))
+    const lane = continued.next?.accountId ?? null
+    if (lane !== null) deps.hub.nudge('dispatch', [lane])
+  }
+  if (verdict.dead && isNews(answer, callback, verdict)) {
+    const { tenantId, channel, id } = view
+    const ban = { id: deps.ids(), tenantId, channel, ...verdict.dead, notificationId: id, createdBy: 'system' }
+    await store.suppressions.insert(ban)
+  }
+  return answer
+}
+
+/** Counts where a report that moved its notification brought it. */
+function meterMove(
+  { meters }: ReceiptApplierDeps,
+  { channel }: NotificationView,
+  { kind, recipient, failure }: ReceiptVerdict['receipt'],
+  takenOverBy: string | null,
+): void {
+  const word = recipient === null ? kind : (wordOfOne(kind) ?? kind)
+  const { status: to, reason } = landingOf(word, failure, takenOverBy)
+  meters.count('notifications_settled', { channel, to })
+  if (reason !== null) meters.count('notifications_stopped', { reason: reasonWord(reason) })
+}
+
 /**
  * Whether an address is learnt to be no good by this. Not by a repetition: somebody may have lifted the ban since. One
  * that was taken before and never settled is the exception: whoever had it may have died in between.
  */
-function isNews(
-  answer: 'moved' | 'kept' | 'repeated' | 'waiting',
-  { result, attemptCount }: StoredCallback,
-  { receipt }: ReceiptVerdict,
-): boolean {
+function isNews(answer: ReportEffect, { result, attemptCount }: StoredCallback, { receipt }: ReceiptVerdict): boolean {
   if (answer === 'repeated') return result === null && attemptCount > 1
   // A message that failed after it was delivered says little about the address.
   return answer === 'moved' || (answer === 'kept' && (receipt.kind !== 'failed' || receipt.recipient !== null))

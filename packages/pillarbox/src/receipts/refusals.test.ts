@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
-import { recordingLogger } from '../../../../test/support/samples.ts'
+import { recordingLogger, recordingMeters } from '../../../../test/support/samples.ts'
 import type { RefusedCount } from './receipt-store.ts'
 import { createRefusals } from './refusals.ts'
 
@@ -11,6 +11,7 @@ const forged = { source: 'meta', tenantId: 'acme', why: 'signature_wrong' } as c
 function setup() {
   const clock = createManualClock()
   const logger = recordingLogger()
+  const meters = recordingMeters()
   const state = { isDown: false, writes: [] as RefusedCount[][] }
   const refusals = createRefusals({
     receipts: {
@@ -21,6 +22,7 @@ function setup() {
     },
     clock,
     logger,
+    meters,
     everyMs: EVERY_MS,
   })
   return { refusals, clock, logger, state }

@@ -1,5 +1,5 @@
 import { errorText } from '../model/errors.ts'
-import type { Clock, Logger } from '../model/ports.ts'
+import type { Clock, Logger, Meters } from '../model/ports.ts'
 import type { Distrust } from './receipt-source.ts'
 import type { ReceiptStore, RefusedCount } from './receipt-store.ts'
 
@@ -19,9 +19,10 @@ export function createRefusals(deps: {
   receipts: Pick<ReceiptStore, 'countRefused'>
   clock: Clock
   logger: Logger
+  meters: Meters
   everyMs: number
 }): Refusals {
-  const { receipts, clock, logger, everyMs } = deps
+  const { receipts, clock, logger, meters, everyMs } = deps
   const counts = new Map<string, RefusedCount>()
   const closing = new AbortController()
   let isWaiting = false
@@ -54,6 +55,8 @@ export function createRefusals(deps: {
 
   return {
     note(refused) {
+      const { source, why } = refused
+      meters.count('callbacks_refused', { source, why })
       add({ ...refused, count: 1 })
       if (isWaiting) return
       isWaiting = true

@@ -1,6 +1,7 @@
 import { randomFillSync, randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { Clock, Random } from '../model/ports.ts'
 
 /** The machine's own time. The only real clock there is; everything else is handed one. */
@@ -58,4 +59,15 @@ export function pidSpace(): string {
   } catch {
     return randomUUID()
   }
+}
+
+let platform: Registry | null = null
+
+/** What the platform measures of this process. Once for all who want it: it watches for as long as the process lives. */
+export function platformMetrics(): Registry {
+  if (platform === null) {
+    platform = new Registry()
+    collectDefaultMetrics({ register: platform })
+  }
+  return platform
 }

@@ -3,15 +3,20 @@ import type { DispatchStore } from '../dispatch/dispatch-store.ts'
 import type { LaneStore } from '../dispatch/lane-store.ts'
 import type { SuppressionStore } from '../dispatch/suppression-store.ts'
 import type { WorkerStore } from '../dispatch/worker-store.ts'
+import type { AlertStore } from '../operate/alert-store.ts'
 import type { AuditStore } from '../operate/audit-store.ts'
 import type { ClearTokenStore } from '../operate/clear-token-store.ts'
 import type { DueStore } from '../operate/due-store.ts'
 import type { InstanceStore } from '../operate/instance-store.ts'
 import type { KeyStore } from '../operate/key-store.ts'
 import type { OperationStore } from '../operate/operation-store.ts'
+import type { PersonalStore } from '../operate/personal-store.ts'
+import type { RetentionStore } from '../operate/retention-store.ts'
 import type { RollupStore } from '../operate/rollup-store.ts'
+import type { ScanStore } from '../operate/scan-store.ts'
 import type { ScheduleStore } from '../operate/schedule-store.ts'
 import type { SealedStore } from '../operate/sealed-store.ts'
+import type { SessionStore } from '../operate/session-store.ts'
 import type { EventStore } from '../plan/event-store.ts'
 import type { ListStore } from '../plan/list-store.ts'
 import type { NotificationStore } from '../plan/notification-store.ts'
@@ -42,6 +47,8 @@ export interface Store {
   schema(): Promise<{ found: number; wanted: number }>
   /** The store's own time; rejects when it cannot be reached. */
   now(): Promise<number>
+  /** Calls of this process that hold a connection or wait for one, by what the connection is for. */
+  load(): ReadonlyMap<string, number>
   readonly events: EventStore
   readonly plan: PlanStore
   readonly notifications: NotificationStore
@@ -53,6 +60,7 @@ export interface Store {
   readonly workers: WorkerStore
   readonly tenants: TenantStore
   readonly keys: KeyStore
+  readonly sessions: SessionStore
   readonly accounts: AccountStore
   readonly catalogue: CatalogueStore
   readonly templates: TemplateStore
@@ -66,6 +74,10 @@ export interface Store {
   readonly clearTokens: ClearTokenStore
   readonly audit: AuditStore
   readonly rollups: RollupStore
+  readonly retention: RetentionStore
+  readonly scans: ScanStore
+  readonly alerts: AlertStore
+  readonly personal: PersonalStore
   readonly wake: WakeStore
   close(): Promise<void>
 }

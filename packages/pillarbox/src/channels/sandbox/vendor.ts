@@ -75,6 +75,20 @@ export interface SandboxVendor {
   clear(tenantId: string): number
   /** Seals the device tokens of a file that was written before they were sealed, once. Answers how many it found. */
   sealTokens(seal: (tenantId: string, token: string) => string): number
+  /**
+   * Removes at most `limit` messages that were accepted before an instant, with their keys, and answers how many; with
+   * `isDryRun`, how many it would.
+   */
+  purge(request: { tenantId: string; before: number; limit: number; isDryRun: boolean }): number
+  /** The next messages of a tenant behind `after`, oldest first, cleared ones left out; device tokens as they are kept. */
+  walk(tenantId: string, after: number, limit: number): { row: number; message: SandboxMessage }[]
+  /** Puts other words and another recipient into a message; null: clears it, as `clear` does. */
+  replace(
+    row: number,
+    message: Pick<SandboxMessage, 'to' | 'subject' | 'body' | 'data' | 'correlationId' | 'key'> | null,
+  ): void
+  /** Leaves nothing of what was replaced in the file's free space. */
+  compact(): void
   close(): void
 }
 
@@ -162,6 +176,19 @@ export function createSandboxVendor({ path, clock, busyTimeoutMs = 2_000 }: Vend
       `update message set cleared = 1, address = '', recipient = '{}', subject = null, body = '', data = '{}',
          provider_template = null
        where tenant_id = ? and cleared = 0`,
+    ),
+    clearOne: db.prepare(
+      `update message set cleared = 1, address = '', recipient = '{}', subject = null, body = '', data = '{}',
+         provider_template = null, correlation_id = null where id = ?`,
+    ),
+    walk: db.prepare('select * from message where tenant_id = ? and id > ? and cleared = 0 order by id limit ?'),
+    replace: db.prepare(
+      `update message set address = ?, recipient = ?, subject = ?, body = ?, data = ?, correlation_id = ?, key = ?,
+         provider_template = null where id = ?`,
+    ),
+    countOld: db.prepare('select count(*) as count from message where tenant_id = ? and accepted_at < ?'),
+    removeOld: db.prepare(
+      'delete from message where id in (select id from message where tenant_id = ? and accepted_at < ? order by id limit ?)',
     ),
   }
   let waiting: PendingSubmission[] = []
@@ -266,6 +293,22 @@ export function createSandboxVendor({ path, clock, busyTimeoutMs = 2_000 }: Vend
         }
       }
       return sealed
+    },
+    purge: ({ tenantId, before, limit, isDryRun }) =>
+      isDryRun
+        ? Math.min(limit, Number(sql.countOld.get(tenantId, before)?.['count']))
+        : Number(sql.removeOld.run(tenantId, before, limit).changes),
+    walk: (tenantId, after, limit) =>
+      sql.walk.all(tenantId, after, limit).map((row) => ({ row: Number(row['id']), message: messageOf(row) })),
+    replace(row, message) {
+      if (message === null) return void sql.clearOne.run(row)
+      const { to, subject, body, data, correlationId, key } = message
+      const texts = [JSON.stringify(to), subject, body, JSON.stringify(data), correlationId, key]
+      sql.replace.run(to.list ?? '', ...texts, row)
+    },
+    compact() {
+      db.exec('vacuum')
+      db.exec('pragma wal_checkpoint(truncate)')
     },
     close() {
       if (waiting.length) flush()

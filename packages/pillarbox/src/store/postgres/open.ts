@@ -3,6 +3,7 @@ import { sharedEvents } from '../shared/events.ts'
 import { sharedInbox } from '../shared/inbox.ts'
 import { sharedNotifications } from '../shared/notifications.ts'
 import { sharedParts } from '../shared/parts.ts'
+import { sharedPersonal } from '../shared/personal.ts'
 import { sharedPlan } from '../shared/plan.ts'
 import { sharedPlanningNotes } from '../shared/planning-notes.ts'
 import { sharedReceipts } from '../shared/receipts.ts'
@@ -56,7 +57,8 @@ const IN_ORDER = 'enable_bitmapscan = off'
 
 /**
  * Planning does not wait for the disk (docs/decisions/0008). What it wrote is there before any call is made, because the
- * claim waits and the log is written in order; what a crash takes away before that is planned again from its event.
+ * claim waits and the log is written in order; what a crash takes away before that is planned again from its event. What it brings
+ * back of removed rows is removed again.
  */
 const WITHOUT_DISK = 'synchronous_commit = off'
 
@@ -93,9 +95,23 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const control = openSession(session('control'))
   const applying = openSessions(2, session('receipts', [...BY_KEY, IN_ORDER]))
   const inbox = openSession(session('inbox', BY_KEY))
+  const retention = openSession(session('retention', [...BY_KEY, IN_ORDER, WITHOUT_DISK]))
   const beat = session('beat')
   const beats = openSession({ ...beat, statementTimeoutMs: Math.min(BEAT_TIMEOUT_MS, beat.statementTimeoutMs) })
   const wake = openWake(session('wake'))
+  const sessions = {
+    admin,
+    intake,
+    plan: planning,
+    people,
+    claim: claims,
+    complete: completions,
+    control,
+    receipts: applying,
+    inbox,
+    retention,
+    beat: beats,
+  }
   const lowWater = createLowWater(options.clock)
   const scripts = scriptRunner(admin)
   const plannersScripts = scriptRunner(people, { prepares: true })
@@ -116,12 +132,14 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     },
     schema: () => schemaVersions(admin),
     now,
+    load: () => new Map(Object.entries(sessions).map(([role, session]) => [role, session.load])),
     ...sharedParts({
       admin: scripts,
       planning: plannersScripts,
       dispatching: scriptRunner(claims),
       control: scriptRunner(control, { prepares: true }),
       beats: scriptRunner(beats, { prepares: true }),
+      retention: scriptRunner(retention),
     }),
     events: { ...sharedEvents(scripts), ...openEvents(intake) },
     plan: {
@@ -134,10 +152,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     receipts: sharedReceipts(scripts, receiptParts(applying)),
     inbox: { ...sharedInbox(scripts), ...openInboxPut(inbox) },
     rollups: sharedRollups(scripts, snapshotOf(admin, scripts)),
+    personal: sharedPersonal(scripts, async () => 'by_itself'),
     wake,
     close: async () => {
-      const sessions = [admin, intake, planning, people, claims, completions, control, applying, inbox, beats, wake]
-      await Promise.all(sessions.map((each) => each.close()))
+      await Promise.all([...Object.values(sessions), wake].map((each) => each.close()))
     },
   }
 }

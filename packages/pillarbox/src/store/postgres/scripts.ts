@@ -36,14 +36,17 @@ export const dialect: Dialect = {
   salt: 'gen_random_uuid()::text',
   // The transaction's own id comes after the number: whoever has taken a number up to it has a lower id.
   *auditHorizon() {
-    const last = yield* row('select last_value from pillarbox.audit_ids')
+    const upTo = yield* lastAuditId()
     const own = yield* row('select pg_current_xact_id()::text as id')
-    return { upTo: Number(last?.['last_value']), transaction: String(own?.['id']) }
+    return { upTo, transaction: String(own?.['id']) }
   },
+  horizonBy: 'write',
+  lastAuditId,
   isOver: (transaction) => `pg_snapshot_xmin(pg_current_snapshot()) >= cast(${transaction} as xid8)`,
   *allowAuditUpkeep() {
     yield* rows(`set local pillarbox.audit_upkeep = 'on'`)
   },
+  sorted: (key) => key,
   keyShare: (alias) => `for key share of ${alias}`,
   share: (alias) => `for share of ${alias}`,
   lock: (alias) => `for no key update of ${alias}`,
@@ -98,4 +101,9 @@ async function follow<T>(run: Run, script: Script<T>): Promise<T> {
     step = script.next(found)
   }
   return step.value
+}
+
+function* lastAuditId(): Script<number> {
+  const last = yield* row('select last_value from pillarbox.audit_ids')
+  return Number(last?.['last_value'])
 }

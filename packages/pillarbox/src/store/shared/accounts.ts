@@ -20,6 +20,7 @@ const COLUMNS_OF_ACCOUNTS = nounOf<StoredAccount>('accounts', {
   secretNames: 'json',
   pace: 'json',
   retry: 'json',
+  parkedRetryAfterMs: 'number',
   onUnknown: 'text',
   breaker: 'json',
   priority: 'number',
@@ -69,11 +70,11 @@ function* insertAccount(
 ): Script<boolean> {
   const written = yield* row(
     `insert into pillarbox.accounts (id, tenant_id, channel, provider, name, settings, sealed_secrets, secret_names, pace,
-        retry, on_unknown, breaker, priority, status, status_reason, created_at, updated_at)
+        retry, parked_retry_after_ms, on_unknown, breaker, priority, status, status_reason, created_at, updated_at)
       values (:id, :tenantId, :channel, :provider, :name, :settings, :sealedSecrets, :secretNames, :pace, :retry,
-        :onUnknown, :breaker, :priority, :status, :statusReason, ${dialect.now}, ${dialect.now})
+        :parkedRetryAfterMs, :onUnknown, :breaker, :priority, :status, :statusReason, ${dialect.now}, ${dialect.now})
       on conflict do nothing returning id`,
-    valuesOf(account),
+    { ...valuesOf(account), parkedRetryAfterMs: account.parkedRetryAfterMs ?? null },
   )
   if (!written) return false
   yield* rows('insert into pillarbox.lanes (account_id) values (:id)', account)

@@ -61,7 +61,8 @@ export function* act(dialect: Dialect, request: ActRequest): Script<Acted | null
     yield* rows('delete from pillarbox.settled where notification_id = :id', { id })
     if (replacement) yield* replace(tenantId, replacement, id)
     const overrides = request.overridesSuppression ? true : null
-    after.dueSecond = yield* requeue(dialect, { id, accountId, overrides, ...changes.queued })
+    const { keepsExpiry = false } = request
+    after.dueSecond = yield* requeue(dialect, { id, accountId, overrides, keepsExpiry, ...changes.queued })
     after.group = { ...after.group, accountId, ...(replacement && { channel: replacement.channel }) }
   }
   if (changes.settled) yield* writeSettled(dialect, [changes.settled])
@@ -165,12 +166,18 @@ function* statusNow(id: string): Script<NotificationStatus | null> {
  */
 function* requeue(
   dialect: Dialect,
-  queued: NonNullable<ActChanges['queued']> & { id: string; accountId: string | null; overrides: true | null },
+  queued: NonNullable<ActChanges['queued']> & {
+    id: string
+    accountId: string | null
+    overrides: true | null
+    keepsExpiry: boolean
+  },
 ): Script<number> {
   const last = yield* row('select max(number) as number from pillarbox.attempts where notification_id = :id', queued)
   const attempt = Math.max(queued.attempt, Number(last?.['number'] ?? 0))
   yield* rows(
-    `update pillarbox.notifications set attempts_before = :before, overrides_suppression = :overrides, expires_at = null
+    `update pillarbox.notifications set attempts_before = :before, overrides_suppression = :overrides
+        ${queued.keepsExpiry ? '' : ', expires_at = null'}
       where id = :id`,
     { ...queued, before: attempt > 0 ? attempt : null },
   )

@@ -24,10 +24,21 @@ export function sharedAuditLinks({
   write,
 }: ScriptRunner): Pick<
   AuditStore,
-  'horizon' | 'unchained' | 'append' | 'chains' | 'links' | 'rows' | 'countBehind' | 'purgedBefore'
+  | 'horizon'
+  | 'lastId'
+  | 'isOver'
+  | 'unchained'
+  | 'append'
+  | 'chains'
+  | 'links'
+  | 'rows'
+  | 'countBehind'
+  | 'purgedBefore'
 > {
   return {
-    horizon: () => write(() => dialect.auditHorizon()),
+    horizon: () => (dialect.horizonBy === 'write' ? write : read)(() => dialect.auditHorizon()),
+    lastId: () => read(() => dialect.lastAuditId()),
+    isOver: (horizon) => read(() => isOver(dialect, horizon)),
     unchained: (horizon, limit) => read(() => unchained(dialect, horizon, limit)),
     append: (links) => write(() => append(dialect, links)),
     chains: () => read(listChains),
@@ -45,14 +56,19 @@ function ofTenant(tenantId: string): string {
   return tenantId === NOBODY ? 'r.tenant_id is null' : 'r.tenant_id = :tenantId'
 }
 
+function* isOver(dialect: Dialect, { transaction }: AuditHorizon): Script<boolean> {
+  const over = yield* row(`select ${dialect.isOver(':transaction')} as is_over`, { transaction })
+  return booleanOf(over?.['is_over'])
+}
+
 /** Chains that have rows without a link: two index probes for each, however many rows they have. */
 function* unchained(
   dialect: Dialect,
-  { upTo, transaction }: AuditHorizon,
+  horizon: AuditHorizon,
   { chains, rowsOfEach }: UnchainedLimit,
 ): Script<UnchainedStretch[] | null> {
-  const over = yield* row(`select ${dialect.isOver(':transaction')} as is_over`, { transaction })
-  if (!booleanOf(over?.['is_over'])) return null
+  const { upTo } = horizon
+  if (!(yield* isOver(dialect, horizon))) return null
   const found = yield* rows(
     `select c.tenant_id from (
         select t.id as tenant_id, coalesce((select l.to_id from pillarbox.audit_links l where l.tenant_id = t.id

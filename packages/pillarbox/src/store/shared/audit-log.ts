@@ -7,7 +7,7 @@ import { listAudit } from './audit-list.ts'
 import { ACT_ROWS } from './audit-rows.ts'
 import { sharedAuditSink } from './audit-sink.ts'
 import { uuidOrNull } from './fields.ts'
-import { type Dialect, givenIds, givenRows, rows, type Script, type ScriptRunner } from './script.ts'
+import { type Dialect, givenIds, givenRows, type Row, rows, type Script, type ScriptRunner } from './script.ts'
 
 export function sharedAudit(scripts: ScriptRunner): AuditStore {
   const { dialect, read, write } = scripts
@@ -24,14 +24,18 @@ function rowOf({ subject, ...act }: RecordedAct): AuditRow {
   return { ...act, ...(subject !== null && { subject }) }
 }
 
-/** Words and salt go, their digest stays. */
-function* eraseWords(dialect: Dialect, tenantId: string, notificationIds: readonly string[]): Script<number> {
+export function* eraseWords(dialect: Dialect, tenantId: string, notificationIds: readonly string[]): Script<number> {
   const ids = notificationIds.map(uuidOrNull).filter((id) => id !== null)
   const found = yield* rows(
     `select ${ACT_ROWS.columns} from :g cross join pillarbox.audit r
       where r.notification_id = g.id and r.tenant_id = :tenantId and r.salt is not null`,
     { tenantId, g: givenIds(ids) },
   )
+  return yield* eraseWordsOf(dialect, found)
+}
+
+/** Words and salt go, their digest stays. `found`: rows with the columns of `ACT_ROWS`. */
+export function* eraseWordsOf(dialect: Dialect, found: readonly Row[]): Script<number> {
   if (found.length === 0) return 0
   yield* dialect.allowAuditUpkeep()
   const given = found.map((each) => {

@@ -88,6 +88,7 @@ export function pictureOfAccount(account: Configured): Picture {
       'name',
       'pace',
       'retry',
+      'parkedRetryAfterMs',
       'onUnknown',
       'breaker',
       'priority',

@@ -7,7 +7,7 @@ import { uuidOrNull } from './fields.ts'
 import { nounOf } from './noun.ts'
 import { row, rows, type ScriptRunner } from './script.ts'
 
-const KEYS = nounOf<ApiKey>('api_keys', {
+export const KEYS = nounOf<ApiKey>('api_keys', {
   id: 'uuid',
   tenantId: 'text',
   name: 'text',

@@ -94,8 +94,8 @@ function* candidates(
   const selection = yield* selectionOf(dialect, filter, page)
   if (!selection) return { items: [], nextCursor: null }
   const found = yield* rows(
-    `select ${CANDIDATE_COLUMNS} from ${selection.from} join pillarbox.notifications n on n.id = page.id ${CANDIDATE_JOINS}
-      order by n.id desc limit :limit`,
+    `select ${CANDIDATE_COLUMNS} from ${selection.from} cross join pillarbox.notifications n ${CANDIDATE_JOINS}
+      where n.id = page.id order by n.id desc limit :limit`,
     selection.values,
   )
   return pageOf(found.map(candidateOf), page.limit, ({ id }) => [id])

@@ -48,10 +48,16 @@ export interface Dialect {
   readonly salt: string
   /** Numbers of audit rows up to which, once all that was under way is over, no further row can appear. */
   auditHorizon(): Script<AuditHorizon>
+  /** `write` where a horizon takes a transaction's id. */
+  readonly horizonBy: 'read' | 'write'
+  /** The highest number that an audit row was given, also by a transaction that is not over. */
+  lastAuditId(): Script<number>
   /** Whether all that was under way at a horizon is over: an expression. */
   isOver(transaction: string): string
   /** Lets the transaction change what is on record, which only retention and erasure may do. */
   allowAuditUpkeep(): Script<void>
+  /** Behind `order by`: sorted after the rows were found, where SQLite would rather go through an index in that order. */
+  sorted(key: string): string
   /** Behind a select: its rows of `alias` are not deleted until the transaction ends. */
   keyShare(alias: string): string
   /** Behind a select: its rows of `alias` stay as they were read until the transaction ends. */

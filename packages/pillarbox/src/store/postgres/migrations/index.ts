@@ -13,6 +13,9 @@ import { answers } from './0013-answers.ts'
 import { turns } from './0014-turns.ts'
 import { audit } from './0015-audit.ts'
 import { rollups } from './0016-rollups.ts'
+import { retention } from './0017-retention.ts'
+import { alerts } from './0018-alerts.ts'
+import { sessions } from './0019-sessions.ts'
 
 export interface Migration {
   version: number
@@ -38,4 +41,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 14, name: 'turns', sql: turns },
   { version: 15, name: 'audit', sql: audit },
   { version: 16, name: 'rollups', sql: rollups },
+  { version: 17, name: 'retention', sql: retention },
+  { version: 18, name: 'alerts', sql: alerts },
+  { version: 19, name: 'sessions', sql: sessions },
 ]
