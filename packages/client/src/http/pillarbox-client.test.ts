@@ -245,6 +245,12 @@ describe('PillarboxClient', () => {
     await assert.rejects(client.send(EMAIL), { code: 'unreadable' })
   })
 
+  it('reads no answer without end', async (t) => {
+    const { client } = await setup(t, [{ status: 200, body: ' '.repeat(64 * 1024 * 1024 + 1) }])
+
+    await assert.rejects(client.health(), { code: 'unreadable', message: /more than 67108864 bytes/ })
+  })
+
   it('sends nothing that JSON cannot hold, and does not blame the server', async (t) => {
     const { client, seen, waits } = await setup(t, [], { retries: 3 })
     const circle: Record<string, unknown> = {}

@@ -932,7 +932,7 @@ export interface Tenant {
   currency?: string
   /** What a placeholder without a value becomes. */
   missingPlaceholder?: 'empty' | 'keep'
-  /** An ISO 8601 duration, such as P365D. */
+  /** An ISO 8601 duration of an hour or more, such as P365D. */
   retention?: string
   hasuraSecretHeader?: string
   createdAt: string
