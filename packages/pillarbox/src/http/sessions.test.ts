@@ -123,6 +123,20 @@ it('ends when its holder signs out, here or everywhere', async (t) => {
   assert.deepEqual([await isIn(second), await isIn(third)], [false, false])
 })
 
+it('outlives a request that came with a key and said to sign out', async (t) => {
+  const { f, key } = await setup(t)
+  const cookie = cookieOf(await signIn(f, { key }))
+
+  const out = await f.inject({
+    method: 'DELETE',
+    url: '/api/session',
+    headers: { authorization: `Bearer ${key}`, cookie },
+  })
+
+  assert.deepEqual([out.statusCode, out.headers['set-cookie']], [204, undefined])
+  assert.equal((await withCookie(f, cookie, 'GET', '/api/session')).statusCode, 200)
+})
+
 it('ends with its key, and with time', async (t) => {
   const { f, acme, key } = await setup(t)
   const cookie = cookieOf(await signIn(f, { key }))

@@ -86,12 +86,13 @@ export function sessionRoutes(app: App, context: Context): void {
       response: { 204: Type.Null() },
     }),
     async (request, reply) => {
-      const { key, actor } = callerOf(request)
-      const secret = sessionSecret(request)
+      const { key, actor, session } = callerOf(request)
+      // A request that came with a key says nothing of the session whose cookie came along.
+      const secret = session && sessionSecret(request)
       if (request.query.everywhere) await store.sessions.endAll(key.id, actor)
       else if (secret !== null) await store.sessions.end(hashKey(secret))
       authentication.sessions.forget()
-      setSessionCookie(request, reply, null, config.publicUrl)
+      if (session) setSessionCookie(request, reply, null, config.publicUrl)
       return reply.status(204).send(null)
     },
   )
