@@ -125,7 +125,7 @@ describe('pillarbox purge', () => {
     const { purge, output, left } = await setup(t)
 
     assert.equal(await purge('--older-than', 'a year'), 2)
-    assert.match(output.stderr, /ISO 8601 duration, such as P365D, not "a year"/)
+    assert.match(output.stderr, /ISO 8601 duration of an hour or more, such as P365D, not "a year"/)
     assert.equal(await purge('--tenant', 'nobody'), 1)
     assert.match(output.stderr, /there is no tenant "nobody"/)
     assert.equal(await left(), 3)

@@ -1,8 +1,9 @@
 import type { SandboxVendor } from '../channels/sandbox/vendor.ts'
 import type { Config } from '../config/config.ts'
 import { CLI } from '../model/audit.ts'
-import { formatDuration, parseDuration } from '../model/duration.ts'
+import { formatDuration } from '../model/duration.ts'
 import type { Clock } from '../model/ports.ts'
+import { parseRetention, RETENTION_RULE } from '../model/retention.ts'
 import { type PurgeCounts, type PurgeDeps, type PurgeReport, type PurgeRequest, purgeByHand } from '../operate/purge.ts'
 import { createIdSource } from '../runtime/ids.ts'
 import { systemRandom } from '../runtime/system.ts'
@@ -17,9 +18,8 @@ const SHARE = 0.5
 export function purgeStore(call: CommandCall): Promise<number> {
   const { options, stdout, clock } = call
   const olderThan = options['olderThan']
-  const olderThanMs = olderThan === undefined ? null : parseDuration(String(olderThan))
-  if (olderThan !== undefined && olderThanMs === null)
-    call.refuse(`--older-than must be an ISO 8601 duration, such as P365D, not "${olderThan}"`)
+  const olderThanMs = olderThan === undefined ? null : parseRetention(String(olderThan))
+  if (olderThan !== undefined && olderThanMs === null) call.refuse(`--older-than ${RETENTION_RULE}, not "${olderThan}"`)
   const tenantId = options['tenant'] === undefined ? null : String(options['tenant'])
   const isDryRun = options['dryRun'] === true
   return withStore(call, async (store, { config }) => {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Nullable } from '../intake/body-fields.ts'
-import { parseDuration } from '../model/duration.ts'
 import { invalidBody } from '../model/errors.ts'
+import { parseRetention, RETENTION_RULE } from '../model/retention.ts'
 import { PURGE_STEPS, type PurgePlace, purgeByHand } from '../operate/purge.ts'
 import { PURGED_NOUNS } from '../operate/retention-store.ts'
 import { OPS_ONLY } from './auth.ts'
@@ -48,7 +48,8 @@ export function purgeRoutes(app: App, context: Context): void {
         olderThan: Type.Optional(
           Type.String({
             maxLength: 40,
-            description: 'An ISO 8601 duration, such as P365D. Without it, each tenant’s own retention.',
+            description:
+              'An ISO 8601 duration of an hour or more, such as P365D. Without it, each tenant’s own retention.',
           }),
         ),
         tenantId: Type.Optional(Type.String({ pattern: PATTERNS.tenantSlug, description: 'Only this tenant’s.' })),
@@ -61,9 +62,9 @@ export function purgeRoutes(app: App, context: Context): void {
       const { body, actor } = request
       const from = readPlace(cursors.open(request, body.cursor))
       const { olderThan, tenantId = null, dryRun = false } = body
-      const olderThanMs = olderThan === undefined ? null : parseDuration(olderThan)
+      const olderThanMs = olderThan === undefined ? null : parseRetention(olderThan)
       if (olderThan !== undefined && olderThanMs === null)
-        throw invalidBody([{ path: '/olderThan', message: 'must be an ISO 8601 duration, such as P365D' }])
+        throw invalidBody([{ path: '/olderThan', message: RETENTION_RULE }])
       const timeIsOver = new AbortController()
       const answered = new AbortController()
       void clock.sleep(config.handlerTimeoutMs * WORKED, answered.signal).then(() => timeIsOver.abort())

@@ -23,7 +23,7 @@ const settings = {
   ),
   currency: Type.String({ maxLength: 3, description: 'ISO 4217. What amounts without a currency are in.' }),
   missingPlaceholder: Type.Enum(['empty', 'keep'], { description: 'What a placeholder without a value becomes.' }),
-  retention: Type.String({ maxLength: 40, description: 'An ISO 8601 duration, such as P365D.' }),
+  retention: Type.String({ maxLength: 40, description: 'An ISO 8601 duration of an hour or more, such as P365D.' }),
   hasuraSecretHeader: Type.String({ pattern: PATTERNS.headerName }),
 }
 

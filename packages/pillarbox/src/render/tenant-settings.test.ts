@@ -29,7 +29,7 @@ describe('a tenant’s settings', () => {
     { currency: 'XYZ' },
     { currency: 'inr' },
     { retention: '1 year' },
-    { retention: 'PT0S' },
+    { retention: 'PT59M' },
   ] satisfies GivenSettings[])
     it(`are wrong with ${JSON.stringify(given)}`, () => {
       const [name] = Object.keys(given)

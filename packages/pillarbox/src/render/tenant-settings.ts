@@ -1,6 +1,6 @@
 import { isSupportedCountry } from 'libphonenumber-js/max'
-import { parseDuration } from '../model/duration.ts'
 import type { FieldError } from '../model/errors.ts'
+import { parseRetention, RETENTION_RULE } from '../model/retention.ts'
 import { dateFormatProblem } from './dates.ts'
 
 /** What a tenant may set, as far as its form alone does not settle it. Null: to be removed. */
@@ -24,7 +24,7 @@ export function settingProblems(given: GivenSettings): FieldError[] {
   check('timeZone', isNamedZone, 'must be an IANA time zone, such as Asia/Kolkata')
   check('region', isRegion, 'must be the two letters of a country (ISO 3166), such as IN')
   check('currency', isCurrency, 'must be the three letters of a currency (ISO 4217), such as INR')
-  check('retention', isRetention, 'must be an ISO 8601 duration, such as P365D')
+  check('retention', (retention) => parseRetention(retention) !== null, RETENTION_RULE)
   const message = typeof given.dateFormat === 'string' ? dateFormatProblem(given.dateFormat) : null
   if (message !== null) problems.push({ path: '/dateFormat', message })
   return problems
@@ -55,8 +55,4 @@ function isRegion(region: string): boolean {
 
 function isCurrency(currency: string): boolean {
   return Intl.supportedValuesOf('currency').includes(currency)
-}
-
-function isRetention(retention: string): boolean {
-  return (parseDuration(retention) ?? 0) > 0
 }
