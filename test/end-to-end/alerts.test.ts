@@ -4,6 +4,7 @@ import { startWebhookReceiver } from '@pillarbox/vendors'
 import type { Parts } from '../../packages/pillarbox/src/pillarbox.ts'
 import type { EngineName } from '../support/engines.ts'
 import { ENGINE_NAMES } from '../support/engines.ts'
+import { operatorCommand } from '../support/operator-command.ts'
 import { type TestTenant, tenantOf } from '../support/tenant.ts'
 import { until } from '../support/until.ts'
 import { BOTH, openWorld, type World } from '../support/world.ts'
@@ -122,10 +123,13 @@ for (const engine of ENGINE_NAMES) {
   })
 
   it(`an alert about the account that alerts are sent through goes to the webhook alone, on ${engine}`, async (t) => {
-    const { receiver, ops, alerts, posted } = await setup(t, engine)
+    const { world, receiver, ops, alerts, posted } = await setup(t, engine)
     const gateway = await failing(ops)
 
     await until('the alert arrives at the webhook', () => receiver.received.length > 0)
+    const [open] = (await operatorCommand(world, ['alerts', 'list', '--rule', 'breaker_open'])).rows
+    const seen = await operatorCommand(world, ['alerts', 'acknowledge', String(open?.['id']), '--note', 'on it'])
+    assert.deepEqual([seen.code, seen.rows[0]?.['note']], [0, 'on it'], seen.stderr)
     await gateway.mend()
     await until('the alert is cleared', async () => (await alerts())[0]?.status === 'cleared')
     await until('that arrives at the webhook', () => receiver.received.length > 1)

@@ -1,5 +1,6 @@
 import type { CommandEntry } from '../command.ts'
 import { ACCOUNT_COMMANDS } from './accounts.ts'
+import { ALERT_COMMANDS } from './alerts.ts'
 import { BULK_COMMANDS } from './bulk.ts'
 import { EVENT_COMMANDS } from './events.ts'
 import { KEY_COMMANDS } from './keys.ts'
@@ -20,6 +21,7 @@ export const OPERATOR_COMMANDS: readonly CommandEntry[] = [
   ...KPI_COMMANDS,
   ...TAIL_COMMANDS,
   ...OPERATION_COMMANDS,
+  ...ALERT_COMMANDS,
   ...ACCOUNT_COMMANDS,
   ...TEMPLATE_COMMANDS,
   ...TENANT_COMMANDS,
