@@ -128,7 +128,7 @@ async function textOf(response: Response): Promise<string> {
   if (response.body === null) return ''
   const decoder = new TextDecoder()
   let [text, bytes] = ['', 0]
-  for await (const chunk of response.body) {
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength
     if (bytes > MAX_ANSWER_BYTES) throw new AnswerTooLarge()
     text += decoder.decode(chunk, { stream: true })
