@@ -132,6 +132,15 @@ function instance(draft: SchemaDraft, options: Options): Ajv {
   return ajv
 }
 
+const formats = once(() => instance('2020-12', { meta: false }).formats)
+
+/** Whether text is of a format, as every schema that names it has it checked; false where there is no such format. */
+export function hasFormat(name: string, text: string): boolean {
+  const format = formats()[name]
+  const check = typeof format === 'object' && 'validate' in format ? format.validate : format
+  return typeof check === 'function' && (check as (text: string) => boolean)(text)
+}
+
 /** The validators of schemas themselves. Made when first needed: most processes are never given a schema. */
 const metaSchemas: Record<SchemaDraft, () => Ajv> = {
   '2020-12': once(() => instance('2020-12', { allErrors: true })),

@@ -32,8 +32,8 @@ export interface WorkBudget {
   check(): void
 }
 
-export function createWork(): WorkBudget {
-  let left = MAX_UNITS
+export function createWork(maxUnits = MAX_UNITS): WorkBudget {
+  let left = maxUnits
   let sizes: Map<unknown[], number> | null = null
 
   function use(units: number): void {

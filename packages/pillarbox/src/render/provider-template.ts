@@ -38,8 +38,9 @@ export function renderProviderTemplate(
 }
 
 function parameterOf(text: string, place: string, warn: (place: string, message: string) => void): string {
+  // Run by run: a pattern for what stands around a break would go back over every run without one.
   const line = text
-    .replace(/\s*[\r\n\t\v\f\u2028\u2029]\s*/g, ' ')
+    .replace(/\s+/g, (run) => (/[\r\n\t\v\f\u2028\u2029]/.test(run) ? ' ' : run))
     .replace(new RegExp(` {${MAX_SPACES + 1},}`, 'g'), ' ')
   if (line.trim() === '' && isParameter(place)) {
     warn(place, 'it is empty, which WhatsApp refuses: "-" stands in its place')

@@ -107,8 +107,8 @@ export interface Preview extends Omit<Rendered, 'hasSecrets'> {
   unknown: UnknownPlaceholder[]
 }
 
-/** Liquid without file access, inherited properties, unknown filters, clock or chance. */
-export function createRenderer(): Renderer {
+/** Liquid without file access, inherited properties, unknown filters, clock or chance. `maxUnits`: what one rendering may cost. */
+export function createRenderer({ maxUnits }: { maxUnits?: number } = {}): Renderer {
   const { compile, render } = createCompiler()
 
   function fill(
@@ -122,7 +122,7 @@ export function createRenderer(): Renderer {
     const missing = createMissingKeys(options.missing, (key, message) =>
       warnings.push({ code: 'missing_placeholder', ...(key !== null && { key }), message }),
     )
-    const work = createWork()
+    const work = createWork(maxUnits)
     const payload = createPayload(context, {
       supplied: options.supplied ?? {},
       fields: fieldsOf(options.dateFields, options.secrets),

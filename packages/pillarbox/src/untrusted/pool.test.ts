@@ -26,8 +26,10 @@ const options = {
   knownPaths: null,
 }
 
-function words(body: string, tenantId = 'acme', context: Record<string, unknown> = {}): Tasks['preview']['given'] {
+/** For a child: what is plain is not asked of one. */
+function words(text: string, tenantId = 'acme', context: Record<string, unknown> = {}): Tasks['preview']['given'] {
   const channel: Channel = 'webhook'
+  const body = `{% comment %}not plain{% endcomment %}${text}`
   return { tenantId, template: { subject: null, body, providerTemplate: null }, channel, context, options }
 }
 
@@ -285,6 +287,32 @@ describe('the pool', () => {
         results.map((result) => 'answer' in result && 'body' in result.answer && result.answer.body),
       ),
       answers.map((_, i) => [`a${i}`, `b${i}`]),
+    )
+  })
+})
+
+describe('the pool, asked for what is plain', () => {
+  it('answers without a child, whatever else is asked for', async (t) => {
+    const starts = recordingMeters()
+    const fresh = createPool({ clock: systemClock, logger, meters: starts, size: 1 })
+    t.after(() => fresh.close())
+    const plain = { ...words('', 'acme', { name: 'Ada' }), template: { subject: null, body: 'Hello {{name}}' } }
+    const rules = { payload: { type: 'object', properties: { a: { type: 'string' } } }, secrets: [] }
+    const checked = [
+      { tenantId: 'acme', rules, payload: { a: 'b' } },
+      { tenantId: 'acme', rules, payload: { a: 1 } },
+    ]
+    const bodies = (results: readonly WorkResult<'render'>[]): unknown[] =>
+      results.map((result) => 'answer' in result && 'body' in result.answer && result.answer.body)
+
+    assert.deepEqual(bodies(await fresh.run('render', [plain, plain], 'acme')), ['Hello Ada', 'Hello Ada'])
+    assert.equal(starts.counts['untrusted_starts'], undefined)
+
+    const mixed = [words('one'), plain, words(SORTS), plain, words('two')]
+    assert.deepEqual(bodies(await fresh.run('render', mixed, 'acme')), ['one', 'Hello Ada', false, 'Hello Ada', 'two'])
+    assert.deepEqual(
+      (await fresh.run('checkPayload', checked, 'acme')).map((result) => 'answer' in result && result.answer.length),
+      [0, 1],
     )
   })
 })

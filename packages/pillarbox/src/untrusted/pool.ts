@@ -4,13 +4,14 @@ import type { Allowance } from './allowance.ts'
 import { HEAP_MB, ITEM_MS, MESSAGE_MS, READING_MS, SLOW_MS } from './limits.ts'
 import { type Given, messageOf } from './message.ts'
 import { createOffenders } from './offenders.ts'
+import { createPlainWork } from './plain-work.ts'
 import { type Death, type PoolChild, startChild } from './pool-child.ts'
 import type { TaskName } from './tasks.ts'
 import { NO_TIME, REFUSED, type Untrusted, type WorkResult } from './untrusted.ts'
 
 /**
  * A few warm child processes that do what strangers ask for, within limits of processor time and memory: one that exceeds
- * them dies, and another takes its place. Processes and not threads, because a thread whose heap is exhausted takes the whole
+ * them dies, and another takes its place. What is so plain that it cannot take long is done here (`plain-work.ts`). Processes and not threads, because a thread whose heap is exhausted takes the whole
  * process with it (docs/decisions/0017).
  */
 export interface Pool extends Untrusted {
@@ -26,6 +27,8 @@ export interface PoolDeps {
   size: number
 }
 
+/** How long what is plain may keep this process, on the clock: then the rest goes to a child as well. */
+const HERE_MS = 25
 /** In one message; more are several messages, so that others have their turn in between. */
 const MESSAGE_ITEMS = 500
 
@@ -41,6 +44,7 @@ interface Ask {
 
 export function createPool({ clock, logger, meters = noMeters, size }: PoolDeps): Pool {
   const offenders = createOffenders(clock)
+  const plain = createPlainWork()
   const seats: Seat[] = Array.from({ length: size }, () => ({ child: null, isTaken: false }))
   /** What waits, by whose turn it is: whoever was served goes to the end. */
   const waiting = new Map<string, Ask[]>()
@@ -201,10 +205,14 @@ export function createPool({ clock, logger, meters = noMeters, size }: PoolDeps)
 
   return {
     async run(task, given, turn, allowance = null) {
+      const until = clock.monotonic() + HERE_MS
+      const here = given.map((one) => (clock.monotonic() < until ? plain.answer(task, one) : null))
+      const rest = given.filter((_, i) => here[i] === null)
       const pieces: Promise<WorkResult[]>[] = []
-      for (let from = 0; from < given.length; from += MESSAGE_ITEMS)
-        pieces.push(ask(task, given.slice(from, from + MESSAGE_ITEMS), turn, allowance))
-      return (await Promise.all(pieces)).flat()
+      for (let from = 0; from < rest.length; from += MESSAGE_ITEMS)
+        pieces.push(ask(task, rest.slice(from, from + MESSAGE_ITEMS), turn, allowance))
+      const answers = (await Promise.all(pieces)).flat().values()
+      return here.map((own) => own ?? answers.next().value ?? NO_TIME)
     },
     close: () =>
       (closing ??= (async () => {

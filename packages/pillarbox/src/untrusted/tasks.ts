@@ -9,6 +9,7 @@ import {
   type Preview,
   type PreviewOptions,
   type Rendered,
+  type Renderer,
   type RenderOptions,
   type TemplateWords,
   type UnknownPlaceholder,
@@ -39,7 +40,7 @@ interface Owned {
   tenantId: string
 }
 
-interface RenderJob extends Owned {
+export interface RenderJob extends Owned {
   template: TemplateWords
   channel: Channel
   context: Record<string, unknown>
@@ -50,6 +51,11 @@ interface RenderJob extends Owned {
 }
 
 export type TaskTable = { readonly [Name in TaskName]: (given: Tasks[Name]['given']) => Tasks[Name]['answer'] }
+
+export function rendered(renderer: Renderer, job: RenderJob): Tasks['render']['answer'] {
+  const { template, channel, context, options, own } = job
+  return renderer.render(template, channel, context, own ? { ...options, ...own } : options)
+}
 
 /** Each task as a function that asks nobody anything. */
 export function createTasks(mark: Mark): TaskTable {
@@ -62,9 +68,7 @@ export function createTasks(mark: Mark): TaskTable {
       return work(given)
     }
   return {
-    render: within(ITEM_MS, ({ template, channel, context, options, own }) =>
-      renderer.render(template, channel, context, own ? { ...options, ...own } : options),
-    ),
+    render: within(ITEM_MS, (job) => rendered(renderer, job)),
     preview: within(ITEM_MS, ({ template, channel, context, options }) =>
       renderer.preview(template, channel, context, options),
     ),
