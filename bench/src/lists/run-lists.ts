@@ -36,14 +36,29 @@ function listsOf(count: number, now: number): Record<string, List> {
   const page = { limit: 50 }
   const tenantId = TENANT
   const old = { from: timeOf(count / 50, count, now), to: timeOf(count / 40, count, now) }
-  const notifications = (filter: object): List => (store) => store.notifications.list({ tenantId, ...filter }, page)
-  const ofAll = (filter: object): List => (store) => store.notifications.list(filter, page)
-  const events = (filter: object): List => (store) => store.events.list(filter, page)
-  const schedules = (filter: object): List => (store) => store.schedules.list({ tenantId, ...filter }, page)
-  const contacts = (q: string): List => (store) => store.people.listContacts(tenantId, { q }, page)
+  const notifications =
+    (filter: object): List =>
+    (store) =>
+      store.notifications.list({ tenantId, ...filter }, page)
+  const ofAll =
+    (filter: object): List =>
+    (store) =>
+      store.notifications.list(filter, page)
+  const events =
+    (filter: object): List =>
+    (store) =>
+      store.events.list(filter, page)
+  const schedules =
+    (filter: object): List =>
+    (store) =>
+      store.schedules.list({ tenantId, ...filter }, page)
+  const contacts =
+    (q: string): List =>
+    (store) =>
+      store.people.listContacts(tenantId, { q }, page)
   const k = count / 1000
   return {
-    'notifications': notifications({}),
+    notifications: notifications({}),
     'notifications of a small tenant': notifications({ tenantId: 'small' }),
     'notifications of all tenants': ofAll({}),
     'notifications status=queued': notifications({ status: ['queued'] }),
@@ -58,7 +73,9 @@ function listsOf(count: number, now: number): Record<string, List> {
     'notifications site (rare)': notifications({ site: RARE.site }),
     'notifications eventId': notifications({ eventId: `event-${k}` }),
     'notifications entity': notifications({ entityType: 'booking', entityId: String(k) }),
-    'notifications contactId': notifications({ contactId: `00000000-03e8-7000-8000-${(3).toString(16).padStart(12, '0')}` }),
+    'notifications contactId': notifications({
+      contactId: `00000000-03e8-7000-8000-${(3).toString(16).padStart(12, '0')}`,
+    }),
     'notifications reason (rare)': notifications({ reason: RARE.reason }),
     'notifications fingerprint (rare)': notifications({ fingerprint: RARE.fingerprint }),
     'notifications possibleDuplicate': notifications({ possibleDuplicate: true }),
@@ -72,21 +89,21 @@ function listsOf(count: number, now: number): Record<string, List> {
     'notifications q of all tenants': ofAll({ q: 'person3@example.test' }),
     'notifications eventType (rare) and status=sent': notifications({ eventType: RARE.eventType, status: ['sent'] }),
     'notifications channel (rare) and status=parked': notifications({ channel: RARE.channel, status: ['parked'] }),
-    'causes': (store) => store.operations.causes({ tenantId }, { mostRows: 10_000, limit: 50 }),
-    'events': events({ tenantId }),
+    causes: (store) => store.operations.causes({ tenantId }, { mostRows: 10_000, limit: 50 }),
+    events: events({ tenantId }),
     'events type (rare)': events({ tenantId, type: RARE.eventType }),
     'events entity': events({ tenantId, entityType: 'booking', entityId: String(k) }),
     'events from, to (old)': events({ tenantId, ...old }),
-    'outbox': events({}),
+    outbox: events({}),
     'outbox status=failed': events({ status: 'failed' }),
     'outbox from, to (old)': events(old),
-    'schedules': schedules({}),
+    schedules: schedules({}),
     'schedules of a small tenant': schedules({ tenantId: 'small' }),
     'schedules status=pending': schedules({ status: ['pending'] }),
     'schedules eventType (rare)': schedules({ eventType: RARE.eventType }),
     'schedules entity': schedules({ entityType: 'booking', entityId: String(k) }),
     'schedules dueFrom, dueTo (old)': schedules({ dueFrom: old.from, dueTo: old.to }),
-    'contacts': (store) => store.people.listContacts(tenantId, {}, page),
+    contacts: (store) => store.people.listContacts(tenantId, {}, page),
     'contacts q=email': contacts('person3@example.test'),
     'contacts q=name': contacts('person 17'),
     'contacts q=nobody': contacts('nobody at all'),

@@ -15,7 +15,8 @@ interface Words {
 
 const SQLITE: Words = {
   table: (name) => `pillarbox_${name}`,
-  numbers: (count) => `(with recursive s (i) as (select 0 union all select i + 1 from s where i < ${count - 1}) select i from s) g`,
+  numbers: (count) =>
+    `(with recursive s (i) as (select 0 union all select i + 1 from s where i < ${count - 1}) select i from s) g`,
   id: (ms, i) => `printf('%08x-%04x-7000-8000-%012x', (${ms}) >> 16, (${ms}) & 65535, ${i})`,
   uuid: (text) => text,
   instant: (ms) => ms,
@@ -80,7 +81,10 @@ function statements(w: Words, count: number, now: number): string[] {
   const isDelivered = `(i % 10 < 7 and not ${isStopped} and not ${isRare(4)})`
   const ledger = `${w.numbers(count)}`
   const accounts = Object.entries({ ...ACCOUNTS, webhook: WEBHOOKS, 'email ': RARE.accountId }).map(
-    ([name, id]) => `insert into ${w.table('accounts')} (id, tenant_id, channel, provider, name, settings, secret_names, on_unknown, breaker,
+    ([
+      name,
+      id,
+    ]) => `insert into ${w.table('accounts')} (id, tenant_id, channel, provider, name, settings, secret_names, on_unknown, breaker,
       priority, status, created_at, updated_at) values ('${id}', '${TENANT}', '${name.trim()}', 'sandbox', '${id}', '{}', '[]', 'resend',
       '{"failures":5,"resetAfterMs":30000}', 0, 'active', ${w.instant(String(now))}, ${w.instant(String(now))})`,
   )
@@ -135,7 +139,12 @@ export function seedSqlite(path: string, count: number, now: number): void {
   const db = new DatabaseSync(path)
   db.exec('pragma synchronous = off; pragma cache_size = -262144; begin')
   for (const text of statements(SQLITE, count, now)) db.exec(text)
-  for (const [kind, column] of Object.entries({ site: 'site', event_type: 'event_type', account: 'account_id', channel: 'channel' }))
+  for (const [kind, column] of Object.entries({
+    site: 'site',
+    event_type: 'event_type',
+    account: 'account_id',
+    channel: 'channel',
+  }))
     db.exec(`insert into pillarbox_notification_marks select distinct tenant_id, '${kind}', ${column}, substr(id, 1, 12)
       from pillarbox_notifications where ${column} is not null on conflict do nothing`)
   db.exec(`update sqlite_sequence set seq = ${count + 1} where name = 'pillarbox_audit'`)

@@ -110,7 +110,7 @@ const WINDOW = 10_000
  * cursor names the last event itself: its time is finer in PostgreSQL than a cursor could say. Where no index has just what
  * is asked for, a page ends after so many that were looked at, and says where to go on.
  */
-function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): Script<PageOf<ListedEvent>> {
+export function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): Script<PageOf<ListedEvent>> {
   const where = conditionsOf(filter, {
     tenantId: 'e.tenant_id = :tenantId',
     type: 'e.type = :type',

@@ -1,9 +1,10 @@
+import { CHANNELS } from '../../model/channel.ts'
 import { isLive, type NotificationStatus } from '../../model/notification.ts'
 import { PROVIDERS_WITH_RECEIPTS } from '../../model/receipt.ts'
 import type { NotificationFilter } from '../../plan/notification-store.ts'
 import { IS_RETRYING } from './notification-view.ts'
 import { conditionsOf } from './noun.ts'
-import { type Dialect, row, rows, type Script } from './script.ts'
+import { type Dialect, rows, type Script } from './script.ts'
 
 /** Where some rows of a list are read from, in the order of their ids, the newest first. */
 export interface ListSource {
@@ -126,8 +127,7 @@ function reasonConditions(reason: string | undefined, status: NotificationStatus
   if (reason === undefined) return [[]]
   if (reason !== 'fallback_triggered') return [['s.reason = :reason']]
   if (status !== 'failed') return []
-  const channels = ['whatsapp', 'sms', 'email', 'push', 'in_app', 'webhook']
-  return ['', ...channels.map((channel) => `:${channel}`)].map((end) => [`s.reason = 'fallback_triggered${end}'`])
+  return ['', ...CHANNELS.map((channel) => `:${channel}`)].map((end) => [`s.reason = 'fallback_triggered${end}'`])
 }
 
 // ── the ledger ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -214,20 +214,24 @@ function* indexedSources(
   }
   if (filter.site !== undefined) return [by('n.site', ':site', [], ['site'])]
   if (filter.eventType !== undefined) return [by('n.event_type', ':eventType', [], ['eventType'])]
-  if (filter.accountId !== undefined) {
-    const account = yield* row('select channel from pillarbox.accounts where id = :accountId', filter)
-    if (!account) return [wholeLedger(dialect, filter, own)]
-    const ofChannel = `n.channel = '${String(account['channel'])}'`
-    return [by('n.account_id', ':accountId', [ofChannel], ['accountId'])]
-  }
+  if (filter.accountId !== undefined)
+    return CHANNELS.map((channel) => by('n.account_id', ':accountId', [`n.channel = '${channel}'`], ['accountId']))
   if (filter.channel === undefined) return [wholeLedger(dialect, filter, own)]
-  const accounts = yield* rows(
-    'select id from pillarbox.accounts where tenant_id = :tenantId and channel = :channel order by id',
-    filter,
-  )
+  const accounts = yield* rows(ACCOUNTS_OF_CHANNEL, filter)
   const values = ['null', ...accounts.map(({ id }) => `'${String(id)}'::uuid`)]
   return values.map((value) => by('n.account_id', value, ['n.channel = :channel'], ['channel']))
 }
+
+const NEXT_ACCOUNT = `select n.account_id from pillarbox.notifications n
+  where n.tenant_id = :tenantId and n.channel = :channel and n.account_id`
+
+/** Those that the ledger knows, each found by one look at the index. */
+const ACCOUNTS_OF_CHANNEL = `with recursive accounts as (
+    select (${NEXT_ACCOUNT} is not null order by n.account_id limit 1) as id
+    union all
+    select (${NEXT_ACCOUNT} > a.id order by n.account_id limit 1) from accounts a where a.id is not null
+  )
+  select id from accounts where id is not null`
 
 /** Whether nothing else narrows the list. */
 function hasOnly(filter: NotificationFilter, fields: readonly string[]): boolean {

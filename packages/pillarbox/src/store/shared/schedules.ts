@@ -27,7 +27,7 @@ const WINDOW = 10_000
  * Newest first by id. Where no index has just what is asked for, a page ends after so many that were looked at, and says
  * where to go on.
  */
-function* listSchedules(dialect: Dialect, filter: ScheduleFilter, page: Page): Script<PageOf<StoredSchedule>> {
+export function* listSchedules(dialect: Dialect, filter: ScheduleFilter, page: Page): Script<PageOf<StoredSchedule>> {
   const before = page.cursor === undefined ? null : uuidOfCursor(page.cursor)
   const values = { ...filter, status: givenList(filter.status ?? []), before, limit: page.limit + 1 }
   const isOfFew = filter.entityId !== undefined || filter.eventId !== undefined
