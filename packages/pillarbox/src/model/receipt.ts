@@ -112,9 +112,25 @@ export function sendsReceipts(provider: string | null): boolean {
 /**
  * Providers whose reports do not always repeat our reference, and are found by the vendor's message id: SNS knows of no
  * reference, SES leaves it out of what it tells the owner of an address, Meta and End User Messaging where an older version of
- * the webhook's fields or a forwarder does. The condition of the index `attempts_message` names the same ones.
+ * the webhook's fields or a forwarder does.
  */
 export const FOUND_BY_MESSAGE_ID = ['sns', 'ses', 'meta', 'aws-sms'] as const
+
+/**
+ * Providers whose vendor chooses the id of a message: people look for it. The condition of the index `attempts_message` names
+ * the same ones.
+ */
+export const MESSAGE_ID_PROVIDERS = [
+  'meta',
+  'interakt',
+  'msg91',
+  'sns',
+  'aws-sms',
+  'ses',
+  'acs',
+  'fcm',
+  'wns',
+] as const
 
 export function isFoundByMessageId(provider: string): boolean {
   return (FOUND_BY_MESSAGE_ID as readonly string[]).includes(provider)

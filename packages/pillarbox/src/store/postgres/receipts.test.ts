@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import pg from 'pg'
 import { migratedDatabase } from '../../../../../test/support/postgres/database.ts'
-import { FOUND_BY_MESSAGE_ID } from '../../model/receipt.ts'
+import { MESSAGE_ID_PROVIDERS } from '../../model/receipt.ts'
 import { findByMessageId } from '../shared/receipts.ts'
 import { boundStatement } from '../shared/script.ts'
 import { dialect } from './scripts.ts'
@@ -26,7 +26,7 @@ it('finds a message by its id through an index that has the same providers, and 
     assert.match(plan, /attempts_message/)
     assert.deepEqual(
       [...condition.matchAll(/'([\w-]+)'/g)].map(([, provider]) => provider),
-      [...FOUND_BY_MESSAGE_ID],
+      [...MESSAGE_ID_PROVIDERS],
     )
   } finally {
     await client.end()

@@ -46,7 +46,8 @@ export const dialect: Dialect = {
   *allowAuditUpkeep() {
     yield* rows(`set local pillarbox.audit_upkeep = 'on'`)
   },
-  sorted: (key) => key,
+  unindexed: (expression) => expression,
+  bytewise: (text) => `(${text} collate "C")`,
   keyShare: (alias) => `for key share of ${alias}`,
   share: (alias) => `for share of ${alias}`,
   lock: (alias) => `for no key update of ${alias}`,

@@ -3,7 +3,7 @@ import type { Page, PageOf } from '../../model/page.ts'
 import type { StoredSchedule } from '../../model/schedule.ts'
 import type { EventFilter, EventStore } from '../../plan/event-store.ts'
 import { writeAudit } from './audit.ts'
-import { decodeCursor, invalidCursor, pageOf } from './cursor.ts'
+import { decodeCursor, encodeCursor, invalidCursor, pageOf } from './cursor.ts'
 import { entityOrNull } from './fields.ts'
 import { actsAbout } from './notification-history.ts'
 import { countByEvent } from './notification-view.ts'
@@ -102,11 +102,15 @@ function* findEvent(tenantId: string, id: string): Script<StoredEvent | null> {
   return found && eventOf(found)
 }
 
+/** So many are looked at for one page, whatever the filter leaves of them. */
+const WINDOW = 10_000
+
 /**
  * Newest first. Those that wait and those that are planned are read each by their own index, no further than one page. The
- * cursor names the last event itself: its time is finer in PostgreSQL than a cursor could say.
+ * cursor names the last event itself: its time is finer in PostgreSQL than a cursor could say. Where no index has just what
+ * is asked for, a page ends after so many that were looked at, and says where to go on.
  */
-function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): Script<PageOf<ListedEvent>> {
+export function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): Script<PageOf<ListedEvent>> {
   const where = conditionsOf(filter, {
     tenantId: 'e.tenant_id = :tenantId',
     type: 'e.type = :type',
@@ -117,41 +121,110 @@ function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): Script<
     from: `e.created_at >= ${dialect.instant(':from')}`,
     to: `e.created_at < ${dialect.instant(':to')}`,
   })
-  const [lastTenant = '', lastId = ''] = page.cursor === undefined ? [] : decodeCursor(page.cursor, 2)
-  // Of one tenant in the order of its index, which begins with the tenant.
+  const last = page.cursor === undefined ? null : decodeCursor(page.cursor, 2)
+  const [lastTenant = '', lastId = ''] = last ?? []
+  const values = { ...filter, lastTenant, lastId, limit: page.limit + 1 }
   const isOfAll = filter.tenantId === undefined
-  if (page.cursor !== undefined) {
+  if (last) {
     // An event that is gone marks no place: better to say so than to end the list early.
     const isThere = 'select 1 from pillarbox.events e where e.tenant_id = :lastTenant and e.id = :lastId'
-    if ((yield* row(isThere, { lastTenant, lastId })) === null) throw invalidCursor()
-    const at = '(select c.created_at from pillarbox.events c where c.tenant_id = :lastTenant and c.id = :lastId)'
-    where.push(
-      isOfAll
-        ? `(e.created_at, e.tenant_id, e.id) < (${at}, :lastTenant, :lastId)`
-        : `(e.created_at, e.id) < (${at}, :lastId)`,
-    )
+    if ((yield* row(isThere, values)) === null) throw invalidCursor()
+    where.push(...beside('<', isOfAll, 'last'))
   }
-  const order = `order by e.created_at desc, ${isOfAll ? 'e.tenant_id desc, ' : ''}e.id desc limit :limit`
-  const branches = statusConditions(filter.status).map(
-    (status, i) => `select tenant_id, id from (select e.tenant_id, e.id from pillarbox.events e
-      ${whereAll([status, ...where])} ${order}) source_${i}`,
-  )
+  const end = yield* endOf(dialect, filter, values, last !== null)
+  if (end) where.push(...beside('>=', isOfAll, 'end'))
+  const branches = statusConditions(filter.status).map((status, i) => {
+    const source = isOfAll ? ofAllTenants(dialect, status, where) : ofOneTenant(dialect, filter, [status, ...where])
+    return `select tenant_id, id from (${source}) source_${i}`
+  })
   const found = yield* rows(
     `select ${LISTED_EVENTS.columnsOf('e')} from (${branches.join(' union all ')}) page
-      join pillarbox.events e on e.tenant_id = page.tenant_id and e.id = page.id ${order}`,
-    { ...filter, lastTenant, lastId, limit: page.limit + 1 },
+      cross join pillarbox.events e where e.tenant_id = page.tenant_id and e.id = page.id ${ORDERS[isOfAll ? 'all' : 'one']}`,
+    { ...values, endTenant: end?.tenantId, endId: end?.id },
   )
-  return pageOf(
+  const { items, nextCursor } = pageOf(
     found.map((each) => withCorrelation(LISTED_EVENTS.of(each))),
     page.limit,
     (event) => [event.tenantId, event.id],
   )
+  return { items, nextCursor: nextCursor ?? (end && encodeCursor([end.tenantId, end.id])) }
 }
+
+/** Of one tenant in the order of its index, which begins with the tenant. */
+const ORDERS = {
+  one: 'order by e.created_at desc, e.id desc limit :limit',
+  all: 'order by e.created_at desc, e.tenant_id desc, e.id desc limit :limit',
+} as const
+
+/** Before, or not before, the event that the statement names so. */
+function beside(than: '<' | '>=', isOfAll: boolean, name: 'last' | 'end'): string[] {
+  const at = `(select c.created_at from pillarbox.events c where c.tenant_id = :${name}Tenant and c.id = :${name}Id)`
+  if (!isOfAll) return [`(e.created_at, e.id) ${than} (${at}, :${name}Id)`]
+  // The first is what an index knows.
+  const reach = than === '<' ? '<=' : '>='
+  return [
+    `e.created_at ${reach} ${at}`,
+    `(e.created_at, e.tenant_id, e.id) ${than} (${at}, :${name}Tenant, :${name}Id)`,
+  ]
+}
+
+function ofOneTenant(dialect: Dialect, { derivedFrom }: EventFilter, where: readonly string[]): string {
+  const order =
+    derivedFrom === undefined ? ORDERS.one : ORDERS.one.replace('e.created_at', dialect.unindexed('e.created_at'))
+  return `select e.tenant_id, e.id from pillarbox.events e ${whereAll(where)} ${order}`
+}
+
+/**
+ * SQLite has an index by time. PostgreSQL has none, for hosts would have to write it: the heads of all tenants' own are merged.
+ * What waits is little, or waits for little.
+ */
+function ofAllTenants({ engine }: Dialect, status: string, where: readonly string[]): string {
+  const all = `select e.tenant_id, e.id from pillarbox.events e`
+  if (engine === 'sqlite' || status === IS_PENDING) return `${all} ${whereAll([status, ...where])} ${ORDERS.all}`
+  return `with recursive tenants as (
+      select min(tenant_id) as id from pillarbox.events
+      union all
+      select (select min(e.tenant_id) from pillarbox.events e where e.tenant_id > t.id) from tenants t where t.id is not null
+    )
+    select own.tenant_id, own.id from tenants t cross join lateral (
+      ${all} ${whereAll(['e.tenant_id = t.id', status, ...where])} ${ORDERS.one}
+    ) own`
+}
+
+/** Behind which event one page looks no further; null: it looks at everything. */
+function* endOf(
+  dialect: Dialect,
+  filter: EventFilter,
+  values: object,
+  isGoingOn: boolean,
+): Script<{ tenantId: string; id: string } | null> {
+  const { tenantId, type, entityType, entityId, publishedBy, derivedFrom, status } = filter
+  if (entityId !== undefined || derivedFrom !== undefined || status === 'pending') return null
+  const isOfAll = tenantId === undefined
+  const isNarrowed = [type, entityType, publishedBy].some((each) => each !== undefined)
+  if (isOfAll ? dialect.engine === 'postgres' || status === undefined : !isNarrowed) return null
+  const where = [
+    ...(isOfAll ? [] : [`e.status <> 'pending'`]),
+    ...conditionsOf(filter, {
+      tenantId: 'e.tenant_id = :tenantId',
+      from: `e.created_at >= ${dialect.instant(':from')}`,
+      to: `e.created_at < ${dialect.instant(':to')}`,
+    }),
+    ...(isGoingOn ? beside('<', isOfAll, 'last') : []),
+  ]
+  const found = yield* row(
+    `select e.tenant_id, e.id from pillarbox.events e ${whereAll(where)} ${ORDERS[isOfAll ? 'all' : 'one']} offset ${WINDOW}`,
+    { ...values, limit: 1 },
+  )
+  return found && { tenantId: String(found['tenant_id']), id: String(found['id']) }
+}
+
+const IS_PENDING = `e.status = 'pending'`
 
 /** What the indexes of events ask for, in so many words: each is of those that wait, or of those that do not. */
 function statusConditions(status: EventStatus | undefined): string[] {
-  if (status === undefined) return [`e.status = 'pending'`, `e.status <> 'pending'`]
-  return [status === 'pending' ? `e.status = 'pending'` : `e.status <> 'pending' and e.status = '${status}'`]
+  if (status === undefined) return [IS_PENDING, `e.status <> 'pending'`]
+  return [status === 'pending' ? IS_PENDING : `e.status <> 'pending' and e.status = '${status}'`]
 }
 
 function* replayEvent(dialect: Dialect, tenantId: string, id: string, actor: string): Script<boolean> {

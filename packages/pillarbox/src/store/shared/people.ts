@@ -38,7 +38,7 @@ export function sharedPeople(
   return {
     resolve: (requests, newId) => resolvePeople(planning, requests, newId),
     findContact: (tenantId, id) => read(() => findContact(tenantId, id)),
-    listContacts: (tenantId, filter, page) => read(() => listContacts(tenantId, filter, page)),
+    listContacts: (tenantId, filter, page) => read(() => listContacts(dialect, tenantId, filter, page)),
     insertContact: (contact, actor) => orTaken(write(() => insertContact(dialect, contact, actor))),
     updateContact: (tenantId, id, changes, actor, version) =>
       orTaken(write(() => updateContact(dialect, { tenantId, id, changes, actor, version }))),
@@ -75,21 +75,29 @@ function* findContact(tenantId: string, contactId: string): Script<Contact | nul
   return found && CONTACTS.of(found)
 }
 
-/** Two may have the same phone, and only one of them is found by it: hence the columns beside the identifiers. */
-function hasText(text: ':q' | ':exactly', isName: string): string {
-  return `(phone = cast(${text} as text) or email = cast(${text} as text) or ${isName}
-    or id in (select i.contact_id from pillarbox.contact_identifiers i
-      where i.tenant_id = :tenantId and i.kind in ('profile', 'user', 'phone', 'email') and i.value = ${text}))`
+/**
+ * One look-up for each thing the text may be. Two may have the same phone, and only one of them is found by it: hence the
+ * columns beside the identifiers. Names are compared byte by byte, as their index is.
+ */
+function hasText(dialect: Dialect, text: ':q' | ':exactly'): string {
+  const name = dialect.bytewise('lower(c.name)')
+  const sought = dialect.bytewise(`lower(cast(${text} as text))`)
+  const isName = text === ':q' ? `${name} >= ${sought} and ${name} < ${sought} || :last` : `${name} = ${sought}`
+  const own = (condition: string): string =>
+    `select c.id from pillarbox.contacts c where c.tenant_id = :tenantId and ${condition}`
+  return `(id in (select i.contact_id from pillarbox.contact_identifiers i
+      where i.tenant_id = :tenantId and i.kind in ('profile', 'user', 'phone', 'email') and i.value = ${text}
+    union all ${own(`c.phone = cast(${text} as text)`)} union all ${own(`c.email = cast(${text} as text)`)}
+    union all ${own(`c.name is not null and ${isName}`)}))`
 }
 
-const TEXTS = {
-  q: hasText(':q', 'substr(lower(name), 1, length(lower(cast(:q as text)))) = lower(cast(:q as text))'),
-  exactly: hasText(':exactly', 'lower(name) = lower(cast(:exactly as text))'),
-}
+/** Behind every text that begins with what stands before it. */
+const LAST = '\u{10ffff}'
 
-function listContacts(tenantId: string, filter: ContactFilter, page: Page): Script<PageOf<Contact>> {
-  const where = ['tenant_id = :tenantId', 'merged_into is null', ...conditionsOf(filter, TEXTS)]
-  return newestFirst(CONTACTS, where, { ...filter, tenantId }, page)
+export function listContacts(dialect: Dialect, tenantId: string, filter: ContactFilter, page: Page): Script<PageOf<Contact>> {
+  const texts = { q: hasText(dialect, ':q'), exactly: hasText(dialect, ':exactly') }
+  const where = ['tenant_id = :tenantId', 'merged_into is null', ...conditionsOf(filter, texts)]
+  return newestFirst(CONTACTS, where, { ...filter, tenantId, last: LAST }, page)
 }
 
 function* insertContact(dialect: Dialect, contact: NewContact, actor: string): Script<Contact> {

@@ -15,8 +15,15 @@ const DECLARED = Object.entries(PERSONAL_COLUMNS).flatMap(([table, columns]) =>
   Object.keys(columns).map((column) => `${table}.${column}`),
 )
 
-/** What only one engine has: claim tokens are a sequence in PostgreSQL, which notes when a worker departed. */
-const ONLY = { sqlite: ['claim_tokens.one', 'claim_tokens.value'], postgres: ['departed.departed_at'] }
+/** What only one engine has: claim tokens are a sequence in PostgreSQL, and marks are indexes; it notes when a worker departed. */
+const ONLY = {
+  sqlite: [
+    'claim_tokens.one',
+    'claim_tokens.value',
+    ...['tenant_id', 'kind', 'value', 'slot'].map((column) => `notification_marks.${column}`),
+  ],
+  postgres: ['departed.departed_at'],
+}
 
 function declaredIn(engine: keyof typeof ONLY): string[] {
   const others = engine === 'sqlite' ? ONLY.postgres : ONLY.sqlite

@@ -97,6 +97,7 @@ export const PERSONAL_COLUMNS: Readonly<Record<string, Columns>> = {
   instance: all('plain', 'name value'),
   key_holders: all('plain', 'id host pid part key_ids seals_under announced_at'),
   lanes: all('plain', 'account_id breaker hold_until hold_reason tokens refilled_at'),
+  notification_marks: all('plain', 'tenant_id kind value slot'),
   notifications: {
     ...all(
       'plain',

@@ -1,6 +1,6 @@
 import type { NotificationView } from '../../model/notification.ts'
 import type { ReceiptView } from '../../model/receipt.ts'
-import { FOUND_BY_MESSAGE_ID, isFoundByMessageId } from '../../model/receipt.ts'
+import { isFoundByMessageId, MESSAGE_ID_PROVIDERS } from '../../model/receipt.ts'
 import type { NewReceipt, ReceiptStore } from '../../receipts/receipt-store.ts'
 import { type CallbackParts, sharedCallbacks } from './callbacks.ts'
 import { booleanOf, only, textOrNull, uuidOrNull } from './fields.ts'
@@ -71,7 +71,9 @@ function* look(
 }
 
 /** Exactly the index's own condition: only then do both planners know that it has all that is asked for. */
-const HAS_MESSAGE_ID = `a.provider in (${FOUND_BY_MESSAGE_ID.map((provider) => `'${provider}'`).join(', ')})`
+export function hasMessageId(alias: string): string {
+  return `${alias}.provider in (${MESSAGE_ID_PROVIDERS.map((provider) => `'${provider}'`).join(', ')})`
+}
 
 function* byMessageId(reports: readonly Report[], isWanted: readonly boolean[]): Script<readonly string[][]> {
   const wanted = reports.flatMap(({ provider, providerMessageId }, place) =>
@@ -88,7 +90,7 @@ function* byMessageId(reports: readonly Report[], isWanted: readonly boolean[]):
 export function findByMessageId(wanted: readonly { place: number; provider: string; message: string }[]): Statement {
   return {
     text: `select distinct g.place, a.notification_id from :g cross join pillarbox.attempts a
-      where ${HAS_MESSAGE_ID} and a.provider_message_id = g.message and a.provider = g.provider`,
+      where ${hasMessageId('a')} and a.provider_message_id = g.message and a.provider = g.provider`,
     values: { g: givenRows({ place: 'bigint', provider: 'text', message: 'text' }, wanted) },
   }
 }

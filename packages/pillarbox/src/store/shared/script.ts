@@ -56,8 +56,10 @@ export interface Dialect {
   isOver(transaction: string): string
   /** Lets the transaction change what is on record, which only retention and erasure may do. */
   allowAuditUpkeep(): Script<void>
-  /** Behind `order by`: sorted after the rows were found, where SQLite would rather go through an index in that order. */
-  sorted(key: string): string
+  /** An expression that SQLite neither looks rows up by nor reads them in the order of, though an index would have it. */
+  unindexed(expression: string): string
+  /** A text that is compared byte by byte, whatever the collation of the database. */
+  bytewise(text: string): string
   /** Behind a select: its rows of `alias` are not deleted until the transaction ends. */
   keyShare(alias: string): string
   /** Behind a select: its rows of `alias` stay as they were read until the transaction ends. */

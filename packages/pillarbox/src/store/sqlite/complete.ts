@@ -6,6 +6,7 @@ import { writeSettled } from '../shared/settle.ts'
 import { type CompletionChanges, completionChanges, isSent, lateChanges, wholeMs } from '../shared/transitions.ts'
 import { insertAudit } from './audit.ts'
 import type { Connection } from './connection.ts'
+import { gather, insertGathered } from './marks.ts'
 import { insertNotification, insertNotifications } from './notifications.ts'
 import { insertMoves } from './rollup-deltas.ts'
 import { dialect, runScript } from './scripts.ts'
@@ -173,9 +174,9 @@ function applyChanges(connection: Connection, now: number, changes: CompletionCh
   insertNotifications(connection, skipped, now)
   const lanes = dueLane === null ? [] : [dueLane]
   if (next === null) return lanes
-  const moves: RollupMove[] = []
-  const taker = insertNotification(connection, next, now, moves)
-  insertMoves(connection, moves)
+  const gathered = gather()
+  const taker = insertNotification(connection, next, now, gathered)
+  insertGathered(connection, gathered)
   insertNotifications(connection, next.passedOver ?? [], now)
   connection.prepare(LINK_FALLBACK).run(notificationId, taker.id)
   return taker.lane === null ? lanes : [...lanes, taker.lane]

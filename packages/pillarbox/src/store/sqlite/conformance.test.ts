@@ -63,7 +63,7 @@ function tablesOf(path: string): Record<string, Record<string, unknown>[]> {
     .prepare(`select substr(name, 11) as name from sqlite_schema where type = 'table' and name like 'pillarbox_%'`)
     .all()
     .map(({ name }) => String(name))
-    .filter((name) => name !== 'schema_versions' && name !== 'claim_tokens')
+    .filter((name) => !['schema_versions', 'claim_tokens', 'notification_marks'].includes(name))
   const found: Record<string, Record<string, unknown>[]> = {}
   for (const name of names) found[name] = database.prepare(`select * from pillarbox_${name}`).all()
   database.close()

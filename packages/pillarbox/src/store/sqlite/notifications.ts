@@ -1,5 +1,5 @@
 import type { NewNotification, SettledStatus } from '../../model/notification.ts'
-import { type RollupMove, secondOf } from '../../model/rollup.ts'
+import { secondOf } from '../../model/rollup.ts'
 import type { NotificationStore } from '../../plan/notification-store.ts'
 import { act, handAudits, takeRepeated } from '../shared/act.ts'
 import type { KeyOwner } from '../shared/duplicates.ts'
@@ -9,7 +9,7 @@ import { plainMove } from '../shared/rollup-deltas.ts'
 import { bornPrint } from '../shared/transitions.ts'
 import { insertAudit } from './audit.ts'
 import type { Connection } from './connection.ts'
-import { insertMoves } from './rollup-deltas.ts'
+import { type Gathered, gather, gatherMarks, insertGathered } from './marks.ts'
 import { type Connections, dialect, insertText, runScript } from './scripts.ts'
 
 export function openNotifications({
@@ -19,12 +19,12 @@ export function openNotifications({
   return {
     insert: (notifications) =>
       writer.write((now) => {
-        const moves: RollupMove[] = []
+        const gathered = gather()
         const answers = notifications.map((notification) => {
-          const { id, duplicate } = insertNotification(connection, notification, now, moves)
+          const { id, duplicate } = insertNotification(connection, notification, now, gathered)
           return { id, duplicate: duplicate !== false }
         })
-        insertMoves(connection, moves)
+        insertGathered(connection, gathered)
         return answers
       }),
     insertByHand: (notifications, by) =>
@@ -56,28 +56,28 @@ const STOP = `insert into pillarbox.settled (notification_id, tenant_id, status,
 
 const SEAL = 'insert into pillarbox.sealed_contents (notification_id, tenant_id, event_id) values ($1, $2, $3)'
 
-/** Writes notifications inside a transaction, with what they add to the numbers; answers their ids. */
+/** Writes notifications inside a transaction, with what they add to other tables; answers their ids. */
 export function insertNotifications(
   connection: Connection,
   notifications: readonly NewNotification[],
   now: number,
 ): string[] {
-  const moves: RollupMove[] = []
-  const ids = notifications.map((notification) => insertNotification(connection, notification, now, moves).id)
-  insertMoves(connection, moves)
+  const gathered = gather()
+  const ids = notifications.map((notification) => insertNotification(connection, notification, now, gathered).id)
+  insertGathered(connection, gathered)
   return ids
 }
 
 /**
- * One ledger row with its dispatch or settled row, inside a transaction; what that adds to the numbers is put to `moves`,
- * which the caller writes. `lane`: the account that now has due work.
+ * One ledger row with its dispatch or settled row, inside a transaction; what that adds to other tables is put to
+ * `gathered`, which the caller writes. `lane`: the account that now has due work.
  * A repeated key answers the one that has it and writes nothing.
  */
 export function insertNotification(
   connection: Connection,
   n: NewNotification,
   now: number,
-  moves: RollupMove[],
+  gathered: Gathered,
 ): { id: string; duplicate: false; lane: string | null } | { id: string; duplicate: KeyOwner; lane: null } {
   const written = connection.prepare(INSERT).run(...VALUES.map((of) => of(n)), now)
   if (written.changes === 0) {
@@ -92,16 +92,17 @@ export function insertNotification(
     }
     return { id: first.id, duplicate: first, lane: null }
   }
+  gatherMarks(gathered, n)
   if (isSealed(n.content)) connection.prepare(SEAL).run(n.id, n.tenantId, n.eventId)
   if (n.stopped) {
     const { status, reason, error } = n.stopped
     connection.prepare(STOP).run(n.id, n.tenantId, status, reason, error, bornPrint(n), now)
-    moves.push(plainMove({ group: n, from: 'new', to: status, atSecond: secondOf(now) }))
+    gathered.moves.push(plainMove({ group: n, from: 'new', to: status, atSecond: secondOf(now) }))
     return { id: n.id, duplicate: false, lane: null }
   }
   const visibleAt = Math.max(n.dueAt ?? now, now)
   connection.prepare(ENQUEUE).run(n.id, n.accountId, visibleAt)
   const [atSecond, dueSecond] = [secondOf(now), secondOf(visibleAt)]
-  moves.push(plainMove({ group: n, from: 'new', to: 'live', atSecond, dueSecond }))
+  gathered.moves.push(plainMove({ group: n, from: 'new', to: 'live', atSecond, dueSecond }))
   return { id: n.id, duplicate: false, lane: visibleAt <= now ? n.accountId : null }
 }

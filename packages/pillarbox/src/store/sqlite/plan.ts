@@ -2,7 +2,6 @@ import type { StoredEvent } from '../../model/event.ts'
 import { cancelledKey } from '../../model/idempotency.ts'
 import type { NewNotification } from '../../model/notification.ts'
 import type { Clock } from '../../model/ports.ts'
-import type { RollupMove } from '../../model/rollup.ts'
 import type { DueSchedule, EventPlan, PlanStore, SchedulePlan, TakenBatch } from '../../plan/plan-store.ts'
 import { duplicateOf, givesKeyTo } from '../shared/duplicates.ts'
 import { eventOf, scheduleOf } from '../shared/events.ts'
@@ -14,8 +13,8 @@ import { insertAudit } from './audit.ts'
 import { cancel } from './cancel.ts'
 import type { Connection } from './connection.ts'
 import { insertDerived } from './events.ts'
+import { type Gathered, gather, insertGathered } from './marks.ts'
 import { insertNotification } from './notifications.ts'
-import { insertMoves } from './rollup-deltas.ts'
 import type { Connections } from './scripts.ts'
 import { createTaking, type RowPlace } from './take.ts'
 import { untilFree } from './until-free.ts'
@@ -55,7 +54,7 @@ interface UnlockedBatchKind<Due, Plan> {
 interface PlanWriting {
   connection: Connection
   now: number
-  tally: { inserted: number; lanes: Set<string>; duplicates: NewNotification[]; moves: RollupMove[] }
+  tally: { inserted: number; lanes: Set<string>; duplicates: NewNotification[]; gathered: Gathered }
 }
 
 async function takeBatch<Due, Plan>(
@@ -73,12 +72,12 @@ async function takeBatch<Due, Plan>(
       try {
         await turn()
         return await writer.write((now) => {
-          const tally: PlanWriting['tally'] = { inserted: 0, lanes: new Set(), duplicates: [], moves: [] }
+          const tally: PlanWriting['tally'] = { inserted: 0, lanes: new Set(), duplicates: [], gathered: gather() }
           const decided = rows.filter((row, i) => {
             const [source, plan] = [found[i], plans[i]]
             return source && plan && apply({ connection, now, tally }, source, row, plan)
           }).length
-          insertMoves(connection, tally.moves)
+          insertGathered(connection, tally.gathered)
           const { inserted, lanes, duplicates } = tally
           return { decided, inserted, lanes: [...lanes], ...(duplicates.length > 0 && { duplicates }) }
         })
@@ -236,9 +235,9 @@ function applySchedule(writing: PlanWriting, found: Row, due: DueSchedule, plan:
 
 function insertPlanned({ connection, now, tally }: PlanWriting, notifications: readonly NewNotification[]): void {
   for (const notification of notifications) {
-    const { duplicate: first, lane } = insertInTurn(connection, notification, now, tally.moves)
+    const { duplicate: first, lane } = insertInTurn(connection, notification, now, tally.gathered)
     const skipped = first && duplicateOf(notification, first)
-    const isWritten = skipped ? !insertNotification(connection, skipped, now, tally.moves).duplicate : !first
+    const isWritten = skipped ? !insertNotification(connection, skipped, now, tally.gathered).duplicate : !first
     if (isWritten) tally.inserted += 1
     if (isWritten && skipped) tally.duplicates.push(skipped)
     if (lane !== null) tally.lanes.add(lane)
@@ -248,12 +247,12 @@ function insertPlanned({ connection, now, tally }: PlanWriting, notifications: r
 const GIVE_KEY = 'update pillarbox.notifications set idempotency_key = $2 where id = $1'
 
 /** As its own, or under the key that another one has given up. */
-function insertInTurn(connection: Connection, notification: NewNotification, now: number, moves: RollupMove[]) {
-  const written = insertNotification(connection, notification, now, moves)
+function insertInTurn(connection: Connection, notification: NewNotification, now: number, gathered: Gathered) {
+  const written = insertNotification(connection, notification, now, gathered)
   const { duplicate: first } = written
   if (!first || !givesKeyTo(notification, first)) return written
   connection.prepare(GIVE_KEY).run(first.id, cancelledKey(first.id))
-  return insertNotification(connection, notification, now, moves)
+  return insertNotification(connection, notification, now, gathered)
 }
 
 function auditPlan({ connection }: PlanWriting, tenantId: string, audit: PlanAudit | null): void {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { it } from 'node:test'
-import { FOUND_BY_MESSAGE_ID } from '../../model/receipt.ts'
+import { MESSAGE_ID_PROVIDERS } from '../../model/receipt.ts'
 import { findByMessageId } from '../shared/receipts.ts'
 import { boundStatement } from '../shared/script.ts'
 import { localText } from './connection.ts'
@@ -33,6 +33,6 @@ it('finds a message by its id through an index that has the same providers, and 
   assert.match(JSON.stringify(plan), /USING INDEX pillarbox_attempts_message/)
   assert.deepEqual(
     [...String(index?.['sql']).matchAll(/'([\w-]+)'/g)].map(([, provider]) => provider),
-    [...FOUND_BY_MESSAGE_ID],
+    [...MESSAGE_ID_PROVIDERS],
   )
 })

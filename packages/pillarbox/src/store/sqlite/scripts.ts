@@ -32,7 +32,8 @@ export const dialect: Dialect = {
   isOver: () => 'true',
   *allowAuditUpkeep() {},
   // Nobody else writes while a transaction of this engine runs.
-  sorted: (key) => `+${key}`,
+  unindexed: (expression) => `+${expression}`,
+  bytewise: (text) => text,
   keyShare: () => '',
   share: () => '',
   lock: () => '',
