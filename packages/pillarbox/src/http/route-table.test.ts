@@ -192,6 +192,19 @@ const callback = async (tenant: TestTenant): Promise<Record<string, string>> => 
 const alert = async (tenant: TestTenant): Promise<Record<string, string>> => ({ id: await raiseAlert(f, tenant.id) })
 const tenantPath = async (tenant: TestTenant): Promise<Record<string, string>> => ({ id: tenant.id })
 
+const handedOff = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const notificationId = f.deps.ids()
+  const body = { items: [{ notificationId, to: { email: 'a@example.test' }, body: 'x' }] }
+  await f.call(tenant.keys.publisher, 'POST', '/api/sites/plant-1/notifications', body)
+  return { site: 'plant-1', id: notificationId }
+}
+/** One that no other tenant has. */
+const site = async (tenant: TestTenant): Promise<Record<string, string>> => {
+  const name = `of-${tenant.id}`
+  await f.call(tenant.keys.publisher, 'POST', `/api/sites/${name}/notifications`, { items: [] })
+  return { site: name }
+}
+
 const EMAIL = () => ({ channel: 'email', to: { email: 'a@example.test' }, body: 'x' })
 
 async function submit(tenant: TestTenant): Promise<{ id: string }> {
@@ -213,6 +226,15 @@ const ENTRIES: Record<string, Entry> = {
     }),
     ok: 202,
   },
+  'POST /api/sites/:site/notifications': {
+    path: async () => ({ site: 'plant-1' }),
+    body: () => ({ items: [{ notificationId: f.deps.ids(), to: { email: 'a@example.test' }, body: 'x' }] }),
+    ok: 200,
+    isEverybodys: true,
+  },
+  'GET /api/sites/:site/notifications/:id/status': { path: handedOff, ok: 200 },
+  'GET /api/sites': { ok: 200 },
+  'DELETE /api/sites/:site': { path: site, ok: 204 },
   'GET /api/events': { ok: 200 },
   'GET /api/events/:id': { path: failedEvent, ok: 200 },
   'POST /api/events/:id/replay': { path: failedEvent, ok: 200 },
@@ -385,6 +407,7 @@ const UNAUDITED: Record<string, string> = {
   'POST /api/notification-requests': 'the event says who published it',
   'POST /api/notifications': 'the notification says who had it sent',
   'POST /api/notifications/batch': 'the notifications say who had them sent',
+  'POST /api/sites/:site/notifications': 'on record in the name of the site; see sites.test.ts',
   'POST /api/:plural/:id/resend-notification': 'the one of this test sends nothing; see operate/resend.test.ts',
   'POST /api/message-templates/preview': 'changes nothing',
   'POST /api/message-templates/:id/preview': 'changes nothing',

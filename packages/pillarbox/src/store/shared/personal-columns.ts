@@ -159,6 +159,10 @@ export const PERSONAL_COLUMNS: Readonly<Record<string, Columns>> = {
     ...all('plain', 'read_at heard code fingerprint'),
     last_error: 'text',
   },
+  sites: all(
+    'plain',
+    'tenant_id site incarnation received backlog first_contact_at last_contact_at rewound_at clock_ahead_ms',
+  ),
   suppressions: {
     ...all('plain', 'id tenant_id channel digest cause notification_id created_by created_at'),
     ...all('person', 'address error'),

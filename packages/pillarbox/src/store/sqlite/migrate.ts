@@ -18,6 +18,7 @@ import { rollups } from './migrations/0016-rollups.ts'
 import { retention } from './migrations/0017-retention.ts'
 import { alerts } from './migrations/0018-alerts.ts'
 import { sessions } from './migrations/0019-sessions.ts'
+import { sites } from './migrations/0025-sites.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 
@@ -45,6 +46,12 @@ export const MIGRATIONS = [
   { name: 'retention', sql: retention },
   { name: 'alerts', sql: alerts },
   { name: 'sessions', sql: sessions },
+  { name: 'kept-free-20', sql: '' },
+  { name: 'kept-free-21', sql: '' },
+  { name: 'kept-free-22', sql: '' },
+  { name: 'kept-free-23', sql: '' },
+  { name: 'kept-free-24', sql: '' },
+  { name: 'sites', sql: sites },
 ] as const
 
 /** Bringing the schema up to date, forward only. */

@@ -16,6 +16,7 @@ import { rollups } from './0016-rollups.ts'
 import { retention } from './0017-retention.ts'
 import { alerts } from './0018-alerts.ts'
 import { sessions } from './0019-sessions.ts'
+import { sites } from './0025-sites.ts'
 
 export interface Migration {
   version: number
@@ -44,4 +45,10 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 17, name: 'retention', sql: retention },
   { version: 18, name: 'alerts', sql: alerts },
   { version: 19, name: 'sessions', sql: sessions },
+  { version: 20, name: 'kept-free-20', sql: '' },
+  { version: 21, name: 'kept-free-21', sql: '' },
+  { version: 22, name: 'kept-free-22', sql: '' },
+  { version: 23, name: 'kept-free-23', sql: '' },
+  { version: 24, name: 'kept-free-24', sql: '' },
+  { version: 25, name: 'sites', sql: sites },
 ]
