@@ -55,6 +55,7 @@ import { sandboxRoutes } from './sandbox.ts'
 import { sealingKeyRoutes } from './sealing-key.ts'
 import { sessionRoutes } from './sessions.ts'
 import { siteRoutes } from './sites.ts'
+import { sourceRoutes } from './sources.ts'
 import { suppressionRoutes } from './suppressions.ts'
 import { tenantRoutes } from './tenants.ts'
 import { createTurnstile } from './turnstile.ts'
@@ -168,6 +169,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     notificationRequestRoutes,
     notificationIntakeRoutes,
     siteRoutes,
+    sourceRoutes,
     notificationRoutes,
     notificationContentRoutes,
     causeRoutes,

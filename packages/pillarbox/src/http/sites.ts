@@ -19,9 +19,7 @@ const about = {
   incarnation: Type.Optional(
     Nullable(
       Type.String({
-        minLength: 1,
-        maxLength: 100,
-        pattern: '^[\\w.-]+$',
+        pattern: PATTERNS.incarnation,
         description: 'The id of the site’s buffer, made with it.',
       }),
     ),

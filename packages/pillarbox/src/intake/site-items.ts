@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { FieldError } from '../model/errors.ts'
-import { Instant, instantMs, Line, Nullable } from './body-fields.ts'
+import { Instant, instantMs, Line, Nullable, UUID_PATTERN } from './body-fields.ts'
 import { NotificationBody } from './notification-body.ts'
 import type { HandedOff } from './site-store.ts'
 
@@ -8,7 +8,7 @@ const { idempotencyKey: _key, channel, to, expand: _expand, ...rest } = Notifica
 
 /** A GUID of any version, which whoever sent it at the site made there. */
 const NotificationId = Type.String({
-  pattern: '^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$',
+  pattern: UUID_PATTERN,
   description:
     'The id it was given at the site, a UUID. Unique per tenant; a repeat is acknowledged and changes nothing.',
 })

@@ -19,6 +19,7 @@ import { retention } from './migrations/0017-retention.ts'
 import { alerts } from './migrations/0018-alerts.ts'
 import { sessions } from './migrations/0019-sessions.ts'
 import { sites } from './migrations/0025-sites.ts'
+import { sources } from './migrations/0026-sources.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 
@@ -52,6 +53,7 @@ export const MIGRATIONS = [
   { name: 'kept-free-23', sql: '' },
   { name: 'kept-free-24', sql: '' },
   { name: 'sites', sql: sites },
+  { name: 'sources', sql: sources },
 ] as const
 
 /** Bringing the schema up to date, forward only. */

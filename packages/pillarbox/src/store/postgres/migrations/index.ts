@@ -17,6 +17,7 @@ import { retention } from './0017-retention.ts'
 import { alerts } from './0018-alerts.ts'
 import { sessions } from './0019-sessions.ts'
 import { sites } from './0025-sites.ts'
+import { sources } from './0026-sources.ts'
 
 export interface Migration {
   version: number
@@ -51,4 +52,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 23, name: 'kept-free-23', sql: '' },
   { version: 24, name: 'kept-free-24', sql: '' },
   { version: 25, name: 'sites', sql: sites },
+  { version: 26, name: 'sources', sql: sources },
 ]
