@@ -105,7 +105,7 @@ export function openCentral(options: {
  * What an answer says of what was handed off. Only what it says clearly counts: an acknowledgement of something else is nothing,
  * and so are two answers for one item that do not say the same.
  */
-export function readAnswer(ids: readonly string[], answer: unknown): HandOffReply {
+function readAnswer(ids: readonly string[], answer: unknown): HandOffReply {
   const acks = isObject(answer) ? answer['acks'] : undefined
   if (!Array.isArray(acks)) throw new PillarboxConnectionError('unreadable', 'the server’s answer has no acks', null)
   const said = new Map<string, { accepted: boolean; isPermanent: boolean; error: string } | 'unclear'>()

@@ -36,7 +36,7 @@ export interface PretendCentral {
   fetch: typeof fetch
 }
 
-export function pretendCentral(): PretendCentral {
+function pretendCentral(): PretendCentral {
   const central: PretendCentral = {
     ledger: new Map(),
     requests: [],
@@ -46,11 +46,11 @@ export function pretendCentral(): PretendCentral {
     ack: (ack) => ack,
     rewinds: false,
     statuses: new Map(),
-    fetch: (async (input: string | URL | Request, init?: RequestInit) => {
+    fetch: async (input, init) => {
       if (central.isAway) throw new TypeError('fetch failed')
       const { pathname } = new URL(input instanceof Request ? input.url : input)
       if (init?.method === 'GET') return statusOf(pathname.split('/').at(-2) ?? '')
-      const request = JSON.parse(String(init?.body)) as HandedOffRequest
+      const request = JSON.parse(init?.body as string) as HandedOffRequest
       central.requests.push(request)
       const instead = central.instead?.(request)
       if (instead) return instead
@@ -62,7 +62,7 @@ export function pretendCentral(): PretendCentral {
       }
       const acks = request.items.map(({ notificationId }) => central.ack({ notificationId, accepted: true }))
       return json(200, { acks, rewound: central.rewinds })
-    }) as typeof fetch,
+    },
   }
   const statusOf = (id: string): Response => {
     const status = central.statuses.get(id)

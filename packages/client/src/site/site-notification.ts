@@ -110,8 +110,9 @@ export function checkNotification(given: unknown, newId: () => string): CheckedN
   for (const name of Object.keys(copy))
     if (!FIELDS.has(name as keyof SiteNotification)) report(`/${name.slice(0, 100)}`, 'is not a known field')
   const { notificationId, urgent, ...item } = copy
-  const id = typeof notificationId === 'string' ? notificationId.toLowerCase() : (notificationId ?? newId())
-  if (typeof id !== 'string' || !UUID.test(id)) report('/notificationId', 'must be a UUID')
+  const ownId = typeof notificationId === 'string' ? notificationId.toLowerCase() : ''
+  const id = isGiven(notificationId) ? ownId : newId()
+  if (!UUID.test(id)) report('/notificationId', 'must be a UUID')
   if (urgent !== undefined && urgent !== null && typeof urgent !== 'boolean') report('/urgent', 'must be true or false')
   const { to, list, channel, body, templateId, eventType } = item
   if (isGiven(to) === isGiven(list)) report('/to', 'or list must be given, and not both')
@@ -129,7 +130,7 @@ export function checkNotification(given: unknown, newId: () => string): CheckedN
   if (Buffer.byteLength(text) > MAX_BYTES) report('', `must not be larger than ${MAX_BYTES} bytes as JSON`)
   if (errors.length > 0) throw new InvalidSiteNotificationError(errors)
   return {
-    notificationId: String(id),
+    notificationId: id,
     isUrgent: urgent === true,
     expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
     text,

@@ -71,7 +71,7 @@ describe('what a site hands off', () => {
       ['email', 'queued', 'plant-1', id, id, 'run-7', 'run-1'],
     )
     assert.equal(f.nudges.includes('dispatch'), true)
-    const audit = (await f.call(tenant.keys.viewer, 'GET', `/api/audit?notificationId=${row?.['id']}`)).json()
+    const audit = (await f.call(tenant.keys.viewer, 'GET', `/api/audit?notificationId=${String(row?.['id'])}`)).json()
     assert.deepEqual(
       audit.items.map(({ actor, action, executionId }) => [actor, action, executionId]),
       [['site:plant-1', 'notify_send', 'run-7']],
@@ -153,7 +153,7 @@ describe('what a site hands off', () => {
       acks.map(({ accepted, error }) => error ?? accepted),
       [true, true, true],
     )
-    assert.deepEqual((await ledger()).map(({ channel }) => channel).toSorted(), ['email', 'email', 'sms'])
+    assert.deepEqual((await ledger()).map(({ channel }) => String(channel)).toSorted(), ['email', 'email', 'sms'])
   })
 
   it('has its times moved where the clock of the site is off: what was to expire in an hour does so', async (t) => {

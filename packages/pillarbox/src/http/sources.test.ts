@@ -89,7 +89,8 @@ describe('a call of a Hasura event trigger', () => {
 
     const answers = await Promise.all(Array.from({ length: 8 }, () => take(body)))
 
-    assert.deepEqual(answers.map(({ statusCode }) => statusCode).toSorted(), [200, 200, 200, 200, 200, 200, 200, 202])
+    assert.equal(answers.filter(({ statusCode }) => statusCode === 202).length, 1)
+    assert.equal(answers.filter(({ statusCode }) => statusCode === 200).length, 7)
     const { items } = await f.store.events.list({ tenantId: 'acme' }, { limit: 10 })
     assert.equal(items.length, 1)
   })
@@ -145,7 +146,8 @@ describe('a call of a Hasura event trigger', () => {
     assert.deepEqual(await refused(change('id-1', '__proto__', { new: ROW })), [422, ['/trigger/name']])
     assert.deepEqual(await refused(change('id-1', 'booking_confirmed', { new: {} })), [422, ['/event/data']])
     assert.deepEqual(await refused(change('', 'booking_confirmed', { new: ROW })), [422, ['/id']])
-    for (const body of [{}, [], { id: 'x' }, { id: 'x', trigger: { name: 'booking_row' } }])
+    const both = { ...change('id-1', 'booking_row', { new: ROW }), trigger: 'booking_row', scheduled_time: 'now' }
+    for (const body of [both, {}, [], { id: 'x' }, { id: 'x', trigger: { name: 'booking_row' } }])
       assert.equal((await refused(body))[0], 422, JSON.stringify(body))
   })
 })

@@ -104,8 +104,8 @@ export function createHasuraSources(deps: {
 }
 
 function callOf(body: HasuraBody): HasuraCall {
-  if ('event' in body && 'trigger' in body) {
-    const { id, trigger, event, created_at: createdAt } = body
+  if (hasuraForm(body) === 0) {
+    const { id, trigger, event, created_at: createdAt } = body as Static<typeof RowChange>
     const { new: after, old: before } = event.data as { new?: unknown; old?: unknown }
     return { id, trigger: trigger.name, data: event.data, whole: after ?? before, occurredAt: instantOf(createdAt) }
   }
@@ -115,7 +115,7 @@ function callOf(body: HasuraBody): HasuraCall {
 }
 
 /** What is wrong with it beyond this is for the intake of events to say. */
-export function eventOfCall(call: HasuraCall, source: HasuraSource, entityType: string): Record<string, unknown> {
+function eventOfCall(call: HasuraCall, source: HasuraSource, entityType: string): Record<string, unknown> {
   const entityId = idText(valueAt(call.data, source.entityId))
   if (entityId === null)
     throw invalidBody([{ path: '/event/data', message: `has no id at ${source.entityId}, where sources.hasura says` }])

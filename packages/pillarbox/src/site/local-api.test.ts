@@ -33,7 +33,7 @@ function setup(t: TestContext, options: Partial<SiteOutboxOptions> = {}) {
   const call = async (method: 'GET' | 'POST' | 'DELETE', url: string, given: Omit<InjectOptions, 'method'> = {}) => {
     const { headers, ...rest } = given
     const answer = await app.inject({ method, url, headers: { host: LOCAL, ...headers }, ...rest })
-    const body = answer.body === '' ? {} : (answer.json() as Record<string, unknown>)
+    const body = answer.body === '' ? {} : answer.json<Record<string, unknown>>()
     return { status: answer.statusCode, body, type: answer.headers['content-type'] }
   }
   const send = (payload: object) => call('POST', '/notifications', { payload })
@@ -49,7 +49,7 @@ describe('the local API of a site', () => {
     assert.equal(status, 202)
     assert.deepEqual(Object.keys(body).toSorted(), ['notificationId', 'status'])
     assert.equal(body['status'], 'forwarding')
-    const there = await call('GET', `/notifications/${body['notificationId']}/status`)
+    const there = await call('GET', `/notifications/${String(body['notificationId'])}/status`)
     assert.deepEqual(there, {
       status: 200,
       body: { notificationId: body['notificationId'], status: 'forwarding', lastError: null },
@@ -117,7 +117,7 @@ describe('the local API of a site', () => {
   it('shows what was refused, and has it tried again or forgotten', async (t) => {
     const { call, send, outbox } = setup(t, {
       fetch: async (_, init) => {
-        const { items } = JSON.parse(String(init?.body)) as { items: { notificationId: string }[] }
+        const { items } = JSON.parse(init?.body as string) as { items: { notificationId: string }[] }
         const acks = items.map(({ notificationId }) => ({
           notificationId,
           accepted: false,
