@@ -33,8 +33,11 @@ export function siteActor(site: string): string {
 export type SequenceRanges = readonly SequenceRange[]
 type SequenceRange = readonly [from: number, to: number]
 
-/** A site that hands off in the strangest order makes no more of them; then the oldest gaps are forgotten. */
-const MOST_RANGES = 1_000
+/**
+ * Urgent ones overtake a backlog, each a stretch of its own until the backlog has come. Beyond so many the highest are forgotten:
+ * nothing is ever taken to have come that has not, for that would look like a copy of the buffer.
+ */
+const MOST_RANGES = 10_000
 
 export function hasSequence(ranges: SequenceRanges, sequence: number): boolean {
   return ranges.some(([from, to]) => sequence >= from && sequence <= to)
@@ -48,10 +51,7 @@ export function withSequences(ranges: SequenceRanges, sequences: readonly number
     if (last && from <= last[1] + 1) last[1] = Math.max(last[1], to)
     else merged.push([from, to])
   }
-  const tooMany = merged.length - MOST_RANGES
-  if (tooMany <= 0) return merged
-  const [first, last] = [merged[0], merged[tooMany]]
-  return first && last ? [[first[0], last[1]], ...merged.slice(tooMany + 1)] : merged
+  return merged.slice(0, MOST_RANGES)
 }
 
 /** What the ranges say of a site: up to where there is no gap, and how many numbers the gaps have. */

@@ -315,6 +315,25 @@ describe('alerts', () => {
     assert.deepEqual(await shown(), ['recovery_failed cleared'])
   })
 
+  it('are raised of a site with a buffer that is not heard of, and cleared when it is', async (t) => {
+    const { start, live, store, shown } = await setup(t)
+    const heardOf = (site: string, incarnation: string | null) =>
+      store.sites.handOff({ tenantId: 'acme', site, incarnation, backlog: 0, clockAheadMs: null, refused: [] }, [])
+    await heardOf('plant-1', 'buffer-1')
+    await heardOf('script', null)
+    start()
+
+    await live(14 * MINUTE_MS)
+    assert.deepEqual(await shown(), [])
+    await live(2 * MINUTE_MS)
+    assert.deepEqual(await shown(), ['site_silent open'])
+    const [alert] = await store.alerts.standing()
+    assert.match(alert?.summary ?? '', /^Site plant-1 of tenant acme has not been heard of for 15 min$/)
+    await heardOf('plant-1', 'buffer-1')
+    await live(6 * MINUTE_MS)
+    assert.deepEqual(await shown(), ['site_silent cleared'])
+  })
+
   it('are raised by whoever is left where no worker lives', async (t) => {
     const { start, live, clock, told } = await setup(t)
     start()

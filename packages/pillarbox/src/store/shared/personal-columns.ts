@@ -164,7 +164,7 @@ export const PERSONAL_COLUMNS: Readonly<Record<string, Columns>> = {
   },
   sites: all(
     'plain',
-    'tenant_id site incarnation received backlog first_contact_at last_contact_at rewound_at clock_ahead_ms',
+    'tenant_id site incarnation received sequence missing backlog first_contact_at last_contact_at rewound_at clock_ahead_ms',
   ),
   suppressions: {
     ...all('plain', 'id tenant_id channel digest cause notification_id created_by created_at'),

@@ -1,7 +1,8 @@
 import type { HandedOff, HandOffResult, SiteContact, SiteStore } from '../../intake/site-store.ts'
+import { PillarboxError } from '../../model/errors.ts'
 import { gapsIn, hasSequence, type SequenceRanges, type Site, siteActor, withSequences } from '../../model/site.ts'
 import { type AuditRow, writeAudit } from './audit.ts'
-import { textOrNull } from './fields.ts'
+import { booleanOf, textOrNull } from './fields.ts'
 import {
   type Dialect,
   instantOf,
@@ -54,14 +55,15 @@ export function sharedSites({ dialect, read, write }: ScriptRunner): Omit<SiteSt
 }
 
 const COLUMNS =
-  'tenant_id, site, incarnation, received, backlog, first_contact_at, last_contact_at, rewound_at, clock_ahead_ms'
+  'tenant_id, site, incarnation, sequence, missing, backlog, first_contact_at, last_contact_at, rewound_at, clock_ahead_ms'
 
 function siteOf(found: Row): Site {
   return {
     tenantId: String(found['tenant_id']),
     site: String(found['site']),
     incarnation: textOrNull(found['incarnation']),
-    ...gapsIn(jsonOf<SequenceRanges>(found['received'])),
+    sequence: Number(found['sequence']),
+    missing: Number(found['missing']),
     backlog: Number(found['backlog']),
     firstContactAt: instantOf(found['first_contact_at']),
     lastContactAt: instantOf(found['last_contact_at']),
@@ -75,16 +77,31 @@ function siteOf(found: Row): Site {
  * one after the other. Taken before any notification is written, so that two hand-offs wait for each other in one order.
  */
 export function* takeSite(dialect: Dialect, { tenantId, site }: SiteContact): Script<Row> {
+  yield* refuseTooMany(tenantId, site)
   yield* rows(
     `insert into pillarbox.sites (tenant_id, site, received, backlog, first_contact_at, last_contact_at)
       values (:tenantId, :site, '[]', 0, ${dialect.now}, ${dialect.now}) on conflict (tenant_id, site) do nothing`,
     { tenantId, site },
   )
   const taken = yield* row(
-    `select ${COLUMNS} from pillarbox.sites s where s.tenant_id = :tenantId and s.site = :site ${dialect.lock('s')}`,
+    `select ${COLUMNS}, received from pillarbox.sites s where s.tenant_id = :tenantId and s.site = :site ${dialect.lock('s')}`,
     { tenantId, site },
   )
   return taken ?? {}
+}
+
+/** Far more than anybody has. A key that is bound to no site may name any, and must not fill the table with names. */
+const MOST_SITES = 10_000
+
+function* refuseTooMany(tenantId: string, site: string): Script<void> {
+  const found = yield* row(
+    `select exists (select 1 from pillarbox.sites where tenant_id = :tenantId and site = :site) as is_known,
+      (select count(*) from (select 1 from pillarbox.sites where tenant_id = :tenantId limit ${MOST_SITES}) s) as count`,
+    { tenantId, site },
+  )
+  if (booleanOf(found?.['is_known']) || Number(found?.['count']) < MOST_SITES) return
+  const detail = `The tenant has ${MOST_SITES} sites already: forget those that are gone with DELETE /api/sites/{site}.`
+  throw new PillarboxError('forbidden', detail)
 }
 
 /** That the site was heard of, what its numbers say, and the audit rows of what it sent. */
@@ -105,8 +122,10 @@ export function* noteContact(
   )
   const came = [...items.flatMap(({ sequence }) => sequence ?? []), ...refused]
   const received = incarnation === null ? before : withSequences(before, came)
+  const { sequence: upTo, missing } = gapsIn(received)
   yield* rows(
-    `update pillarbox.sites set incarnation = :incarnation, received = :received, backlog = :backlog,
+    `update pillarbox.sites set incarnation = :incarnation, received = :received, sequence = :upTo,
+        missing = :missing, backlog = :backlog,
         last_contact_at = ${dialect.now}, clock_ahead_ms = :clockAheadMs
         ${isRewound ? `, rewound_at = ${dialect.now}` : ''}
       where tenant_id = :tenantId and site = :site returning site`,
@@ -115,6 +134,8 @@ export function* noteContact(
       site,
       incarnation: incarnation ?? former.incarnation,
       received: JSON.stringify(received),
+      upTo,
+      missing,
       backlog,
       clockAheadMs: clockAheadMs === null ? null : Math.round(clockAheadMs),
     },
@@ -134,7 +155,7 @@ export function* noteContact(
   const was = { incarnation: former.incarnation, sequence: former.sequence, backlog: former.backlog }
   if (!isSameBuffer && former.incarnation !== null)
     audits.push({ ...about, action: 'replace_buffer', before: was, after: { incarnation } })
-  if (isRewound) audits.push({ ...about, action: 'rewind_buffer', before: was, after: gapsIn(received) })
+  if (isRewound) audits.push({ ...about, action: 'rewind_buffer', before: was, after: { sequence: upTo, missing } })
   yield* writeAudit(dialect, ...audits)
   return { written, isRewound }
 }

@@ -6,6 +6,8 @@ create table pillarbox.sites (
   incarnation text,
   -- Stretches of numbers, such as [[1, 50], [53, 60]].
   received jsonb not null,
+  sequence bigint not null default 0,
+  missing bigint not null default 0,
   backlog bigint not null check (backlog >= 0),
   first_contact_at timestamptz not null,
   last_contact_at timestamptz not null,

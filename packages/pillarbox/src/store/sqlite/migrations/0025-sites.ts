@@ -5,6 +5,8 @@ create table pillarbox_sites (
   site text not null,
   incarnation text,
   received text not null,
+  sequence integer not null default 0,
+  missing integer not null default 0,
   backlog integer not null check (backlog >= 0),
   first_contact_at integer not null,
   last_contact_at integer not null,
