@@ -681,6 +681,20 @@ function importRules(rule: Rule): void {
     assert.deepEqual([none, first, await store.catalogue.domainEvents(id)], [{}, domainEvents, {}])
   })
 
+  rule('keeps where the events of the current catalogue come from', async (bench) => {
+    const { store, tenant } = bench
+    const id = await tenant()
+    const none = await store.catalogue.sources(id)
+    const sources = { hasura: { booked: { eventType: 'a', entityId: 'new.id', payload: { x: 'new.x' } } } }
+
+    await replace(bench, id, { ...catalogue([type('a')]), sources })
+    const first = await store.catalogue.sources(id)
+    await replace(bench, id, catalogue([type('a')]))
+
+    const last = await store.catalogue.sources(id)
+    assert.deepEqual([none, first, last], [{ hasura: {} }, sources, { hasura: {} }])
+  })
+
   rule('an import keeps what was edited, and names what it kept', async (bench) => {
     const { store, tenant } = bench
     const id = await tenant()

@@ -28,6 +28,7 @@ import { scheduleRules } from './schedules.ts'
 import { scrubRules } from './scrub.ts'
 import { sealedRules } from './sealed.ts'
 import { sessionRules } from './sessions.ts'
+import { siteRules } from './sites.ts'
 import { skippedRules } from './skipped.ts'
 import { storeRules } from './store.ts'
 import { suppressionRules } from './suppressions.ts'
@@ -95,6 +96,7 @@ export function storeConformance(
     schedules: scheduleRules,
     sealed: sealedRules,
     sessions: sessionRules,
+    sites: siteRules,
     'clear tokens': clearTokenRules,
     rollups: rollupRules,
     retention: retentionRules,

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
+import { ALERT_RULES } from '../../packages/pillarbox/src/model/alert.ts'
 import { COUNTERS, GAUGES, HISTOGRAMS, type LabelValues } from '../../packages/pillarbox/src/model/meters.ts'
 import { metricNameOf } from '../../packages/pillarbox/src/runtime/metrics.ts'
 import { OPS_KEY } from '../support/api.ts'
@@ -96,8 +97,8 @@ describe('alert rules and dashboard', () => {
       assert.match(annotations['description'] ?? '', /^[A-Z].*\.$/s, alert)
     }
     assert.deepEqual(
-      rules.slice(0, 7).map(({ labels: own }) => own['rule']),
-      ['stuck', 'oldest_pending', 'parked_rate', 'breaker_open', 'account_paused', 'no_worker', 'recovery_failed'],
+      rules.slice(0, 8).map(({ labels: own }) => own['rule']),
+      [...ALERT_RULES],
     )
   })
 

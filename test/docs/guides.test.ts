@@ -10,7 +10,11 @@ import { describe, it, type TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { startWebhookReceiver } from '@pillarbox/vendors'
+import { createIdSource } from '../../packages/pillarbox/src/runtime/ids.ts'
+import { systemClock, systemRandom } from '../../packages/pillarbox/src/runtime/system.ts'
+import { createSiteAgent } from '../../packages/pillarbox/src/site/site-agent.ts'
 import { OPS_KEY, succeed } from '../support/api.ts'
+import { silent } from '../support/samples.ts'
 import { until } from '../support/until.ts'
 import { openWorld, startWorld, type World } from '../support/world.ts'
 import { follow, stepsOf } from './follow.ts'
@@ -294,5 +298,36 @@ describe('npm run vendors', () => {
     assert.match(((await run('--help')) as { stdout?: string }).stdout ?? '', /--port <number>[\s\S]*--only <names>/)
     for (const wrong of [['--only', 'pigeon'], ['--port', 'x'], ['--nonsense']])
       assert.match((await run(...wrong)).stderr, /^vendors: .*--help shows what there is\n$/)
+  })
+})
+
+describe('docs/guides/sites.md', () => {
+  it('shows commands that work, and what they answer', async (t) => {
+    const world = await open(t)
+    const tenant = await world.tenant({ channels: ['email'] })
+    await tenant.call('POST', '/api/recipient-lists', { name: 'operators', members: [{ email: 'o@example.test' }] })
+    const made = await tenant.call('POST', '/api/keys', { name: 'plant-1', role: 'publisher', site: 'plant-1' })
+    const key = String(made.body['key'])
+    const agent = createSiteAgent(
+      { central: world.url, key, site: 'plant-1', dataDir: path.join(world.dataDir, 'site'), port: 0, heartbeatMs: 50 },
+      { logger: silent, ids: createIdSource(systemClock, systemRandom()) },
+    )
+    const { host } = new URL(await agent.start())
+    t.after(agent.stop)
+    const page = (await guide('sites.md')).replaceAll('localhost:4401', host)
+    const steps = stepsOf(page)
+    assert.equal(steps.length, 6)
+    await follow(world, steps, { ADMIN_KEY: tenant.adminKey, SITE_KEY: key })
+  })
+})
+
+describe('docs/guides/hasura.md', () => {
+  it('shows commands that work, and what they answer', async (t) => {
+    const world = await open(t)
+    const tenant = await world.tenant({ channels: ['email'] })
+    const steps = stepsOf(await guide('hasura.md'))
+    assert.equal(steps.length, 4)
+    await follow(world, steps, { ADMIN_KEY: tenant.adminKey, PUBLISHER_KEY: await tenant.key('publisher') })
+    assert.equal((await tenant.inbox()).length, 2)
   })
 })

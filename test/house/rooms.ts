@@ -15,6 +15,7 @@ import { importGraph, type SourceFile } from './source-files.ts'
  *   untrusted  works on what strangers wrote, with render's and catalogue's help, where it can be stopped
  *   tenant     reads a tenant's accounts for every stage that needs one
  *   config     settles settings, and reads keys with security's and runtime's help
+ *   site       what runs at a site, beside the client's outbox: nothing of the engine
  *   src        the files at the top: `engine.ts` and `pillarbox.ts` put every room together, so only `cli` is above
  */
 export const FLOORS: readonly (readonly string[])[] = [
@@ -25,7 +26,7 @@ export const FLOORS: readonly (readonly string[])[] = [
   ['tenant'],
   ['config', 'plan'],
   ['dispatch', 'receipts'],
-  ['intake', 'operate'],
+  ['intake', 'operate', 'site'],
   ['http'],
   ['src'],
   ['cli'],

@@ -44,3 +44,26 @@ export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void
 /** A signal that aborts with a `TimeoutError` after `ms`. */
 // biome-ignore lint/plugin: a deadline for a call over the network
 export const timeoutSignal = (ms: number): AbortSignal => AbortSignal.timeout(ms)
+
+/** Resolves after `ms` or as soon as the signal aborts, without keeping the process alive for it. */
+export function rest(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    // biome-ignore lint/style/noRestrictedGlobals: the host's timer is the default; the site's outbox takes another
+    const timer = setTimeout(end, ms)
+    timer.unref()
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+  })
+}
+
+/** A module of the platform, loaded when it is needed: this package also runs where there is no such module. */
+export function builtinModule<Name extends 'node:fs' | 'node:sqlite'>(name: Name) {
+  const found = process.getBuiltinModule?.(name)
+  if (!found) throw new Error(`this needs Node 22.13 or newer, which has ${name}`)
+  return found
+}

@@ -48,4 +48,18 @@ export {
   publishSync,
 } from './publish.ts'
 export { SealError, type Sealed, type SealOptions, sealWith } from './seal.ts'
+export { type BufferTotals, type RefusedNotification, SiteBufferFullError } from './site/buffer.ts'
+export {
+  InvalidSiteNotificationError,
+  type SiteNotification,
+  type SiteRecipient,
+} from './site/site-notification.ts'
+export {
+  type SentAtSite,
+  type SiteHealth,
+  type SiteNotificationStatus,
+  SiteOutbox,
+  type SiteOutboxOptions,
+  type SiteSources,
+} from './site/site-outbox.ts'
 export { NotInTransactionError, type Parameter, type SyncTransaction, type Transaction } from './transaction.ts'

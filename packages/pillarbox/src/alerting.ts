@@ -76,6 +76,7 @@ function alertSettings(config: Config): AlertSettings {
       oldestPendingMs: config.alertOldestMs,
       parkedRate: config.alertParkedRate,
       parkedLeast: config.alertParkedLeast,
+      siteSilentMs: config.alertSiteSilentMs,
     },
     policy: {
       // What is measured as a time, or has happened for good, needs no further time.
@@ -87,6 +88,7 @@ function alertSettings(config: Config): AlertSettings {
         account_paused: 0,
         no_worker: config.alertNoWorkerMs,
         recovery_failed: 0,
+        site_silent: 0,
       },
       clearAfterMs: config.alertClearAfterMs,
       repeatEveryMs: config.alertRepeatEveryMs,

@@ -48,6 +48,43 @@ Examples:
     run: serveParts(false, true),
   },
   {
+    name: 'site',
+    description:
+      'Run a site agent: keep what scripts on this machine send, and hand it off whenever the server can be reached.',
+    options: [
+      { flags: '--central <url>', description: 'where the server is [PILLARBOX_CENTRAL]' },
+      { flags: '--site <name>', description: 'the name of this site [PILLARBOX_SITE]' },
+      {
+        flags: '--key <key>',
+        description:
+          'a publisher’s key, bound to the site; better in [PILLARBOX_KEY], or in the file that [PILLARBOX_KEY_FILE] names',
+      },
+      {
+        flags: '--port <number>',
+        description: 'port of the local API, on 127.0.0.1 [PILLARBOX_SITE_PORT, default 4401]',
+      },
+      { flags: '--data-dir <folder>', description: 'folder of the buffer [PILLARBOX_DATA_DIR, default ./.pillarbox]' },
+      {
+        flags: '--max-items <number>',
+        description: 'how many notifications may wait [PILLARBOX_SITE_MAX_ITEMS, default 1000000]',
+      },
+      {
+        flags: '--max-bytes <number>',
+        description: 'how large they may be [PILLARBOX_SITE_MAX_BYTES, default 1073741824]',
+      },
+    ],
+    isServer: true,
+    help: `
+Scripts in any language send with POST /notifications on 127.0.0.1 and are answered once it is on the disk. It is handed off in
+order until the server acknowledges it, for weeks if need be. GET /notifications/{id}/status and GET /health say where things
+stand. Needs no database.
+
+Examples:
+  $ PILLARBOX_KEY=… pillarbox site --central https://pillarbox.example.com --site plant-1
+  $ curl -d '{"list": "operators", "subject": "Pump 3", "body": "stopped"}' -H 'content-type: application/json' localhost:4401/notifications`,
+    run: async (call) => (await import('./site.ts')).runSite(call),
+  },
+  {
     name: 'migrate',
     description: 'Bring the database schema up to date.',
     options: [{ flags: '--check', description: 'change nothing; exit 1 if the schema is not up to date' }],

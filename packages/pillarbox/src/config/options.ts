@@ -313,6 +313,12 @@ const TABLE = {
     default: 60_000,
     check: duration('PT0S', 'P1D'),
   }),
+  alertSiteSilentMs: option({
+    doc: 'A site that has not been heard of for longer raises the alert “site_silent”. A site with a buffer is heard of every minute.',
+    part: 'server',
+    default: 900_000,
+    check: duration('PT1M', 'P30D'),
+  }),
   workerTtlMs: option({
     doc: 'A worker silent for so long is taken for dead and its work is taken over. Must cover the provider timeout and the flush; every process needs the same.',
     part: 'worker',

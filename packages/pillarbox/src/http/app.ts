@@ -54,6 +54,8 @@ import { resendRoutes } from './resend.ts'
 import { sandboxRoutes } from './sandbox.ts'
 import { sealingKeyRoutes } from './sealing-key.ts'
 import { sessionRoutes } from './sessions.ts'
+import { siteRoutes } from './sites.ts'
+import { sourceRoutes } from './sources.ts'
 import { suppressionRoutes } from './suppressions.ts'
 import { tenantRoutes } from './tenants.ts'
 import { createTurnstile } from './turnstile.ts'
@@ -166,6 +168,8 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     eventRoutes,
     notificationRequestRoutes,
     notificationIntakeRoutes,
+    siteRoutes,
+    sourceRoutes,
     notificationRoutes,
     notificationContentRoutes,
     causeRoutes,

@@ -124,7 +124,7 @@ describe('keys', () => {
     assert.deepEqual([await status(slow), await status(slow)], [200, 429])
   })
 
-  it('bound to a site may only ask for status', async (t) => {
+  it('bound to a site may only hand off for it, and ask for status', async (t) => {
     const f = await setup(t)
     const tenant = await f.tenant('acme')
     const body = { name: 'plant', role: 'publisher', site: 'plant-1' }
@@ -132,6 +132,9 @@ describe('keys', () => {
 
     const email = { channel: 'email', to: { email: 'a@example.test' }, body: 'x' }
     assert.equal((await f.call(key, 'POST', '/api/notifications', email)).statusCode, 403)
+    assert.equal((await f.call(key, 'POST', '/api/sites/plant-1/notifications', { items: [] })).statusCode, 200)
+    assert.equal((await f.call(key, 'POST', '/api/sites/plant-2/notifications', { items: [] })).statusCode, 403)
+    assert.equal((await f.call(key, 'GET', '/api/sites')).statusCode, 403)
     const random = '019bc186-0000-7000-8000-000000000000'
     assert.equal((await f.call(key, 'GET', `/api/notifications/${random}/status`)).statusCode, 404)
   })

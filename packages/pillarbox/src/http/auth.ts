@@ -7,7 +7,7 @@ import { traceparentOf } from '../model/trace.ts'
 import type { KeyStore } from '../operate/key-store.ts'
 import type { OpenSession } from '../operate/session-store.ts'
 import { createTimedCache } from '../runtime/timed-cache.ts'
-import { hashKey, parseBearer } from '../security/keys.ts'
+import { hashKey, isKey, parseBearer } from '../security/keys.ts'
 import type { UserToken, UserTokens } from '../security/user-token.ts'
 import type { Store } from '../store/store.ts'
 import { clientOf } from './client-address.ts'
@@ -55,6 +55,8 @@ declare module 'fastify' {
     /** Open to keys that are bound to a site; those may otherwise only hand off. */
     forSites?: boolean
     tenant?: TenantScope
+    /** The key may also come in a header that the tenant names (`hasuraSecretHeader`). */
+    takesKeyInHeader?: boolean
     /** Answered for as long as the client stays: once it runs, not counted as a request that is being answered. */
     isStream?: boolean
   }
@@ -142,7 +144,8 @@ export function installAuthentication(
   }
 
   async function authenticateKey(request: FastifyRequest): Promise<ApiKey> {
-    const token = parseBearer(request.headers.authorization)
+    const inHeader = keyInHeader(request)
+    const token = parseBearer(request.headers.authorization) ?? inHeader?.token ?? null
     if (token === null) throw new PillarboxError('unauthorized', 'Send an API key as "Authorization: Bearer <key>".')
     const hash = hashKey(token)
     // Guessing is hopeless; the limit keeps it from being work for the database. Keys in use are cached and unaffected.
@@ -155,13 +158,19 @@ export function installAuthentication(
         )
     try {
       const key = await known.find(hash)
-      if (!isValid(key)) throw invalidKey()
+      if (!isValid(key) || (inHeader && !(await namesHeader(key, inHeader.name)))) throw invalidKey()
       return key
     } catch (error) {
       if (isPillarboxError(error, 'unauthorized'))
         for (const suspect of suspects) failures.take(suspect, config.failedKeysPerSecond, config.failedKeysBurst)
       throw error
     }
+  }
+
+  /** Whether the key's tenant says that a key may come in this header. */
+  async function namesHeader({ tenantId }: ApiKey, header: string): Promise<boolean> {
+    const named = tenantId === null ? null : (await store.tenants.find(tenantId))?.settings['hasuraSecretHeader']
+    return typeof named === 'string' && named.toLowerCase() === header
   }
 
   function isValid({ revokedAt, expiresAt }: ApiKey): boolean {
@@ -238,7 +247,7 @@ export function installAuthentication(
       const { authorization } = request.headers
       const secret = authorization === undefined ? sessionSecret(request) : null
       if (secret !== null) return sessions.has(hashKey(secret))
-      const token = parseBearer(authorization)
+      const token = parseBearer(authorization) ?? keyInHeader(request)?.token ?? null
       return token !== null && known.has(hashKey(token))
     },
     async findKey(token) {
@@ -265,6 +274,18 @@ export function installAuthentication(
       }
     },
   }
+}
+
+/**
+ * The one header of a request that holds a key, on a route that takes it there. Whether it is the right header is only known
+ * once it is known whose key it is.
+ */
+function keyInHeader({ headers, routeOptions }: FastifyRequest): { name: string; token: string } | null {
+  if (routeOptions.config.takesKeyInHeader !== true || headers.authorization !== undefined) return null
+  const found = Object.entries(headers).flatMap(([name, value]) =>
+    typeof value === 'string' && isKey(value) ? [{ name, token: value }] : [],
+  )
+  return found.length === 1 ? (found[0] ?? null) : null
 }
 
 /** Records of keys that exist, each believed for `maxAgeMs`. */

@@ -169,6 +169,7 @@ const PATH_PARAMETERS: Record<string, string> = {
   keyId: 'The id of a key.',
   name: 'The name of an event type.',
   plural: 'The plural of an entity type of the catalogue, such as bookings.',
+  site: 'The name of a site.',
   tenantId: 'The id of a tenant.',
   userId: 'The id of a user, as in_app notifications address it.',
   version: 'The number of a version.',

@@ -10,6 +10,7 @@ import { optionalBody } from './validation.ts'
 /** What the routes are about, in the order of the document. */
 export const TAGS = {
   Intake: 'What is to be told: events and single notifications, durable when answered.',
+  Sites: 'What is handed off by places that buffer while they cannot reach us.',
   Events: 'What was published, and what became of it.',
   Notifications: 'The ledger: one row per recipient and channel, and what an operator may do to it.',
   Bulk: 'Why notifications stopped, and acts on very many of them at once.',

@@ -15,6 +15,7 @@ import { REASONS } from '../model/reason.ts'
 export const PATTERNS = {
   tenantSlug: TENANT_ID.pattern.source,
   site: '^[A-Za-z0-9][\\w.-]{0,99}$',
+  incarnation: '^[\\w.-]{1,100}$',
   provider: '^[a-z0-9][a-z0-9-]{0,39}$',
   settingName: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
   headerName: '^[A-Za-z0-9-]{1,64}$',
@@ -27,6 +28,7 @@ export const PATTERN_WORDS: Record<string, string> = {
   ...BODY_PATTERN_WORDS,
   [PATTERNS.tenantSlug]: `must be ${TENANT_ID.words}`,
   [PATTERNS.site]: 'must be 1 to 100 letters, digits, dots, _ or -, and begin with a letter or digit',
+  [PATTERNS.incarnation]: 'must be 1 to 100 letters, digits, dots, _ or -',
   [PATTERNS.provider]: 'must be 1 to 40 lower-case letters, digits or -, and begin with a letter or digit',
   [PATTERNS.settingName]: 'has a name that is not 1 to 64 letters, digits or _, beginning with a letter',
   [PATTERNS.headerName]: 'must be the name of a header: 1 to 64 letters, digits or -',

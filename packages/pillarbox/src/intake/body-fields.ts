@@ -38,9 +38,13 @@ export const EntityRef = Type.Object({ type: EntityType, id: Line(1, MAX_ID_LENG
 
 export const LocaleTag = FormOf(LOCALE)
 
+/** A UUID of any version, in any case. */
+export const UUID_PATTERN = '^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$'
+
 /** What text of each pattern must be, for people. */
 export const PATTERN_WORDS: Record<string, string> = {
   [LINE_PATTERN.source]: 'must be one line without control characters',
+  [UUID_PATTERN]: 'must be a UUID',
   ...Object.fromEntries(
     [ENTITY_TYPE, LOCALE, EVENT_TYPE, TOPIC, TRACEPARENT].map(({ pattern, words }) => [
       pattern.source,

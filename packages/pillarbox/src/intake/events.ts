@@ -109,7 +109,7 @@ export interface EventSource {
   /** The trace of the request, by W3C Trace Context. */
   traceparent?: string | null
   /** What it is counted as; events, unless it says otherwise. */
-  way?: 'events' | 'notification_requests'
+  way?: 'events' | 'notification_requests' | 'hasura'
 }
 
 export type EventAnswer = { id: string; duplicate: boolean } | EventProblem

@@ -3,7 +3,7 @@ import { withOwnUrl } from '../model/account-choice.ts'
 import { addressProblems, isPhone } from '../model/address.ts'
 import type { Channel } from '../model/channel.ts'
 import type { Contact } from '../model/contact.ts'
-import { type FieldError, isPillarboxError, PillarboxError } from '../model/errors.ts'
+import { type FieldError, isPassing, isPillarboxError, PillarboxError } from '../model/errors.ts'
 import type { NewNotification, NotificationStatus, Warning } from '../model/notification.ts'
 import type { Clock, IdSource, Meters, Tracing } from '../model/ports.ts'
 import { type Address, addressOf } from '../model/recipient.ts'
@@ -27,8 +27,16 @@ import {
   type NotificationBody,
   type PushBody,
 } from './notification-body.ts'
+import type { SiteBody } from './site-items.ts'
+import type { SiteContact } from './site-store.ts'
 
 export interface NotificationIntake {
+  /** The same for what a site hands off. `isRewound`: the site's buffer was restored or cloned. */
+  handOff(
+    caller: IntakeCaller & { site: string },
+    items: readonly SiteBody[],
+    contact: Omit<SiteContact, 'tenantId' | 'site'>,
+  ): Promise<{ answers: NotificationAnswer[]; isRewound: boolean }>
   /**
    * Takes notifications that have the schema's form; answers in the given order. What is answered without a problem is
    * durable. One that cannot be taken is answered with a problem and spoils no other.
@@ -45,6 +53,8 @@ export interface NotificationIntake {
 export interface IntakeCaller {
   tenantId: string
   actor: string
+  /** Where it was handed off, if it was. */
+  site?: string | null
   /** The trace of the request, by W3C Trace Context. */
   traceparent?: string | null
 }
@@ -67,7 +77,7 @@ const MAX_EXPANDED = 10_000
 const EXPANDED_AT_ONCE = 1_000
 
 export interface NotificationIntakeDeps extends ComposeTools, WordsDeps {
-  store: WordsDeps['store'] & Pick<Store, 'notifications' | 'people' | 'lists'>
+  store: WordsDeps['store'] & Pick<Store, 'notifications' | 'people' | 'lists' | 'sites'>
   sealing: ComposeTools['sealing'] & WordsDeps['sealing']
   clock: Clock
   snapshots: Pick<TenantSnapshots, 'get' | 'choose'>
@@ -83,6 +93,32 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
   const way = 'notifications'
   return {
     submit: (from, bodies) => measureIntake(deps, { from, way, items: bodies.length }, (own) => submit(own, bodies)),
+    async handOff(from, items, contact) {
+      let isRewound = false
+      const answers = await measureIntake(deps, { from, way: 'sites', items: items.length }, (own) =>
+        submit(
+          own,
+          items.map(({ body }) => body),
+          async (accepted, refused) => {
+            const told = items.filter((_, i) => refused.has(i)).flatMap(({ sequence }) => sequence ?? [])
+            const heard = {
+              ...contact,
+              tenantId: from.tenantId,
+              site: from.site,
+              refused: [...contact.refused, ...told],
+            }
+            const handedOff = accepted.map(({ notification, index }) => {
+              const { sequence = null, sentAt = null } = items[index] ?? {}
+              return { notification, sequence, sentAt }
+            })
+            const result = await store.sites.handOff(heard, handedOff)
+            isRewound = result.isRewound
+            return result.written
+          },
+        ),
+      )
+      return { answers, isRewound }
+    },
     async expand(from, body) {
       let skipped = 0
       const rows = await measureIntake(deps, { from, way, items: 1 }, async (own) => {
@@ -97,9 +133,12 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
   async function submit(
     caller: IntakeCaller,
     given: readonly (NotificationBody | PushBody)[],
+    insert: (accepted: readonly AcceptedItem[], refused: ReadonlySet<number>) => Promise<WrittenRow[]> = (accepted) =>
+      insertAll(accepted.map(({ notification }) => notification)),
   ): Promise<NotificationAnswer[]> {
     const answers: NotificationAnswer[] = []
-    const accepted: { notification: NewNotification; index: number }[] = []
+    const accepted: AcceptedItem[] = []
+    const refused = new Set<number>()
     const finder = createWordsFinder(deps, caller.tenantId)
     const bodies = given.map((body) => (isPushBody(body) ? fromPush(body) : body))
     const contacts = await contactsOf(caller.tenantId, bodies)
@@ -115,9 +154,13 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
       } catch (error) {
         if (!isPillarboxError(error) || isPillarboxError(error, 'store_unavailable')) throw error
         answers[index] = { problem: error }
+        if (!isPassing(error)) refused.add(index)
       }
     }
-    const written = await write(accepted.map(({ notification }) => notification))
+    const written = await write(
+      accepted.map(({ notification }) => notification),
+      () => insert(accepted, refused),
+    )
     for (const [i, { index, notification }] of accepted.entries()) {
       const row = written[i]
       if (row) answers[index] = { ...row, status: notification.stopped ? 'parked' : 'queued' }
@@ -182,11 +225,17 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     }
   }
 
-  async function write(notifications: readonly NewNotification[]): Promise<WrittenRow[]> {
-    if (!notifications.length) return []
+  async function insertAll(notifications: readonly NewNotification[]): Promise<WrittenRow[]> {
+    return notifications.length > 0 ? await store.notifications.insert(notifications) : []
+  }
+
+  async function write(
+    notifications: readonly NewNotification[],
+    insert: () => Promise<WrittenRow[]> = () => insertAll(notifications),
+  ): Promise<WrittenRow[]> {
     const templates = new Set(notifications.flatMap(({ templateId }) => templateId ?? []))
     if (templates.size) await store.templates.markUsed([...templates])
-    const written = await store.notifications.insert(notifications)
+    const written = await insert()
     skips.note(notifications.filter((_, i) => written[i]?.duplicate === false))
     const now = clock.now()
     if (notifications.some(({ stopped, dueAt }, i) => !written[i]?.duplicate && !stopped && (dueAt ?? 0) <= now))
@@ -236,7 +285,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
 
   /** Throws where the template cannot be rendered: the caller is there to hear of it. */
   async function composeOn(
-    { tenantId, actor, traceparent = null }: IntakeCaller,
+    { tenantId, actor, site = null, traceparent = null }: IntakeCaller,
     body: NotificationBody,
     { to, contact, words }: ResolvedRequest,
     { channel, account, fallback = [], warnings = [] }: RequestRoute,
@@ -265,6 +314,7 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
         traceparent,
         executionId: body.executionId ?? null,
         parentExecutionId: body.parentExecutionId ?? null,
+        site,
         dueAt: realTime(body.dueAt),
         wantedAt: laterThan(clock.now(), realTime(body.dueAt)),
         expiresAt: realTime(body.expiresAt),
@@ -311,6 +361,12 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     const channel = reachable.find((one) => channels?.has(one) ?? true) ?? chain[0] ?? 'email'
     return { channel, account: null, fallback: reachable.filter((one) => one !== channel), warnings }
   }
+}
+
+/** A notification that is to be written, and the body that it comes of. */
+interface AcceptedItem {
+  notification: NewNotification
+  index: number
 }
 
 /** A notification that is on record; `duplicate`: it was there already. */

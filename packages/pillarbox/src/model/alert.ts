@@ -14,6 +14,7 @@ export const ALERT_RULES = [
   'account_paused',
   'no_worker',
   'recovery_failed',
+  'site_silent',
 ] as const
 export type AlertRule = (typeof ALERT_RULES)[number]
 
@@ -22,11 +23,11 @@ export function isAlertRule(value: string): value is AlertRule {
 }
 
 /** What an alert can be about. */
-export const ALERT_SUBJECTS = ['installation', 'tenant', 'account', 'operation'] as const
+export const ALERT_SUBJECTS = ['installation', 'tenant', 'account', 'operation', 'site'] as const
 
 export interface AlertSubject {
   subject: (typeof ALERT_SUBJECTS)[number]
-  /** Of the tenant, account or operation; empty for the installation. */
+  /** Of the tenant, account or operation, the name of the site; empty for the installation. */
   subjectId: string
   /** Whose that is; null for the installation. */
   tenantId: string | null

@@ -13,7 +13,7 @@ export interface AuditEntry {
   /** Null: it belongs to no tenant. */
   tenantId: string | null
   at: number
-  /** `system`, `key:<name>`, `console:<name>` or `cli`. */
+  /** `system`, `key:<name>`, `console:<name>`, `site:<name>` or `cli`. */
   actor: string
   /** A verb of the states or of a change: `attempt`, `send`, `park`, `retry`, `create`, `update`, … */
   action: string

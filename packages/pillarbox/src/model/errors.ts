@@ -43,7 +43,9 @@ export const ERRORS = {
   headers_too_large: { status: 431, title: 'The headers are too large' },
   internal: { status: 500, title: 'Something went wrong on our side' },
   store_unavailable: { status: 503, title: 'The database cannot be reached' },
+  central_unreachable: { status: 503, title: 'The server cannot be asked from this site' },
   overloaded: { status: 503, title: 'Too much is in flight' },
+  buffer_full: { status: 507, title: 'The buffer of this site is full' },
 } as const satisfies Record<string, { status: number; title: string }>
 
 export type ErrorCode = keyof typeof ERRORS

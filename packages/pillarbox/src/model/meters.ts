@@ -29,7 +29,7 @@ export const COUNTERS = {
   intake: {
     words: 'Events and single notifications that were handed in over HTTP, each item of a list for itself.',
     labels: {
-      way: ['events', 'notification_requests', 'notifications'],
+      way: ['events', 'hasura', 'notification_requests', 'notifications', 'sites'],
       result: ['accepted', 'duplicate', 'refused'],
     },
   },
@@ -227,6 +227,16 @@ export const GAUGES = {
   accounts: {
     words: 'Accounts by their status. `paused`: the vendor refused their credentials.',
     labels: { channel: CHANNELS, status: ACCOUNT_STATUSES },
+    scope: 'all',
+  },
+  sites: {
+    words: 'Sites that buffer and hand off, by whether they were heard of within `PILLARBOX_ALERT_SITE_SILENT`.',
+    labels: { state: ['heard', 'silent'] },
+    scope: 'all',
+  },
+  site_backlog: {
+    words: 'Notifications that wait at sites to be handed off, as the sites said last.',
+    labels: {},
     scope: 'all',
   },
   breakers_open: {

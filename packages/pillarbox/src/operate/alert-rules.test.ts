@@ -22,9 +22,17 @@ const LIMITS: AlertLimits = {
   oldestPendingMs: 5 * MINUTE_MS,
   parkedRate: 5,
   parkedLeast: 10,
+  siteSilentMs: 15 * MINUTE_MS,
 }
 
-const WELL: AlertFacts = { tenants: [], oldestPendingMs: null, lanes: [], liveWorkers: 1, failedOperations: [] }
+const WELL: AlertFacts = {
+  tenants: [],
+  oldestPendingMs: null,
+  lanes: [],
+  liveWorkers: 1,
+  failedOperations: [],
+  sites: [],
+}
 
 const ACME: TenantNumbers = { tenantId: 'acme', stuck: 0, oldestPendingMs: null, parked: 0, outcomes: 0 }
 
@@ -72,6 +80,12 @@ describe('what is bad', () => {
     assert.deepEqual(bad({ liveWorkers: 0 }), ['no_worker  0'])
     const failed = [{ id: 'operation-1', tenantId: 'acme', action: 'retry' as const }]
     assert.deepEqual(bad({ failedOperations: failed }), ['recovery_failed operation-1 1'])
+  })
+
+  it('is a site that has not been heard of for too long', () => {
+    const site = (silentForMs: number) => ({ tenantId: 'acme', site: 'plant-1', silentForMs })
+    assert.deepEqual(bad({ sites: [site(15 * MINUTE_MS)] }), [])
+    assert.deepEqual(bad({ sites: [site(15 * MINUTE_MS + 1)] }), ['site_silent acme/plant-1 900001'])
   })
 
   it('is nothing that its rule is off for', () => {

@@ -13,6 +13,14 @@ export interface AlertFacts {
   liveWorkers: number
   /** Of the last hour. */
   failedOperations: readonly FailedOperation[]
+  /** Those that are heard of regularly. */
+  sites: readonly SilentSite[]
+}
+
+export interface SilentSite {
+  tenantId: string
+  site: string
+  silentForMs: number
 }
 
 export interface TenantNumbers {
@@ -33,6 +41,7 @@ export interface AlertLimits {
   /** Percent of the outcomes, and at least so many. */
   parkedRate: number
   parkedLeast: number
+  siteSilentMs: number
 }
 
 const INSTALLATION: AlertSubject = { subject: 'installation', subjectId: '', tenantId: null }
@@ -66,6 +75,9 @@ export function badReadings(facts: AlertFacts, limits: AlertLimits): AlertReadin
   if (facts.liveWorkers === 0) bad('no_worker', INSTALLATION, 0)
   for (const { id, tenantId } of facts.failedOperations)
     bad('recovery_failed', { subject: 'operation', subjectId: id, tenantId }, 1)
+  for (const { tenantId, site, silentForMs } of facts.sites)
+    if (silentForMs > limits.siteSilentMs)
+      bad('site_silent', { subject: 'site', subjectId: `${tenantId}/${site}`, tenantId }, silentForMs)
   return readings.sort((a, b) => b.value - a.value)
 }
 

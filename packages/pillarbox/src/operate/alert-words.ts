@@ -26,6 +26,8 @@ export function summaryOf(
       return 'No worker is alive: nothing is sent'
     case 'recovery_failed':
       return `Operation ${subjectId} of tenant ${tenantId} failed`
+    case 'site_silent':
+      return `Site ${subjectId.slice(subjectId.indexOf('/') + 1)} of tenant ${tenantId} has not been heard of for ${Math.floor(value / 60_000)} min`
   }
 }
 
@@ -42,4 +44,6 @@ export const ADVICE: Readonly<Record<AlertRule, string>> = {
   account_paused: 'Correct the credentials with PATCH /api/channel-accounts/{id}; its notifications wait until then.',
   no_worker: 'Start one with "pillarbox start" or "pillarbox worker"; nothing is lost meanwhile.',
   recovery_failed: 'GET /api/operations/{id} says why. The notifications it had not moved are where they were.',
+  site_silent:
+    'What the site has to say waits in its buffer. See that "pillarbox site" runs there and reaches this server; if the site is gone for good, DELETE /api/sites/{site}.',
 }

@@ -54,6 +54,7 @@ async function setup(t: TestContext) {
       account_paused: 0,
       no_worker: MINUTE_MS,
       recovery_failed: 0,
+      site_silent: 0,
     },
     clearAfterMs: 5 * MINUTE_MS,
     repeatEveryMs: null,
@@ -74,6 +75,7 @@ async function setup(t: TestContext) {
         oldestPendingMs: 5 * MINUTE_MS,
         parkedRate: 5,
         parkedLeast: 10,
+        siteSilentMs: 15 * MINUTE_MS,
       },
       policy,
       stuckAfterMs: 10 * MINUTE_MS,
@@ -311,6 +313,25 @@ describe('alerts', () => {
     assert.deepEqual(await shown(), ['recovery_failed open'])
     await live(HOUR_MS + 10 * MINUTE_MS)
     assert.deepEqual(await shown(), ['recovery_failed cleared'])
+  })
+
+  it('are raised of a site with a buffer that is not heard of, and cleared when it is', async (t) => {
+    const { start, live, store, shown } = await setup(t)
+    const heardOf = (site: string, incarnation: string | null) =>
+      store.sites.handOff({ tenantId: 'acme', site, incarnation, backlog: 0, clockAheadMs: null, refused: [] }, [])
+    await heardOf('plant-1', 'buffer-1')
+    await heardOf('script', null)
+    start()
+
+    await live(14 * MINUTE_MS)
+    assert.deepEqual(await shown(), [])
+    await live(2 * MINUTE_MS)
+    assert.deepEqual(await shown(), ['site_silent open'])
+    const [alert] = await store.alerts.standing()
+    assert.match(alert?.summary ?? '', /^Site plant-1 of tenant acme has not been heard of for 15 min$/)
+    await heardOf('plant-1', 'buffer-1')
+    await live(6 * MINUTE_MS)
+    assert.deepEqual(await shown(), ['site_silent cleared'])
   })
 
   it('are raised by whoever is left where no worker lives', async (t) => {

@@ -23,7 +23,7 @@ import { inTurn, type TurnDeps } from './scan-turn.ts'
 export interface AlertingDeps extends ChoreDeps, TurnDeps {
   store: Pick<
     Store,
-    'alerts' | 'scans' | 'rollups' | 'notifications' | 'lanes' | 'workers' | 'accounts' | 'operations' | 'now'
+    'alerts' | 'scans' | 'rollups' | 'notifications' | 'lanes' | 'workers' | 'accounts' | 'operations' | 'sites' | 'now'
   >
   meters: Meters
   settings: AlertSettings
@@ -93,11 +93,12 @@ async function look(deps: AlertingDeps): Promise<void> {
 async function readFacts({ store, settings }: AlertingDeps): Promise<AlertFacts> {
   const { stuckAfterMs, parkedWindowMs, workerTtlMs } = settings
   const config = { stuckAfterMs, kpiWindowMs: parkedWindowMs }
-  const [kpis, lanes, workers, failedOperations] = await Promise.all([
+  const [kpis, lanes, workers, failedOperations, sites] = await Promise.all([
     readKpis({ store, config }, { tenantId: null, by: 'tenantId' }),
     store.lanes.list(null),
     store.workers.list(),
     store.alerts.failedOperations(FAILED_WITHIN_MS, MOST_OPERATIONS),
+    store.sites.list(null),
   ])
   const { total, groups } = kpis
   const inMs = (seconds: number | null): number | null => (seconds === null ? null : seconds * 1_000)
@@ -120,6 +121,8 @@ async function readFacts({ store, settings }: AlertingDeps): Promise<AlertFacts>
     lanes,
     liveWorkers: workers.filter(({ silentForMs }) => silentForMs <= workerTtlMs).length,
     failedOperations,
+    // What hands off without a buffer says nothing while it has nothing to say.
+    sites: sites.filter(({ incarnation }) => incarnation !== null),
   }
 }
 

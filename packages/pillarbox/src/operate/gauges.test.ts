@@ -22,7 +22,7 @@ async function setup(t: TestContext) {
       return world.answer(store.now())
     },
   }
-  const config = { stuckAfterMs: 60_000, kpiWindowMs: 60_000, workerTtlMs: 30_000 }
+  const config = { stuckAfterMs: 60_000, kpiWindowMs: 60_000, workerTtlMs: 30_000, alertSiteSilentMs: 60_000 }
   const read = createGauges({ store: watched, clock, logger, config })
   const values = async (): Promise<Record<string, number>> => Object.fromEntries((await read()).map(named))
   return { clock, logger, store, world, values }
@@ -52,6 +52,21 @@ describe('the gauges', () => {
     assert.equal(found['workers alive'], 0)
     assert.equal(found['workers silent'], 1)
     assert.equal(found['store_calls writer'], 0)
+  })
+
+  it('tell which sites are silent, and how much waits there; what hands off without a buffer is not expected', async (t) => {
+    const { clock, store, values } = await setup(t)
+    await store.tenants.insert({ id: 'acme', name: 'acme', defaultLocale: 'en', timeZone: 'UTC', settings: {} })
+    const heardOf = (site: string, incarnation: string | null, backlog: number) =>
+      store.sites.handOff({ tenantId: 'acme', site, incarnation, backlog, clockAheadMs: null, refused: [] }, [])
+    await heardOf('plant-1', 'buffer-1', 7)
+    await heardOf('script', null, 0)
+    await clock.advance(60_001)
+    await heardOf('plant-2', 'buffer-2', 3)
+
+    const found = await values()
+
+    assert.deepEqual([found['sites silent'], found['sites heard'], found['site_backlog']], [1, 1, 10])
   })
 
   it('ask the database once in five seconds, however often they are read', async (t) => {

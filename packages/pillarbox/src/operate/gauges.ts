@@ -11,10 +11,10 @@ import type { Store } from '../store/store.ts'
 import { type KpiNumbers, type Kpis, readKpis } from './kpis.ts'
 
 export interface GaugeDeps {
-  store: Pick<Store, 'rollups' | 'notifications' | 'now' | 'workers' | 'lanes' | 'load'>
+  store: Pick<Store, 'rollups' | 'notifications' | 'now' | 'workers' | 'lanes' | 'sites' | 'load'>
   clock: Clock
   logger: Logger
-  config: { stuckAfterMs: number; kpiWindowMs: number; workerTtlMs: number }
+  config: { stuckAfterMs: number; kpiWindowMs: number; workerTtlMs: number; alertSiteSilentMs: number }
 }
 
 /** However often and by however many Prometheus asks, the database is asked at most so often. */
@@ -36,10 +36,11 @@ export function createGauges(deps: GaugeDeps): () => Promise<GaugeReading[]> {
     const askedAt = clock.monotonic()
     await store.now()
     const roundTripMs = clock.monotonic() - askedAt
-    const [kpis, workers, lanes] = await Promise.all([
+    const [kpis, workers, lanes, sites] = await Promise.all([
       readKpis(deps, { tenantId: null, by: 'channel' }),
       store.workers.list(),
       store.lanes.list(null),
+      store.sites.list(null),
     ])
     const readings = [
       gauge('store_up', 1),
@@ -47,6 +48,7 @@ export function createGauges(deps: GaugeDeps): () => Promise<GaugeReading[]> {
       ...ofKpis(kpis),
       ...ofWorkers(workers, deps.config.workerTtlMs),
       ...ofAccounts(lanes),
+      ...ofSites(sites, deps.config.alertSiteSilentMs),
     ]
     last = { readings, at: clock.monotonic() }
     return readings
@@ -99,6 +101,23 @@ function ofKpis({ total, groups }: Kpis): GaugeReading[] {
 function ofWorkers(workers: readonly WorkerView[], ttlMs: number): GaugeReading[] {
   const alive = workers.filter(({ silentForMs }) => silentForMs <= ttlMs).length
   return [gauge('workers', alive, { state: 'alive' }), gauge('workers', workers.length - alive, { state: 'silent' })]
+}
+
+/** Those with a buffer: the others say nothing while they have nothing to say. */
+function ofSites(
+  sites: readonly { incarnation: string | null; backlog: number; silentForMs: number }[],
+  silentMs: number,
+): GaugeReading[] {
+  const own = sites.filter(({ incarnation }) => incarnation !== null)
+  const silent = own.filter(({ silentForMs }) => silentForMs > silentMs).length
+  return [
+    gauge('sites', own.length - silent, { state: 'heard' }),
+    gauge('sites', silent, { state: 'silent' }),
+    gauge(
+      'site_backlog',
+      own.reduce((sum, { backlog }) => sum + backlog, 0),
+    ),
+  ]
 }
 
 function ofAccounts(lanes: readonly LaneView[]): GaugeReading[] {

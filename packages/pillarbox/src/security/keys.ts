@@ -14,6 +14,11 @@ export function makeKey(): string {
   return KEY_PREFIX + randomBytes(RANDOM_BYTES).toString('base64url')
 }
 
+/** Whether a text has the form of a key that was made here. */
+export function isKey(text: string): boolean {
+  return text.startsWith(KEY_PREFIX) && text.length <= MAX_TOKEN_LENGTH && /^[\x21-\x7e]+$/.test(text)
+}
+
 /** 256 random bits for the address of a webhook. */
 export function makeToken(): string {
   return randomBytes(RANDOM_BYTES).toString('base64url')

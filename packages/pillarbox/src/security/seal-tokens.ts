@@ -80,7 +80,7 @@ type Elsewhere = 'events' | 'catalogue' | 'clearTokens' | 'personal'
 /** The store, in which device tokens are sealed, as those see it who send to them. */
 export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
   const { open, seal, openText } = tokenDoor(tokens)
-  const { plan, notifications, dispatch, workers, receipts, suppressions, operations } = store
+  const { plan, notifications, dispatch, workers, receipts, suppressions, operations, sites } = store
   const sealFilter = <Filter extends NotificationFilter>(filter: Filter): Filter => {
     const { q, tenantId } = filter
     const isToken = q !== undefined && tenantId !== undefined
@@ -133,6 +133,13 @@ export function withSealedTokens(store: Store, tokens: TokenSeal): Store {
           ...(correction && { correction: seal(correction) }),
         })
       },
+    },
+    sites: {
+      handOff: (contact, items) =>
+        sites.handOff(
+          contact,
+          items.map((item) => ({ ...item, notification: seal(item.notification) })),
+        ),
     },
     operations: {
       causes: (filter, limits) => operations.causes(sealFilter(filter), limits),

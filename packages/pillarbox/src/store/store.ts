@@ -3,6 +3,7 @@ import type { DispatchStore } from '../dispatch/dispatch-store.ts'
 import type { LaneStore } from '../dispatch/lane-store.ts'
 import type { SuppressionStore } from '../dispatch/suppression-store.ts'
 import type { WorkerStore } from '../dispatch/worker-store.ts'
+import type { SiteStore } from '../intake/site-store.ts'
 import type { AlertStore } from '../operate/alert-store.ts'
 import type { AuditStore } from '../operate/audit-store.ts'
 import type { ClearTokenStore } from '../operate/clear-token-store.ts'
@@ -77,6 +78,7 @@ export interface Store {
   readonly retention: RetentionStore
   readonly scans: ScanStore
   readonly alerts: AlertStore
+  readonly sites: SiteStore
   readonly personal: PersonalStore
   readonly wake: WakeStore
   close(): Promise<void>

@@ -22,6 +22,8 @@ export interface CatalogueStore {
   cancelledBy(tenantId: string, eventType: string): Promise<string[]>
   /** Of the current version. */
   domainEvents(tenantId: string): Promise<DomainEvents>
+  /** Of the current version; null: it was imported before this was kept, and its document has them. */
+  sources(tenantId: string): Promise<Catalogue['sources'] | null>
   entities(tenantId: string): Promise<Record<string, string>>
   /**
    * What a tenant's events can be about, in no order: a type may be among the catalogue's entities, or only be named by an

@@ -113,11 +113,17 @@ async function openSession(call: CommandCall, url: string): Promise<ServerSessio
 
 /** The key, which is never shown. */
 async function keyOf(call: CommandCall): Promise<string> {
-  const { env, options, cwd } = call
+  const key = await givenKey(call)
+  if (key === null) throw new SetupError('a key is needed', await adviceForKey(call))
+  return key
+}
+
+/** The key that the command line, the environment or a file has; null where none of them does. */
+export async function givenKey({ env, options, cwd }: CommandCall): Promise<string | null> {
   const file = env['PILLARBOX_KEY_FILE']
   const given =
     options['key'] ?? (env['PILLARBOX_KEY'] || null) ?? (file ? await readKeyFile(resolve(cwd, file)) : null)
-  if (typeof given !== 'string') throw new SetupError('a key is needed', await adviceForKey(call))
+  if (typeof given !== 'string') return null
   const key = given.trim()
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new SetupError('the key is none', 'a key has visible ASCII characters and no spaces, such as pbx_…')

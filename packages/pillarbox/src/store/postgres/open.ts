@@ -8,6 +8,7 @@ import { sharedPlan } from '../shared/plan.ts'
 import { sharedPlanningNotes } from '../shared/planning-notes.ts'
 import { sharedReceipts } from '../shared/receipts.ts'
 import { sharedRollups } from '../shared/rollups.ts'
+import { sharedSites } from '../shared/sites.ts'
 import type { Store } from '../store.ts'
 import { openDispatch } from './dispatch.ts'
 import { openEvents } from './events.ts'
@@ -20,6 +21,7 @@ import { createPoolingProbe } from './pooling.ts'
 import { receiptParts } from './receipts.ts'
 import { scriptRunner } from './scripts.ts'
 import { newClient, openSession, openSessions, type SessionOptions } from './session.ts'
+import { openSites } from './sites.ts'
 import { snapshotOf } from './snapshot.ts'
 import { openWake } from './wake.ts'
 
@@ -152,6 +154,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     receipts: sharedReceipts(scripts, receiptParts(applying)),
     inbox: { ...sharedInbox(scripts), ...openInboxPut(inbox) },
     rollups: sharedRollups(scripts, snapshotOf(admin, scripts)),
+    sites: { ...sharedSites(scripts), ...openSites(intake) },
     personal: sharedPersonal(scripts, async () => 'by_itself'),
     wake,
     close: async () => {

@@ -11,6 +11,7 @@ import {
   givenList,
   givenRows,
   jsonOf,
+  jsonOrNull,
   type Row,
   row,
   rows,
@@ -37,6 +38,7 @@ export function sharedCatalogue({ dialect, read, write }: ScriptRunner): Catalog
     eventTypes: (tenantId) => read(() => listEventTypes(tenantId)),
     cancelledBy: (tenantId, eventType) => read(() => listCancelledBy(tenantId, eventType)),
     domainEvents: (tenantId) => read(() => findDomainEvents(tenantId)),
+    sources: (tenantId) => read(() => findSources(tenantId)),
     entities: (tenantId) => read(() => findEntities(tenantId)),
     entityTypes: (tenantId) => read(() => listEntityTypes(tenantId)),
   }
@@ -53,7 +55,7 @@ function* replaceCatalogue(
   catalogue: Catalogue,
   { document, actor, newId }: ImportOptions,
 ): Script<{ version: number; kept: Template[] }> {
-  const { name, defaultLocale, entities, domainEvents } = catalogue
+  const { name, defaultLocale, entities, domainEvents, sources } = catalogue
   // First, because it locks the tenant's row: two imports at once happen one after the other.
   const tenant = yield* row(
     `update pillarbox.tenants set entities = :entities, catalogue_version = catalogue_version + 1 where id = :tenantId
@@ -63,10 +65,10 @@ function* replaceCatalogue(
   if (!tenant) throw new PillarboxError('not_found', `There is no tenant ${tenantId}`)
   const version = Number(tenant['catalogue_version'])
   yield* rows(
-    `insert into pillarbox.catalogues (tenant_id, version, name, default_locale, document, domain_events, imported_by,
-        imported_at)
-      values (:tenantId, :version, :name, :defaultLocale, :document, :domainEvents, :actor, ${dialect.now})`,
-    { tenantId, version, name, defaultLocale, document, domainEvents, actor },
+    `insert into pillarbox.catalogues (tenant_id, version, name, default_locale, document, domain_events, sources,
+        imported_by, imported_at)
+      values (:tenantId, :version, :name, :defaultLocale, :document, :domainEvents, :sources, :actor, ${dialect.now})`,
+    { tenantId, version, name, defaultLocale, document, domainEvents, sources, actor },
   )
   const formerTypes = yield* listEventTypes(tenantId)
   yield* replaceEventTypes(tenantId, catalogue.eventTypes)
@@ -288,6 +290,14 @@ function* findDomainEvents(tenantId: string): Script<DomainEvents> {
     { tenantId },
   )
   return found ? jsonOf<DomainEvents>(found['domain_events']) : {}
+}
+
+function* findSources(tenantId: string): Script<Catalogue['sources'] | null> {
+  const found = yield* row(
+    'select sources from pillarbox.catalogues where tenant_id = :tenantId order by version desc limit 1',
+    { tenantId },
+  )
+  return found ? jsonOrNull<Catalogue['sources']>(found['sources']) : { hasura: {} }
 }
 
 function* findEntities(tenantId: string): Script<Record<string, string>> {

@@ -58,7 +58,10 @@ export const PERSONAL_COLUMNS: Readonly<Record<string, Columns>> = {
     body: 'bytes',
   },
   cancellations: { ...all('plain', 'tenant_id entity_type event_type at'), entity_id: 'id' },
-  catalogues: all('plain', 'tenant_id version name default_locale document imported_by imported_at domain_events'),
+  catalogues: all(
+    'plain',
+    'tenant_id version name default_locale document imported_by imported_at domain_events sources',
+  ),
   claim_tokens: all('plain', 'one value'),
   contact_identifiers: { ...all('plain', 'tenant_id kind contact_id'), value: 'person' },
   contacts: {
@@ -160,6 +163,10 @@ export const PERSONAL_COLUMNS: Readonly<Record<string, Columns>> = {
     ...all('plain', 'read_at heard code fingerprint'),
     last_error: 'text',
   },
+  sites: all(
+    'plain',
+    'tenant_id site incarnation received sequence missing backlog first_contact_at last_contact_at rewound_at clock_ahead_ms',
+  ),
   suppressions: {
     ...all('plain', 'id tenant_id channel digest cause notification_id created_by created_at'),
     ...all('person', 'address error'),

@@ -19,6 +19,8 @@ import { retention } from './migrations/0017-retention.ts'
 import { alerts } from './migrations/0018-alerts.ts'
 import { sessions } from './migrations/0019-sessions.ts'
 import { reads } from './migrations/0020-reads.ts'
+import { sites } from './migrations/0021-sites.ts'
+import { sources } from './migrations/0022-sources.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 
@@ -47,6 +49,8 @@ export const MIGRATIONS = [
   { name: 'alerts', sql: alerts },
   { name: 'sessions', sql: sessions },
   { name: 'reads', sql: reads },
+  { name: 'sites', sql: sites },
+  { name: 'sources', sql: sources },
 ] as const
 
 /** Bringing the schema up to date, forward only. */

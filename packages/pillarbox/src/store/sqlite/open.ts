@@ -9,6 +9,7 @@ import { sharedPlanningNotes } from '../shared/planning-notes.ts'
 import { sharedReceipts } from '../shared/receipts.ts'
 import { sharedRollups } from '../shared/rollups.ts'
 import { row } from '../shared/script.ts'
+import { sharedSites } from '../shared/sites.ts'
 import type { Store } from '../store.ts'
 import { applySettings, type Connection, openConnection } from './connection.ts'
 import { openDispatch } from './dispatch.ts'
@@ -18,6 +19,7 @@ import { openNotifications } from './notifications.ts'
 import { sqlitePlan } from './plan.ts'
 import { receiptParts } from './receipts.ts'
 import { dialect, scriptRunner } from './scripts.ts'
+import { openSites } from './sites.ts'
 import { snapshotOf } from './snapshot.ts'
 import { untilFree } from './until-free.ts'
 import { openWake } from './wake.ts'
@@ -120,6 +122,7 @@ function compose({ path, defer, connection, reader, writer, clock, watch, open }
     receipts: sharedReceipts(run, receiptParts(connections)),
     inbox: sharedInbox(run),
     rollups: sharedRollups(run, snapshotOf(connections, { path: path === IN_MEMORY ? null : path, defer })),
+    sites: { ...sharedSites(run), ...openSites(connections) },
     personal: sharedPersonal(run, (mostBytes) => untilFree(clock, () => compact(connection, mostBytes))),
     wake,
     close: async () => {

@@ -17,6 +17,8 @@ import { retention } from './0017-retention.ts'
 import { alerts } from './0018-alerts.ts'
 import { sessions } from './0019-sessions.ts'
 import { reads } from './0020-reads.ts'
+import { sites } from './0021-sites.ts'
+import { sources } from './0022-sources.ts'
 
 export interface Migration {
   version: number
@@ -46,4 +48,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 18, name: 'alerts', sql: alerts },
   { version: 19, name: 'sessions', sql: sessions },
   { version: 20, name: 'reads', sql: reads },
+  { version: 21, name: 'sites', sql: sites },
+  { version: 22, name: 'sources', sql: sources },
 ]

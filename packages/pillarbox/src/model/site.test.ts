@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { gapsIn, hasSequence, type SequenceRanges, withSequences } from './site.ts'
+
+describe('the numbers that have come from a site', () => {
+  it('are one stretch where nothing is missing, whatever order they came in', () => {
+    const ranges = withSequences(withSequences([], [3, 1]), [2, 4, 2])
+
+    assert.deepEqual(ranges, [[1, 4]])
+    assert.deepEqual(gapsIn(ranges), { sequence: 4, missing: 0 })
+  })
+
+  it('show what is missing between them', () => {
+    const ranges = withSequences([[1, 10]], [100, 101])
+
+    assert.deepEqual(ranges, [
+      [1, 10],
+      [100, 101],
+    ])
+    assert.deepEqual(gapsIn(ranges), { sequence: 10, missing: 89 })
+    assert.deepEqual(
+      [10, 11, 99, 100, 102].map((one) => hasSequence(ranges, one)),
+      [true, false, false, true, false],
+    )
+  })
+
+  it('reach up to nothing while the first has not come', () => {
+    assert.deepEqual(gapsIn(withSequences([], [2, 3])), { sequence: 0, missing: 1 })
+    assert.deepEqual(gapsIn([]), { sequence: 0, missing: 0 })
+  })
+
+  it('are bounded in the strangest order, and none is taken to have come that has not', () => {
+    const odd = Array.from({ length: 12_000 }, (_, i) => 2 * i + 1)
+    const ranges: SequenceRanges = withSequences([], odd)
+
+    assert.equal(ranges.length, 10_000)
+    assert.ok(odd.slice(0, 10_000).every((one) => hasSequence(ranges, one)))
+    assert.ok(!odd.some((one) => hasSequence(ranges, one + 1)))
+  })
+})
