@@ -1,4 +1,5 @@
 import { random, sleep, timeoutSignal, wallClock } from '../host-process.ts'
+import { answerText } from './answer-text.ts'
 import { httpError, PillarboxConnectionError, PillarboxHttpError } from './problem.ts'
 
 export interface TransportOptions {
@@ -49,7 +50,7 @@ const MAX_DELAY_MS = 8_000
 /** A server that asks for a longer pause is answered by giving up: the caller knows better what to do meanwhile. */
 const MAX_RETRY_AFTER_MS = 60_000
 const RETRIED_STATUSES = [429, 503]
-/** No answer of the server comes near it. What claims to be the server may be anything else. */
+/** No answer of the server comes near it. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 const NO_CONTENT = 204
 
@@ -70,6 +71,7 @@ export function transport(options: TransportOptions): Transport {
     signal?.throwIfAborted()
     const timeout = timeoutSignal(timeoutMs)
     const send = options.fetch ?? fetch
+    const about = `${request.method} ${request.path}`
     let response: Response
     let text: string
     try {
@@ -86,16 +88,10 @@ export function transport(options: TransportOptions): Transport {
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
         ...(body === undefined ? {} : { body }),
       })
-      text = await textOf(response)
+      text = await answerText(response, about, MAX_ANSWER_BYTES)
     } catch (error) {
       signal?.throwIfAborted()
-      const about = `${request.method} ${request.path}`
-      if (error instanceof AnswerTooLarge)
-        throw new PillarboxConnectionError(
-          'unreadable',
-          `${about}: the answer has more than ${MAX_ANSWER_BYTES} bytes`,
-          error,
-        )
+      if (error instanceof PillarboxConnectionError) throw error
       throw timeout.aborted
         ? new PillarboxConnectionError('timeout', `${about}: no answer within ${timeoutMs} ms`, error)
         : new PillarboxConnectionError('unreachable', `${about}: the server could not be reached`, error)
@@ -119,21 +115,6 @@ export function transport(options: TransportOptions): Transport {
       }
     }
   }
-}
-
-class AnswerTooLarge extends Error {}
-
-/** Reads no further than an answer may be long. */
-async function textOf(response: Response): Promise<string> {
-  if (response.body === null) return ''
-  const decoder = new TextDecoder()
-  let [text, bytes] = ['', 0]
-  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength
-    if (bytes > MAX_ANSWER_BYTES) throw new AnswerTooLarge()
-    text += decoder.decode(chunk, { stream: true })
-  }
-  return text + decoder.decode()
 }
 
 /** How long to wait before the next try; null where another one would not help. */

@@ -1,4 +1,5 @@
 import { timeoutSignal } from '../host-process.ts'
+import { answerText } from '../http/answer-text.ts'
 import { httpError, PillarboxConnectionError, PillarboxHttpError } from '../http/problem.ts'
 import { baseUrl } from '../http/transport.ts'
 import type { BufferedItem } from './buffer.ts'
@@ -61,7 +62,7 @@ export function openCentral(options: {
         signal: AbortSignal.any([signal, timeout]),
         ...(body !== null && { body }),
       })
-      const text = await boundedText(response, about)
+      const text = await answerText(response, about, MAX_ANSWER_BYTES)
       if (!response.ok) throw httpError(response.status, text, response.headers, options.now())
       return parsed(text, about)
     } catch (error) {
@@ -128,24 +129,6 @@ function readAnswer(ids: readonly string[], answer: unknown): HandOffReply {
   }
   reply.isRewound = isObject(answer) && answer['rewound'] === true
   return reply
-}
-
-async function boundedText(response: Response, about: string): Promise<string> {
-  if (response.body === null) return ''
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  // Leaving the loop ends the answer, however much of it is still to come.
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-    bytes += chunk.length
-    if (bytes > MAX_ANSWER_BYTES)
-      throw new PillarboxConnectionError(
-        'unreadable',
-        `${about}: the answer is longer than ${MAX_ANSWER_BYTES} bytes`,
-        null,
-      )
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 function parsed(text: string, about: string): unknown {

@@ -350,7 +350,7 @@ describe('a server that misbehaves', () => {
   it('is cut off where its answer never ends, or never comes', async (t) => {
     const answers: [RegExp, (response: ServerResponse) => void][] = [
       [
-        /is longer than 4194304 bytes/,
+        /has more than 4194304 bytes/,
         (response) => {
           const more = (): void => {
             while (!response.destroyed && response.write('"x",'.repeat(50_000)));

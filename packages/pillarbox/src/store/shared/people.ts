@@ -94,7 +94,12 @@ function hasText(dialect: Dialect, text: ':q' | ':exactly'): string {
 /** Behind every text that begins with what stands before it. */
 const LAST = '\u{10ffff}'
 
-export function listContacts(dialect: Dialect, tenantId: string, filter: ContactFilter, page: Page): Script<PageOf<Contact>> {
+export function listContacts(
+  dialect: Dialect,
+  tenantId: string,
+  filter: ContactFilter,
+  page: Page,
+): Script<PageOf<Contact>> {
   const texts = { q: hasText(dialect, ':q'), exactly: hasText(dialect, ':exactly') }
   const where = ['tenant_id = :tenantId', 'merged_into is null', ...conditionsOf(filter, texts)]
   return newestFirst(CONTACTS, where, { ...filter, tenantId, last: LAST }, page)

@@ -1,8 +1,7 @@
 import type { SiteStore } from '../../intake/site-store.ts'
-import type { RollupMove } from '../../model/rollup.ts'
 import { noteContact, takeSite } from '../shared/sites.ts'
+import { gather, insertGathered } from './marks.ts'
 import { insertNotification } from './notifications.ts'
-import { insertMoves } from './rollup-deltas.ts'
 import { type Connections, dialect, runScript } from './scripts.ts'
 
 /** Writing what sites hand off. */
@@ -11,12 +10,12 @@ export function openSites({ connection, writer }: Connections): Pick<SiteStore, 
     handOff: (contact, items) =>
       writer.write((now) => {
         const taken = runScript(connection, takeSite(dialect, contact))
-        const moves: RollupMove[] = []
+        const gathered = gather()
         const written = items.map(({ notification }) => {
-          const { id, duplicate } = insertNotification(connection, notification, now, moves)
+          const { id, duplicate } = insertNotification(connection, notification, now, gathered)
           return { id, duplicate: duplicate !== false }
         })
-        insertMoves(connection, moves)
+        insertGathered(connection, gathered)
         return runScript(connection, noteContact(dialect, taken, contact, items, written))
       }),
   }
