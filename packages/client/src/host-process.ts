@@ -62,8 +62,13 @@ export function rest(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** A module of the platform, loaded when it is needed: this package also runs where there is no such module. */
-export function builtinModule<Name extends 'node:fs' | 'node:sqlite'>(name: Name) {
-  const found = process.getBuiltinModule?.(name)
+export function builtinModule<Name extends keyof BuiltinModules>(name: Name): BuiltinModules[Name] {
+  const found = process.getBuiltinModule?.(name) as BuiltinModules[Name] | undefined
   if (!found) throw new Error(`this needs Node 22.13 or newer, which has ${name}`)
   return found
+}
+
+interface BuiltinModules {
+  'node:fs': typeof import('node:fs')
+  'node:sqlite': typeof import('node:sqlite')
 }
