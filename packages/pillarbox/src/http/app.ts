@@ -128,7 +128,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   onlyStrictJson(app)
   bindCursors(app, seal)
   maskAnswers(app)
-  answerUnknownPaths(app, addConsole(app, deps.console ?? null))
+  answerUnknownPaths(app, addConsole(app, deps.console ?? null, config.consoleFrames))
   await collectOpenApi(app, deps.version)
 
   const context: Context = {

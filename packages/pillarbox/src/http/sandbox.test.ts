@@ -120,3 +120,18 @@ describe('whoever tries things out', () => {
       assert.equal((await turn(wrong)).statusCode, 422, JSON.stringify(wrong))
   })
 })
+
+it('tells what the test clock says', async (t) => {
+  const f = await openFixture()
+  t.after(() => f.app.close())
+  const { keys } = await f.tenant('acme')
+  assert.deepEqual(Object.values((await f.call(keys.viewer, 'GET', '/api/sandbox/clock')).json())[1], 'PT0S')
+
+  await f.call(keys.operator, 'POST', '/api/sandbox/clock', { advance: 'P1D' })
+
+  const { now, ahead } = (await f.call(keys.viewer, 'GET', '/api/sandbox/clock')).json() as unknown as Record<
+    string,
+    string
+  >
+  assert.deepEqual([now, ahead], [new Date(f.now() + 86_400_000).toISOString(), 'P1D'])
+})

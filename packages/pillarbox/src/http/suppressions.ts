@@ -78,6 +78,20 @@ export function suppressionRoutes(app: App, context: Context): void {
       reply.status(201).send(suppressionJson(await suppressAddress(context, request, request.body))),
   )
 
+  app.post(
+    '/api/suppressions/:id/lift',
+    operation(TO_ADMINISTER, 'Lift a suppression, and say why', {
+      operationId: 'liftSuppression',
+      description: 'As DELETE does, with a note for the audit.',
+      body: Closed({ note: Line(1, 1_000, 'Why, in your own words. Kept in the audit.') }),
+      response: { 204: Type.Null() },
+    }),
+    async (request, reply) => {
+      await liftSuppression(store, request, idParameter(request), request.body.note)
+      return reply.status(204).send(null)
+    },
+  )
+
   app.delete(
     '/api/suppressions/:id',
     operation(TO_ADMINISTER, 'Lift a suppression', {

@@ -18,6 +18,7 @@ import { rollups } from './migrations/0016-rollups.ts'
 import { retention } from './migrations/0017-retention.ts'
 import { alerts } from './migrations/0018-alerts.ts'
 import { sessions } from './migrations/0019-sessions.ts'
+import { keyUse } from './migrations/0024-key-use.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 
@@ -45,6 +46,7 @@ export const MIGRATIONS = [
   { name: 'retention', sql: retention },
   { name: 'alerts', sql: alerts },
   { name: 'sessions', sql: sessions },
+  { name: 'key-use', sql: keyUse },
 ] as const
 
 /** Bringing the schema up to date, forward only. */

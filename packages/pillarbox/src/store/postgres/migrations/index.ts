@@ -16,6 +16,7 @@ import { rollups } from './0016-rollups.ts'
 import { retention } from './0017-retention.ts'
 import { alerts } from './0018-alerts.ts'
 import { sessions } from './0019-sessions.ts'
+import { keyUse } from './0024-key-use.ts'
 
 export interface Migration {
   version: number
@@ -44,4 +45,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 17, name: 'retention', sql: retention },
   { version: 18, name: 'alerts', sql: alerts },
   { version: 19, name: 'sessions', sql: sessions },
+  { version: 20, name: 'key-use', sql: keyUse },
 ]
