@@ -128,6 +128,7 @@ const TYPES: Record<string, WireType> = {
     about: 'What notifications that stopped have in common.',
   },
   SandboxMessage: { of: 'GET /api/sandbox/messages 200', into: LIST, about: 'What the pretend vendor took.' },
+  SandboxFaults: { of: 'GET /api/sandbox/faults 200', about: 'How the sandbox accounts misbehave.' },
   TestClock: { of: 'GET /api/sandbox/clock 200', about: 'The time of a tenant that only tries things out.' },
   Conversation: { of: 'GET /api/conversations/{id} 200', about: 'The exchange with one contact about one entity.' },
   ListReach: { of: 'GET /api/recipient-lists/{id}/reach 200', about: 'Whom of a list each channel reaches.' },

@@ -908,6 +908,38 @@ export interface SandboxMessage {
   duplicateOf: string | null
 }
 
+/** How the sandbox accounts misbehave. */
+export interface SandboxFaults {
+  kinds: ({
+    kind: 'refuse' | 'slow' | 'timeout_before_accept' | 'timeout_after_accept' | 'rate_limited' | 'server_error' | 'permanent' | 'unauthorized' | 'malformed'
+    /** What the pretend vendor does. */
+    does: string
+    /** What it can be told beside when it applies. */
+    fields: string[]
+  })[]
+  items: ({
+    account: {
+      /** A UUIDv7. */
+      id: string
+      name: string
+      channel: Channel
+    }
+    /** Its place among those of its account: they are tried in order. */
+    index: number
+    fault: {
+      kind: 'refuse' | 'slow' | 'timeout_before_accept' | 'timeout_after_accept' | 'rate_limited' | 'server_error' | 'permanent' | 'unauthorized' | 'malformed'
+      times?: number
+      ratio?: number
+      to?: string
+      channel?: Channel
+      delayMs?: number
+      retryAfterMs?: number
+      reason?: string
+      name?: string
+    }
+  })[]
+}
+
 /** The time of a tenant that only tries things out. */
 export interface TestClock {
   /** What the tenant’s clock says. */

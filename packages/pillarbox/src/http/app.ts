@@ -52,6 +52,7 @@ import { recipientListRoutes } from './recipient-lists.ts'
 import { logRequests } from './request-log.ts'
 import { resendRoutes } from './resend.ts'
 import { sandboxRoutes } from './sandbox.ts'
+import { sandboxFaultRoutes } from './sandbox-faults.ts'
 import { sealingKeyRoutes } from './sealing-key.ts'
 import { sessionRoutes } from './sessions.ts'
 import { suppressionRoutes } from './suppressions.ts'
@@ -188,6 +189,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     consoleStreamRoutes,
     sealingKeyRoutes,
     sandboxRoutes,
+    sandboxFaultRoutes,
     tenantRoutes,
     outboxRoutes,
     auditRoutes,

@@ -109,6 +109,7 @@ const failedEvent = async (tenant: TestTenant): Promise<Record<string, string>> 
   await f.store.plan.deferEvent({ tenantId: tenant.id, id }, 'broken', null)
   return { id }
 }
+let accountId = ''
 let token = ''
 /** A preview of nothing, which can be started. */
 const preview = async (tenant: TestTenant): Promise<Record<string, string>> => {
@@ -346,6 +347,16 @@ const ENTRIES: Record<string, Entry> = {
   'GET /api/sealing-key': { ok: 200 },
   'GET /api/sandbox/messages': { ok: 200 },
   'GET /api/sandbox/clock': { ok: 200 },
+  'GET /api/sandbox/faults': { ok: 200 },
+  'POST /api/sandbox/faults': {
+    path: async (tenant) => {
+      accountId = (await idleAccount(tenant))['id'] ?? ''
+      return {}
+    },
+    body: () => ({ accountId, fault: { kind: 'slow' } }),
+    ok: 201,
+  },
+  'DELETE /api/sandbox/faults': { ok: 200 },
   'POST /api/sandbox/messages/:id/receipts': {
     path: sandboxMessage,
     body: () => ({ kind: 'delivered' }),
