@@ -1,5 +1,8 @@
 /** What a small hotel tells its guests, in two languages; every name in it is made up. */
 const GUEST = {
+  deviceToken: 'guest.device',
+  platform: 'guest.platform',
+
   phone: 'guest.phone',
   email: 'guest.email',
   name: 'guest.name',
@@ -132,7 +135,7 @@ export const CATALOGUE = {
 /** Every channel through the sandbox; `texts-spare` waits, suspended, to take over. */
 export const ACCOUNTS = [
   { channel: 'email', name: 'post' },
-  { channel: 'sms', name: 'texts', retry: { delays: ['PT5S', 'PT20S', 'PT60S'] } },
+  { channel: 'sms', name: 'texts', retry: { delays: ['PT5S', 'PT30S', 'PT20M', 'PT2H'] } },
   { channel: 'sms', name: 'texts-spare', priority: 5 },
   { channel: 'whatsapp', name: 'chat', onUnknown: 'hold', settings: { honoursKeys: false } },
   { channel: 'push', name: 'phones' },

@@ -28,7 +28,7 @@ export interface DemoWorld {
 }
 
 /** How much faster than the real one the time of the past runs while something happens in it. */
-const SPEED = 60
+const SPEED = 30
 const DAY = 86_400_000
 
 /** The product with a tenant that has a week behind it. A folder that has one already is only started. */

@@ -31,6 +31,8 @@ interface Guest {
   locale: string
   email?: string
   phone?: string
+  device?: string
+  platform?: 'fcm'
 }
 
 const NOTES = {
@@ -89,8 +91,8 @@ export function createTraffic(seed: number): Traffic {
     },
     actOf() {
       const chance = random()
-      if (chance > 0.45) return null
-      const name = chance < 0.3 ? 'retry' : 'discard'
+      if (chance > 0.2) return null
+      const name = chance < 0.12 ? 'retry' : 'discard'
       return { name, note: NOTES[name][Math.floor(random() * NOTES[name].length)] ?? '' }
     },
   }
@@ -110,6 +112,7 @@ function guestOf(number: number, random: () => number): Guest {
     name: `Guest ${number}`,
     locale: random() < 0.3 ? 'it' : 'en',
     email,
+    ...(random() < 0.4 && { device: `device-of-guest-${number}`, platform: 'fcm' }),
     ...(random() > 0.12 && { phone: `+1202555${String(100 + (number % 80)).padStart(4, '0')}` }),
   }
 }

@@ -139,7 +139,8 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
   const metrics = createMetrics(platformMetrics())
   metrics.addGauges(createGauges({ store, clock, logger, config }))
   const { meters } = metrics
-  const untrusted = createPool({ clock, logger, meters, size: 2 })
+  // Its processes take real time, whatever the clock says.
+  const untrusted = createPool({ clock: systemClock, logger, meters, size: 2 })
   const parts: Assembly = {
     config,
     ownOutbound: sinkOutbound,

@@ -4,14 +4,15 @@ import { type Look, Mark, SHAPES } from '../parts/mark.tsx'
 const UNUSED_MS = 30 * 86_400_000
 
 interface KeyState {
-  word: 'in use' | 'unused' | 'expired' | 'revoked'
+  word: 'in use' | 'new' | 'unused' | 'expired' | 'revoked'
   look: Look
   /** It opens something. */
   isGood: boolean
 }
 
 const LOOKS: Record<KeyState['word'], Look> = {
-  'in use': { tone: 'good', shape: SHAPES.tick, means: 'It was used within the last 30 days, or issued in them.' },
+  'in use': { tone: 'good', shape: SHAPES.tick, means: 'It was used within the last 30 days.' },
+  new: { tone: 'busy', shape: SHAPES.ring, means: 'Nobody has used it yet.' },
   unused: { tone: 'warn', shape: SHAPES.hand, means: 'Nobody has used it for 30 days: it can probably be revoked.' },
   expired: { tone: 'calm', shape: SHAPES.clock, means: 'Its time is over: it opens nothing.' },
   revoked: { tone: 'calm', shape: SHAPES.dash, means: 'Somebody revoked it: it opens nothing.' },
@@ -26,8 +27,10 @@ export function stateOf({ revokedAt, expiresAt, lastUsedAt, createdAt }: Key): K
         ? 'expired'
         : now - Date.parse(lastUsedAt ?? createdAt) > UNUSED_MS
           ? 'unused'
-          : 'in use'
-  return { word, look: LOOKS[word], isGood: word === 'in use' || word === 'unused' }
+          : lastUsedAt === null
+            ? 'new'
+            : 'in use'
+  return { word, look: LOOKS[word], isGood: word !== 'expired' && word !== 'revoked' }
 }
 
 export function KeyMark({ of }: { of: Key }) {

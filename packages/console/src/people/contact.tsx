@@ -1,3 +1,4 @@
+import './people.css'
 import { Button, Group, Stack, Text, Title } from '@mantine/core'
 import type { Contact as ContactView } from '@pillarbox/client'
 import { useQuery } from '@tanstack/react-query'
@@ -61,33 +62,29 @@ export function Contact() {
         </Group>
       </Group>
       {problem !== null && <Trouble error={problem} />}
-      <div className="two">
-        <Stack gap="md">
-          <ContactNotifications contactId={data.id} scope={scope} />
-          <Conversations scope={scope} contactId={data.id} />
-        </Stack>
-        <Panel title="Known of them">
-          <div className="inside">
-            <FactList
-              facts={{
-                name: shown.name,
-                phone: shown.phone,
-                email: shown.email,
-                locale: shown.locale,
-                'profile id': shown.profileId && <span className="mono">{shown.profileId}</span>,
-                'user id': shown.userId && <span className="mono">{shown.userId}</span>,
-                since: <At at={data.createdAt} />,
-                changed: <At at={data.updatedAt} />,
-                'on record': (
-                  <Link to="/audit" search={{ target: `contact:${data.id}` }}>
-                    who changed or revealed it
-                  </Link>
-                ),
-              }}
-            />
-          </div>
-        </Panel>
-      </div>
+      <Panel title="Known of them">
+        <div className="inside known">
+          <FactList
+            facts={{
+              name: shown.name,
+              phone: shown.phone,
+              email: shown.email,
+              locale: shown.locale,
+              'profile id': shown.profileId && <span className="mono">{shown.profileId}</span>,
+              'user id': shown.userId && <span className="mono">{shown.userId}</span>,
+              since: <At at={data.createdAt} />,
+              changed: <At at={data.updatedAt} />,
+              'on record': (
+                <Link to="/audit" search={{ target: `contact:${data.id}` }}>
+                  who changed or revealed it
+                </Link>
+              ),
+            }}
+          />
+        </div>
+      </Panel>
+      <ContactNotifications contactId={data.id} scope={scope} />
+      <Conversations scope={scope} contactId={data.id} />
       {dialog === 'export' && <ExportPerson contact={data} scope={scope} close={() => open(null)} />}
       {dialog === 'erase' && <ErasePerson contact={data} scope={scope} close={() => open(null)} />}
     </Stack>

@@ -5,6 +5,7 @@ import { Blank, Loading, Trouble } from '../parts/blank.tsx'
 import { Heads } from '../parts/heads.tsx'
 import { type Look, Mark, SHAPES } from '../parts/mark.tsx'
 import { Older, usePaged } from '../parts/paged.tsx'
+import { Panel } from '../parts/panel.tsx'
 import { When } from '../parts/when.tsx'
 
 const LOOKS: Record<Conversation['status'], Look> = {
@@ -21,7 +22,7 @@ export function ConversationMark({ status }: Pick<Conversation, 'status'>) {
 export function Conversations({ scope, contactId }: { scope: Scope; contactId?: string }) {
   const list = usePaged<Conversation>('/api/conversations', scope, { contactId })
   return (
-    <section className="panel" aria-label="Conversations">
+    <Panel title="Conversations">
       {!list.items ? (
         list.error ? (
           <Trouble error={list.error} retry={() => void list.refetch()} />
@@ -56,6 +57,6 @@ export function Conversations({ scope, contactId }: { scope: Scope; contactId?: 
         </table>
       )}
       <Older list={list} />
-    </section>
+    </Panel>
   )
 }

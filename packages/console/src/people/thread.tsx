@@ -48,7 +48,10 @@ function Bubble({ notification: { id, reason }, scope }: { notification: Notific
   const words = data?.content && (data.content.subject ?? data.content.body)
   return (
     <div className="bubble" style={words ? undefined : { color: 'var(--mantine-color-dimmed)' }}>
-      {words ?? (canRead ? (reason ?? 'no words are kept') : 'A viewer does not see what is written to people.')}
+      {words ??
+        (canRead
+          ? (reason?.replaceAll('_', ' ') ?? 'no words are kept')
+          : 'A viewer does not see what is written to people.')}
     </div>
   )
 }

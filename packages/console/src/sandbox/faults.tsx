@@ -40,8 +40,8 @@ export function Faults() {
         )}
       </Group>
       <Text c="dimmed">
-        Only sandbox accounts misbehave. Of an account’s faults the first that applies decides a call; every attempt
-        that one touched says so.
+        Only sandbox accounts misbehave. Of an account’s faults the first that applies decides a call; what the vendor
+        then said stands with the attempt.
       </Text>
       <Panel title="Active">
         {data.items.length === 0 ? (

@@ -5,16 +5,17 @@ import { Heads } from '../parts/heads.tsx'
 import { addressOf, channelWord } from '../parts/to.tsx'
 import { When } from '../parts/when.tsx'
 
-export function MessageTable({
-  messages,
-  openId,
-}: {
+interface MessageTableProps {
   messages: readonly SandboxMessage[]
   openId: string | undefined
-}) {
+  /** The page says which. */
+  isOfOneChannel: boolean
+}
+
+export function MessageTable({ messages, openId, isOfOneChannel }: MessageTableProps) {
   return (
     <table className="rows cards">
-      <Heads names={['to', 'channel', 'says', 'arrived']} />
+      <Heads names={['to', ...(isOfOneChannel ? [] : ['channel']), 'says', 'arrived']} />
       <tbody>
         {messages.map((message) => (
           <tr key={message.id} style={message.id === openId ? { background: 'var(--pbx-hover)' } : undefined}>
@@ -29,7 +30,7 @@ export function MessageTable({
                 {addressOf(message.to, message.channel)}
               </Link>
             </td>
-            <td>{channelWord(message.channel)}</td>
+            {!isOfOneChannel && <td>{channelWord(message.channel)}</td>}
             <td>
               <Group gap={6} wrap="nowrap">
                 <span className="clip">{message.subject ?? message.body.slice(0, 80)}</span>

@@ -20,7 +20,7 @@ export function Sandbox() {
   const navigate = useNavigate({ from: '/sandbox' })
   const { data, error, refetch } = useQuery({
     queryKey: ['live', 'sandbox', scope.tenantId, channel, to],
-    queryFn: () => get<PageOf<SandboxMessage>>('/api/sandbox/messages', { ...scope.query, channel, to, limit: 100 }),
+    queryFn: () => get<PageOf<SandboxMessage>>('/api/sandbox/messages', { ...scope.query, channel, to, limit: 50 }),
     enabled: scope.tenantId !== null,
     placeholderData: keepPreviousData,
     refetchInterval: follow === '1' ? 1_000 : 5_000,
@@ -90,7 +90,7 @@ export function Sandbox() {
       ) : (
         <div className={id === undefined ? 'two' : 'two picked'}>
           <Panel title={`${data.items.length}${data.nextCursor ? '+' : ''} messages`}>
-            <MessageTable messages={data.items} openId={open?.id} />
+            <MessageTable messages={data.items} openId={open?.id} isOfOneChannel={channel !== undefined} />
           </Panel>
           {open && <SandboxView message={open} others={data.items} scope={scope} />}
         </div>

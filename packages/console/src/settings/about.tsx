@@ -37,8 +37,8 @@ export function About() {
               workers: `${data.workers.filter(({ status }) => status === 'alive').length} alive`,
               settings: (
                 <>
-                  Flags, environment and file, read at its start: <span className="mono">pillarbox config</span> shows
-                  what holds and where it comes from.
+                  Flags, environment and file, read at its start; <span className="mono">pillarbox doctor</span> says
+                  what is wrong with them.
                 </>
               ),
             }}

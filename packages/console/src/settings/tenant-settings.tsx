@@ -106,7 +106,7 @@ export function TenantSettings() {
               <tr key={setting.key}>
                 <td>{setting.name}</td>
                 <td className="mono">{data[setting.key] ?? setting.otherwise}</td>
-                <td>{data[setting.key] === undefined ? 'default' : 'this tenant'}</td>
+                <td style={{ whiteSpace: 'nowrap' }}>{data[setting.key] === undefined ? 'default' : 'this tenant'}</td>
                 <td data-wide="">{setting.effect}</td>
                 {canConfigure && (
                   <td>
