@@ -17,21 +17,23 @@ export function Thread({ conversationId, scope }: { conversationId: string; scop
   return (
     <>
       <Older list={list} word="Earlier" />
-      <ol className="thread" role="log" aria-label="Messages, oldest first">
-        {list.items.toReversed().map((notification) => (
-          <li key={notification.id}>
-            <Bubble notification={notification} scope={scope} />
-            <div className="under">
-              <span>{channelWord(notification.channel)}</span>
-              <State status={notification.status} />
-              <When at={notification.sentAt ?? notification.createdAt} />
-              <Link to="/notifications/$id" params={{ id: notification.id }} data-row="">
-                {notification.eventType ?? 'notification'}
-              </Link>
-            </div>
-          </li>
-        ))}
-      </ol>
+      <div role="log" aria-label="Messages, oldest first">
+        <ol className="thread">
+          {list.items.toReversed().map((notification) => (
+            <li key={notification.id}>
+              <Bubble notification={notification} scope={scope} />
+              <div className="under">
+                <span>{channelWord(notification.channel)}</span>
+                <State status={notification.status} />
+                <When at={notification.sentAt ?? notification.createdAt} />
+                <Link to="/notifications/$id" params={{ id: notification.id }} data-row="">
+                  {notification.eventType ?? 'notification'}
+                </Link>
+              </div>
+            </li>
+          ))}
+        </ol>
+      </div>
     </>
   )
 }
