@@ -37,6 +37,7 @@ it('has the documented defaults', () => {
     publicUrl: null,
     trustedProxies: [],
     inboxOrigins: [],
+    consoleFrames: [],
     databaseUrl: 'sqlite:/srv/app/.pillarbox/pillarbox.db',
     dataDir: '/srv/app/.pillarbox',
     masterKey: null,
