@@ -83,6 +83,6 @@ describe('recipient lists in a browser', () => {
 
   it('look right in both themes and on a small phone', async () => {
     const id = await makeList('axe', [{ name: 'Ada', email: 'ada@example.test' }])
-    await visits.looksRight('admin', ['/lists', `/lists/${id}`, `/lists/${await makeList('empty')}`])
+    await visits.assertLooksRight('admin', ['/lists', `/lists/${id}`, `/lists/${await makeList('empty')}`])
   })
 })

@@ -167,7 +167,7 @@ describe('people in a browser', () => {
   it('look right in both themes and on a small phone', async () => {
     const id = await tell('axe', { email: 'axe@example.test', phone: '+12025550124' })
     const [conversation] = await items(`/api/conversations?contactId=${id}`)
-    await visits.looksRight('admin', [
+    await visits.assertLooksRight('admin', [
       '/contacts',
       '/contacts?q=nobody',
       '/contacts?tab=conversations',

@@ -128,7 +128,7 @@ describe('audit, keys, settings and workers in a browser', () => {
   })
 
   it('show ops the workers, what is wrong, and every tenant', async () => {
-    await visits.asOps(async (visitor) => {
+    await visits.as('ops', async (visitor) => {
       const { page } = visitor
       await visitor.goTo('/workers')
       await page.getByRole('region', { name: 'Processes that send' }).getByText('alive').waitFor()
@@ -137,11 +137,12 @@ describe('audit, keys, settings and workers in a browser', () => {
       await page.waitForURL(`**/?tenant=${visits.shop.id}`)
       await visitor.goTo('/audit?all=1')
       await page.getByRole('columnheader', { name: 'tenant' }).waitFor()
+      assert.ok((await page.getByRole('row').count()) > 2)
     })
   })
 
   it('look right in both themes and on a small phone', async () => {
-    await visits.looksRight('ops', [
+    await visits.assertLooksRight('ops', [
       '/audit',
       '/audit?actor=nobody',
       '/keys',

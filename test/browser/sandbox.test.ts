@@ -123,7 +123,7 @@ describe('the sandbox in a browser', () => {
   })
 
   it('looks right in both themes and on a small phone', async () => {
-    await visits.looksRight('operator', [
+    await visits.assertLooksRight('operator', [
       '/sandbox',
       '/sandbox?channel=email',
       '/sandbox?channel=webhook',

@@ -15,10 +15,8 @@ export interface Visits {
   shop: TestTenant
   /** Somebody with a key of this role, who must have had nothing to complain of when they leave. */
   as(role: string, work: (visitor: Visitor) => Promise<void>, options?: Parameters<typeof visit>[2]): Promise<void>
-  /** The same with the ops key. */
-  asOps(work: (visitor: Visitor) => Promise<void>): Promise<void>
   /** What every screen has to be: nothing for axe in either theme, and no wider than 320 pixels. */
-  looksRight(role: string, paths: readonly string[]): Promise<void>
+  assertLooksRight(role: string, paths: readonly string[]): Promise<void>
 }
 
 /** Starts everything before the tests of a `describe`, and ends it after them. */
@@ -57,8 +55,7 @@ export function openVisits(options: TenantOptions, settings: Record<string, stri
     role === 'ops' ? String(opened.world.settings['PILLARBOX_OPS_KEY']) : opened.shop.key(role)
 
   opened.as = async (role, work, look) => withKey(await keyOf(role), work, look)
-  opened.asOps = (work) => opened.as('ops', work)
-  opened.looksRight = async (role, paths) => {
+  opened.assertLooksRight = async (role, paths) => {
     for (const colorScheme of ['light', 'dark'] as const)
       await opened.as(
         role,

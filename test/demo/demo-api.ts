@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { until } from '../support/until.ts'
 
 /** The product's own door, as an application and its operators use it. */
 export interface DemoApi {
@@ -35,7 +35,7 @@ export function demoApi(url: string, opsKey: string, now: () => number): DemoApi
   return {
     call,
     async settle(tenantId) {
-      while (await isBusy(tenantId)) await pause(25)
+      await until(`${tenantId} has nothing left to do`, async () => !(await isBusy(tenantId)))
     },
   }
 }

@@ -31,5 +31,5 @@ export function Changes({ before, after }: { before: Facts; after: Facts }) {
 
 function words(value: unknown): string {
   if (value === undefined || value === null) return ''
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

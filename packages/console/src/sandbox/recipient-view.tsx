@@ -169,6 +169,6 @@ function headersOf({
   }
   return Object.entries(lines)
     .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join('\n')
 }

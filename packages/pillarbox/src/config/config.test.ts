@@ -107,6 +107,7 @@ it('takes every option from the environment and from a file', () => {
       'https://app.example.com, http://localhost:3000',
       ['https://app.example.com', 'http://localhost:3000'],
     ],
+    consoleFrames: ['https://desk.example.com', ['https://desk.example.com']],
     databaseUrl: ['postgresql://u:p@db/x', 'postgresql://u:p@db/x'],
     dataDir: ['data', '/srv/app/data'],
     masterKey: [key.toString('base64'), key],
