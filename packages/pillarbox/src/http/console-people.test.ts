@@ -104,6 +104,8 @@ describe('people at the console', () => {
   it('are written to again where somebody lifts a suppression, and says why', async () => {
     const { id } = (await admin('POST', '/api/suppressions', { channel: 'email', address: 'cy@example.test' })).json()
 
+    assert.equal((await atConsole('GET', `/api/suppressions/${id}`)).address, 'c***@example.test')
+
     const lifted = await admin('POST', `/api/suppressions/${id}/lift`, { note: 'she has a new mailbox' })
 
     assert.equal(lifted.statusCode, 204)
