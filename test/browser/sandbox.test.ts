@@ -3,6 +3,9 @@ import { describe, it } from 'node:test'
 import { until } from '../support/until.ts'
 import { openVisits } from './visits.ts'
 
+/** Does something if any page runs it: `stolen` stands on every page of these tests. */
+const PLANTED = `<img src=x onerror="stolen('attribute')"><script>stolen('element')</script>`
+
 describe('the sandbox in a browser', () => {
   const visits = openVisits({ channels: ['email', 'sms', 'push'] })
 
@@ -129,5 +132,28 @@ describe('the sandbox in a browser', () => {
       '/sandbox?channel=webhook',
       '/sandbox/faults',
     ])
+  })
+
+  // The last one: in the frame the browser complains of what it did not run.
+  it('runs nothing that is planted in a message, whichever way it is looked at', async () => {
+    const { shop } = visits
+    const body = `<p>Seen</p>${PLANTED}`
+    const to = { email: 'planted@example.test', name: PLANTED }
+    await shop.submit({ channel: 'email', to, subject: PLANTED, body, format: 'html' })
+    await shop.submit({ channel: 'sms', to: { phone: '+12025550111', name: PLANTED }, body: PLANTED })
+    await shop.call('POST', '/api/recipient-lists', { name: PLANTED, members: [{ name: PLANTED, email: to.email }] })
+    await shop.settle()
+    await visits.as('operator', async (visitor) => {
+      for (const as of ['text', 'headers']) {
+        await visitor.goTo(`/sandbox?channel=email&as=${as}&to=planted%40example.test`)
+        await visitor.page.locator('pre.said').waitFor()
+      }
+      await visitor.goTo('/sandbox?to=%2B12025550111')
+      await visitor.page.locator('.chat .bubble').getByText(PLANTED).waitFor()
+      await visitor.goTo('/lists')
+      await visitor.page.getByRole('link', { name: PLANTED }).click()
+      await visitor.page.getByRole('heading', { name: PLANTED, level: 1 }).waitFor()
+      assert.deepEqual(visitor.complaints, [])
+    })
   })
 })
