@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { StoredAccount } from '../../packages/pillarbox/src/model/account.ts'
-import type { ApiKey } from '../../packages/pillarbox/src/model/api-key.ts'
 import type { Catalogue, EventType, TemplateSeed } from '../../packages/pillarbox/src/model/catalogue.ts'
 import { isPillarboxError } from '../../packages/pillarbox/src/model/errors.ts'
 import type { Template } from '../../packages/pillarbox/src/model/template.ts'
+import type { NewKeyRecord } from '../../packages/pillarbox/src/operate/key-store.ts'
 import { allPages, assertBetween, at, type Bench, completion, only, type Rule, reach } from './fixtures.ts'
 
 /** Tenants, keys, accounts and the catalogue: kept as given, and each tenant sees its own. */
@@ -75,7 +75,7 @@ function tenantRules(rule: Rule): void {
 }
 
 function keyRules(rule: Rule): void {
-  const key = (bench: Bench, changes: Partial<ApiKey>): Omit<ApiKey, 'createdAt' | 'revokedAt'> => ({
+  const key = (bench: Bench, changes: Partial<NewKeyRecord>): NewKeyRecord => ({
     id: bench.newId(),
     tenantId: null,
     name: 'ada',
@@ -100,10 +100,42 @@ function keyRules(rule: Rule): void {
     await store.keys.insert(given, 'hash-1')
 
     const { createdAt, ...kept } = (await store.keys.findByHash('hash-1')) ?? assert.fail()
-    assert.deepEqual(kept, { ...given, revokedAt: null })
+    assert.deepEqual(kept, { ...given, revokedAt: null, lastUsedAt: null })
     assertBetween(createdAt, before, await store.now())
     assert.equal(await store.keys.findByHash('hash-2'), null)
     assert.equal(await store.keys.findByHash(''), null)
+  })
+
+  rule('notes when a key was last used', async (bench) => {
+    const { store } = bench
+    const given = key(bench, {})
+    await store.keys.insert(given, 'hash-used')
+    const before = await store.now()
+
+    await store.keys.noteUse(given.id)
+
+    const { lastUsedAt } = (await store.keys.findByHash('hash-used')) ?? assert.fail()
+    assertBetween(lastUsedAt ?? 0, before, await store.now())
+  })
+
+  rule('lets a key expire, and never later than it would have', async (bench) => {
+    const { store } = bench
+    const now = await store.now()
+    const [lasting, short] = [key(bench, {}), key(bench, { expiresAt: now + 60_000 })]
+    await store.keys.insert(lasting, 'hash-lasting')
+    await store.keys.insert(short, 'hash-short')
+
+    const at = now + 3_600_000
+    assert.equal((await store.keys.expire(null, lasting.id, at, 'key:ada'))?.expiresAt, at)
+    assert.equal((await store.keys.expire(null, short.id, at, 'key:ada'))?.expiresAt, now + 60_000)
+    assert.equal(await store.keys.expire('nobody', lasting.id, at, 'key:ada'), null)
+    await store.keys.revoke(null, lasting.id)
+    assert.equal(await store.keys.expire(null, lasting.id, at, 'key:ada'), null)
+    const { items } = await store.audit.list({ action: 'expire', subject: `key:${lasting.id}` }, { limit: 10 })
+    assert.deepEqual(
+      items.map(({ actor, after }) => [actor, after?.['expiresAt']]),
+      [['key:ada', new Date(at).toISOString()]],
+    )
   })
 
   rule('keeps a key of no tenant for ops', async (bench) => {

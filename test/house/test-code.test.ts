@@ -6,6 +6,7 @@ import { endlessPolls, sleeps, testsWithoutAssertion } from './test-code.ts'
 /** Where real time has to pass, how often, and why. To be emptied where it says so; nothing else may be added lightly. */
 const KNOWN_SLEEPS: Readonly<Record<string, { times: number; why: string }>> = {
   'test/support/until.ts': { times: 1, why: 'the one poll of all tests, and it has an end' },
+  'test/demo/past-clock.ts': { times: 1, why: 'a clock that the product is handed, and sleeps by' },
   'test/chaos/paused-worker.test.ts': { times: 1, why: 'a claim can be seen, the call that follows cannot' },
   'test/chaos/rotate-keys.test.ts': {
     times: 2,

@@ -22,6 +22,7 @@ import type { ResolveHook } from './plan/resolve-hook.ts'
 import { createRewrite } from './plan/rewrite.ts'
 import { createSkipReport } from './plan/skip-report.ts'
 import type { ReceiptSource } from './receipts/receipt-source.ts'
+import { sandboxReceipts } from './receipts/sandbox.ts'
 import { createHub } from './runtime/hub.ts'
 import type { Metrics } from './runtime/metrics.ts'
 import { isRunning, pidSpace } from './runtime/system.ts'
@@ -78,7 +79,8 @@ export function assembleEngine(parts: Assembly): Engine {
     store,
     snapshots: parts.snapshots,
     registry,
-    receiptSources,
+    // No webhook leads to it: the API keeps what it reads.
+    receiptSources: new Map([...receiptSources, ['sandbox', sandboxReceipts]]),
     untrusted: parts.untrusted,
     openSecrets: (account) => openAccountSecrets(seal, account),
     payloadSeal,
@@ -174,12 +176,14 @@ export async function assembleApp(parts: Assembly, engine: Engine | null): Promi
     inboxFeed: parts.inboxFeed,
     reach: createReach({ clock, allowPrivate: config.allowPrivateEndpoints }),
     sandbox: (filter) => vendor.list(filter),
+    sandboxMessage: (tenantId, id) => vendor.get(tenantId, id),
     sandboxRows: vendor,
     config: {
       ...DEFAULT_HTTP_CONFIG,
       publicUrl: config.publicUrl,
       trustedProxies: config.trustedProxies,
       inboxOrigins: config.inboxOrigins,
+      consoleFrames: config.consoleFrames,
       stuckAfterMs: config.stuckAfterMs,
       staleAfterMs: config.staleAfterMs,
       kpiWindowMs: config.kpiWindowMs,

@@ -17,7 +17,7 @@ import type { Engine } from './engine.ts'
 import { createInboxFeed } from './http/inbox-feed.ts'
 import { buildMetricsServer } from './http/metrics-server.ts'
 import { isPillarboxError } from './model/errors.ts'
-import type { Logger } from './model/ports.ts'
+import type { Clock, Logger } from './model/ports.ts'
 import type { AuditSink } from './operate/audit-sink.ts'
 import { fileSink, webhookSink } from './operate/audit-sinks.ts'
 import { ensureDemo } from './operate/demo-tenant.ts'
@@ -93,6 +93,8 @@ export interface Overrides {
   resolve?: ResolveHook
   /** Providers of the application's own, beside those that Pillarbox brings. */
   providers?: (deps: OwnProviderDeps) => readonly Provider[]
+  /** Instead of the machine's, with a store in a file: for a demonstration that lived through last week. */
+  clock?: Clock
 }
 
 /**
@@ -102,7 +104,7 @@ export interface Overrides {
 export async function createPillarbox(config: Config, overrides: Overrides = {}): Promise<Pillarbox> {
   const logger = overrides.logger ?? silent
   const resolve = overrides.resolve ?? null
-  const clock = systemClock
+  const clock = overrides.clock ?? systemClock
   const random = systemRandom()
   const ids = createIdSource(clock, random)
   ensureDataDir(config.dataDir)
@@ -110,7 +112,7 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
   const seal = createSeal(ring)
   const tokens = createTokenSeal()
   const payloadSeal = createPayloadSeal(ring, tokens)
-  const store = withSealedTokens(await openStore(config, logger), tokens)
+  const store = withSealedTokens(await openStore(config, logger, clock), tokens)
   const inboxFeed = createInboxFeed({ inbox: store.inbox, wake: store.wake, clock, logger })
   const sandbox = join(config.dataDir, 'sandbox.db')
   const vendor = sandboxWithSealedTokens(
@@ -137,7 +139,8 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
   const metrics = createMetrics(platformMetrics())
   metrics.addGauges(createGauges({ store, clock, logger, config }))
   const { meters } = metrics
-  const untrusted = createPool({ clock, logger, meters, size: 2 })
+  // Its processes take real time, whatever the clock says.
+  const untrusted = createPool({ clock: systemClock, logger, meters, size: 2 })
   const parts: Assembly = {
     config,
     ownOutbound: sinkOutbound,
@@ -278,14 +281,14 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
 }
 
 /** The configured store as it is found: not migrated. */
-export function openStore(config: Config, logger: Logger): Promise<Store> {
+export function openStore(config: Config, logger: Logger, clock: Clock = systemClock): Promise<Store> {
   if (config.databaseUrl.startsWith('sqlite:')) {
     const path = config.databaseUrl.slice('sqlite:'.length)
     return openPrivately('The database', path, () =>
-      openSqlite({ path, clock: systemClock, logger, defer: setImmediate, watch: true }),
+      openSqlite({ path, clock, logger, defer: setImmediate, watch: true }),
     )
   }
-  return openPostgres({ url: config.databaseUrl, clock: systemClock, logger, poolSize: config.databasePoolSize })
+  return openPostgres({ url: config.databaseUrl, clock, logger, poolSize: config.databasePoolSize })
 }
 
 function auditSinkOf(

@@ -908,6 +908,228 @@ export interface SandboxMessage {
   duplicateOf: string | null
 }
 
+/** How the sandbox accounts misbehave. */
+export interface SandboxFaults {
+  kinds: ({
+    kind: 'refuse' | 'slow' | 'timeout_before_accept' | 'timeout_after_accept' | 'rate_limited' | 'server_error' | 'permanent' | 'unauthorized' | 'malformed'
+    /** What the pretend vendor does. */
+    does: string
+    /** What it can be told beside when it applies. */
+    fields: string[]
+  })[]
+  items: ({
+    account: {
+      /** A UUIDv7. */
+      id: string
+      name: string
+      channel: Channel
+    }
+    /** Its place among those of its account: they are tried in order. */
+    index: number
+    fault: {
+      kind: 'refuse' | 'slow' | 'timeout_before_accept' | 'timeout_after_accept' | 'rate_limited' | 'server_error' | 'permanent' | 'unauthorized' | 'malformed'
+      times?: number
+      ratio?: number
+      to?: string
+      channel?: Channel
+      delayMs?: number
+      retryAfterMs?: number
+      reason?: string
+      name?: string
+    }
+  })[]
+}
+
+/** The time of a tenant that only tries things out. */
+export interface TestClock {
+  /** What the tenant’s clock says. */
+  now: string
+  /** How far that is ahead of the real time, as an ISO 8601 duration. */
+  ahead: string
+}
+
+/** The exchange with one contact about one entity. */
+export interface Conversation {
+  /** A UUIDv7. */
+  id: string
+  tenantId: string
+  /** A UUIDv7. */
+  contactId: string
+  context: EntityRef
+  status: 'open' | 'snoozed' | 'closed'
+  createdAt: string
+  updatedAt: string
+  links: {
+    contact: string
+    notifications: string
+  }
+}
+
+/** Whom of a list each channel reaches. */
+export interface ListReach {
+  members: number
+  channels: {
+    channel: Channel
+    hasAccount: boolean
+    reachable: number
+    /** Their address is suppressed on the channel. */
+    suppressed: number
+    /** They have no address for it. */
+    missing: number
+  }[]
+  /** The first 100 whose address is suppressed. */
+  unreachable: ({
+    name: string | null
+    email: string | null
+    phone: string | null
+    channel: Channel
+    /** Why the address is suppressed. */
+    cause: string
+    /** The provider’s words. */
+    error: string | null
+    /** A UUIDv7. */
+    suppressionId: string
+  })[]
+}
+
+/** What adding members to a list would do. */
+export interface TriedMembers {
+  /** Would be added. */
+  added: number
+  /** Given twice, or on the list already. */
+  duplicates: number
+  /** Members that cannot be added, and why. */
+  bad: {
+    /** Of the member as given, from 0. */
+    index: number
+    message: string
+  }[]
+}
+
+/** What was done, by whom and why. */
+export interface AuditEntry {
+  /** In the order in which entries were written. */
+  id: string
+  tenantId: string | null
+  at: string
+  actor: string
+  action: string
+  notificationId: string | null
+  attempt: number | null
+  durationMs: number | null
+  from: string | null
+  to: string | null
+  reason: string | null
+  /** Why somebody did it, in their own words. */
+  note: string | null
+  /** The operation that it was part of. */
+  operationId: string | null
+  correlationId: string | null
+  executionId: string | null
+  parentExecutionId: string | null
+  /** What it is about where that is no notification, such as account:<id>. */
+  subject: string | null
+  before: Record<string, unknown> | null
+  after: Record<string, unknown> | null
+}
+
+/** Whether the audit is as it was written. */
+export interface AuditChain {
+  /** False: the chain is longer than one answer reads. */
+  isWhole: boolean
+  /** Rows that were compared with what was chained of them. */
+  rows: number
+  /** Links that were read. */
+  links: number
+  /** Rows that retention has removed, on record. */
+  purged: number
+  /** Rows that came after the last link; a thousand stands for any more. */
+  unchained: number
+  /** The hash of the last link that was read, to be kept elsewhere. */
+  head: string | null
+  fault: {
+    kind: string
+    link: number
+    rowId: number | null
+    message: string
+  } | null
+}
+
+/** An API key, without what it opens with. */
+export interface Key {
+  /** A UUIDv7. */
+  id: string
+  tenantId: string | null
+  name: string
+  role: string
+  site: string | null
+  ratePerSecond: number | null
+  expiresAt: string | null
+  revokedAt: string | null
+  createdAt: string
+  /** To the hour. Null: it was not used since this is noted. */
+  lastUsedAt: string | null
+}
+
+/** A key as it is shown once. */
+export interface IssuedKey {
+  /** Shown this once. */
+  key: string
+  /** A UUIDv7. */
+  id: string
+  tenantId: string | null
+  name: string
+  role: string
+  site: string | null
+  ratePerSecond: number | null
+  expiresAt: string | null
+}
+
+/** A process that sends. */
+export interface Worker {
+  /** A UUIDv7. */
+  id: string
+  host: string
+  pid: number
+  version: string
+  /** What it sends on. */
+  channels: Channel[] | null
+  startedAt: string
+  lastBeatAt: string
+  /** Provider calls under way, as of its last beat. */
+  inFlight: number
+  /** It was heard of within PILLARBOX_WORKER_TTL. */
+  isAlive: boolean
+}
+
+/** Something that is wrong, or was. */
+export interface Alert {
+  /** A UUIDv7. */
+  id: string
+  rule: 'stuck' | 'oldest_pending' | 'parked_rate' | 'breaker_open' | 'account_paused' | 'no_worker' | 'recovery_failed'
+  status: 'open' | 'cleared'
+  /** What it is about. */
+  subject: 'installation' | 'tenant' | 'account' | 'operation'
+  subjectId: string | null
+  /** Whose tenant, account or operation it is about. */
+  tenantId: string | null
+  /** What is wrong. */
+  summary: string
+  /** What to do about it. */
+  advice: string
+  /** What raised it: a count, milliseconds or percent, by the rule. */
+  value: number
+  /** Since when it was bad. */
+  since: string
+  raisedAt: string
+  clearedAt: string | null
+  acknowledgedAt: string | null
+  acknowledgedBy: string | null
+  note: string | null
+  /** How often it was told again. */
+  repeats: number
+}
+
 /** Who is signed in at the console. */
 export interface Session {
   /** Null for ops, who choose one. */

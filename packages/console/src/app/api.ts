@@ -1,4 +1,4 @@
-import type { ProblemDocument } from '@pillarbox/client'
+import type { Problem, ProblemDocument } from '@pillarbox/client'
 
 /** What the server refused, in its own words. */
 export class ApiError extends Error {
@@ -6,12 +6,15 @@ export class ApiError extends Error {
   readonly status: number
   readonly code: string
   readonly requestId: string | null
+  /** What is wrong with which field. */
+  readonly errors: readonly Problem[]
 
   constructor(status: number, problem: Partial<ProblemDocument>) {
     super(problem.detail ?? `The server answered ${status}.`)
     this.status = status
     this.code = problem.code ?? 'unknown'
     this.requestId = problem.requestId ?? null
+    this.errors = problem.errors ?? []
   }
 }
 

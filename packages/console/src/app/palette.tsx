@@ -27,7 +27,11 @@ function targetsFor(text: string): Target[] {
   const found = known.filter(({ name }) => name.toLowerCase().includes(wanted.toLowerCase()))
   if (wanted === '') return found
   const part = encodeURIComponent(wanted)
+  const [, type, id] = /^([\w-]+)[ :]\s*(\S+)$/.exec(wanted) ?? []
   const things: Target[] = [
+    ...(type && id
+      ? [{ name: `All about ${type} ${id}`, hint: 'entity', href: `/entities/${type}/${encodeURIComponent(id)}` }]
+      : []),
     ...(UUID.test(wanted) ? [{ name: `Notification ${wanted}`, hint: 'open', href: `/notifications/${part}` }] : []),
     { name: `Find “${wanted}” among notifications`, hint: 'id, key or address', href: `/notifications?q=${part}` },
     { name: `Event ${wanted}`, hint: 'open', href: `/events/${part}` },

@@ -85,14 +85,103 @@ const event = createRoute({
 const sandbox = createRoute({
   getParentRoute: () => shell,
   path: '/sandbox',
-  validateSearch: only('channel', 'id'),
+  validateSearch: only('channel', 'to', 'id', 'follow', 'as'),
   component: lazyRouteComponent(() => import('../sandbox/sandbox.tsx'), 'Sandbox'),
+})
+
+const faults = createRoute({
+  getParentRoute: () => shell,
+  path: '/sandbox/faults',
+  component: lazyRouteComponent(() => import('../sandbox/faults.tsx'), 'Faults'),
+})
+
+const contacts = createRoute({
+  getParentRoute: () => shell,
+  path: '/contacts',
+  validateSearch: only('q', 'tab'),
+  component: lazyRouteComponent(() => import('../people/contacts.tsx'), 'Contacts'),
+})
+
+const contact = createRoute({
+  getParentRoute: () => shell,
+  path: '/contacts/$id',
+  component: lazyRouteComponent(() => import('../people/contact.tsx'), 'Contact'),
+})
+
+const conversation = createRoute({
+  getParentRoute: () => shell,
+  path: '/conversations/$id',
+  component: lazyRouteComponent(() => import('../people/conversation.tsx'), 'Conversation'),
+})
+
+const lists = createRoute({
+  getParentRoute: () => shell,
+  path: '/lists',
+  component: lazyRouteComponent(() => import('../lists/lists.tsx'), 'Lists'),
+})
+
+const list = createRoute({
+  getParentRoute: () => shell,
+  path: '/lists/$id',
+  component: lazyRouteComponent(() => import('../lists/list.tsx'), 'List'),
+})
+
+const audit = createRoute({
+  getParentRoute: () => shell,
+  path: '/audit',
+  validateSearch: only('actor', 'action', 'target', 'last', 'all'),
+  component: lazyRouteComponent(() => import('../audit/audit.tsx'), 'Audit'),
+})
+
+const keys = createRoute({
+  getParentRoute: () => shell,
+  path: '/keys',
+  validateSearch: only('show'),
+  component: lazyRouteComponent(() => import('../keys/keys.tsx'), 'Keys'),
+})
+
+const settings = createRoute({
+  getParentRoute: () => shell,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('../settings/settings.tsx'), 'Settings'),
+})
+
+const workers = createRoute({
+  getParentRoute: () => shell,
+  path: '/workers',
+  validateSearch: only('alerts'),
+  component: lazyRouteComponent(() => import('../workers/workers.tsx'), 'Workers'),
+})
+
+const entity = createRoute({
+  getParentRoute: () => shell,
+  path: '/entities/$type/$id',
+  validateSearch: only('embed', 'event'),
+  component: lazyRouteComponent(() => import('../entity/entity.tsx'), 'Entity'),
 })
 
 export const router = createRouter({
   routeTree: root.addChildren([
     login,
-    shell.addChildren([overview, notifications, notification, events, event, sandbox]),
+    shell.addChildren([
+      overview,
+      notifications,
+      notification,
+      events,
+      event,
+      sandbox,
+      faults,
+      contacts,
+      contact,
+      conversation,
+      lists,
+      list,
+      audit,
+      keys,
+      settings,
+      workers,
+      entity,
+    ]),
   ]),
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search: Search) => {

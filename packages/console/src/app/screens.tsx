@@ -5,8 +5,21 @@ export const SCREENS = [
   { to: '/', name: 'Overview', key: 'o' },
   { to: '/notifications', name: 'Notifications', key: 'n' },
   { to: '/events', name: 'Events', key: 'e' },
+  { to: '/contacts', name: 'People', key: 'c' },
+  { to: '/lists', name: 'Lists', key: 'l' },
   { to: '/sandbox', name: 'Sandbox', key: 's' },
+  { to: '/audit', name: 'Audit', key: 'u' },
+  { to: '/keys', name: 'Keys', key: 'k' },
+  { to: '/workers', name: 'Workers', key: 'w' },
+  { to: '/settings', name: 'Settings', key: ',' },
 ] as const
+
+/** What only some may look at: it is left out for the others. */
+const ONLY_FOR: Partial<Record<string, readonly string[]>> = { '/keys': ['admin', 'ops'], '/workers': ['ops'] }
+
+export function screensFor(role: string) {
+  return SCREENS.filter(({ to }) => ONLY_FOR[to]?.includes(role) ?? true)
+}
 
 type ScreenKey = (typeof SCREENS)[number]['key']
 
@@ -14,7 +27,15 @@ const ICONS: Record<ScreenKey, ReactNode> = {
   o: <path d="M2 9h4v5H2zM6 5h4v9H6zM10 2h4v12h-4z" />,
   n: <path d="M1.5 3.5h13v9h-13zM2 4l6 5 6-5" />,
   e: <path d="M9 1L3 9h4l-1 6 7-8H9z" />,
+  c: <path d="M8 8.2a2.7 2.7 0 1 0 0-5.4 2.7 2.7 0 0 0 0 5.4zM2.8 14c.5-3 2.5-4.3 5.2-4.3s4.7 1.3 5.2 4.3" />,
+  l: <path d="M2 4h.01M2 8h.01M2 12h.01M5 4h9M5 8h9M5 12h9" />,
   s: <path d="M2 9l2-6h8l2 6v4.5H2zM2 9h3.5l1 2h3l1-2H14" />,
+  u: <path d="M3.5 1.5h6l3 3v10h-9zM6 7h4M6 10h4" />,
+  k: <path d="M5 11.2a3.2 3.2 0 1 0 0-6.4 3.2 3.2 0 0 0 0 6.4zM8 8h6.5v2.5M12 8v2" />,
+  w: <path d="M2.5 3h11v4h-11zM2.5 9h11v4h-11zM5 5h.01M5 11h.01" />,
+  ',': (
+    <path d="M2 4.5h6M11 4.5h3M2 11.5h3M8 11.5h6M9.5 6.3a1.8 1.8 0 1 0 0-3.6 1.8 1.8 0 0 0 0 3.6zM6.5 13.3a1.8 1.8 0 1 0 0-3.6 1.8 1.8 0 0 0 0 3.6z" />
+  ),
 }
 
 export function ScreenIcon({ of }: { of: ScreenKey }) {

@@ -2,12 +2,13 @@ import { Kbd, Text } from '@mantine/core'
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { FaultBanner } from '../sandbox/fault-banner.tsx'
 import { ApiError } from './api.ts'
 import { Bar } from './bar.tsx'
 import { Help } from './help.tsx'
 import mark from './mark.svg'
 import { Palette } from './palette.tsx'
-import { SCREENS, ScreenIcon } from './screens.tsx'
+import { ScreenIcon, screensFor } from './screens.tsx'
 import { useScope, useSession } from './session.ts'
 import { useShortcuts } from './shortcuts.ts'
 
@@ -19,6 +20,9 @@ export function Shell() {
   const [isHelping, setHelping] = useState(false)
   const navigate = useNavigate()
   const path = useRouterState({ select: ({ location }) => location.href })
+  const isEmbedded = useRouterState({
+    select: ({ location }) => location.pathname.startsWith('/entities/') && location.href.includes('embed=1'),
+  })
   const isOut = error instanceof ApiError && error.status === 401
 
   useEffect(() => {
@@ -28,6 +32,12 @@ export function Shell() {
 
   if (error && !isOut && !session) return <Trouble error={error} retry={() => void refetch()} />
   if (!session) return <Loading />
+  if (isEmbedded)
+    return (
+      <main id="screen">
+        <Outlet />
+      </main>
+    )
   return (
     <div className="shell">
       <a className="skip-link" href="#screen">
@@ -38,7 +48,7 @@ export function Shell() {
           <img src={mark} alt="" /> Pillarbox
         </div>
         <nav aria-label="Screens">
-          {SCREENS.map(({ to, name, key }) => (
+          {screensFor(session.role).map(({ to, name, key }) => (
             <Link
               key={to}
               to={to}
@@ -56,6 +66,7 @@ export function Shell() {
       </aside>
       <div>
         <Bar session={session} seek={() => setSeeking(true)} help={() => setHelping(true)} />
+        <FaultBanner />
         <main id="screen" tabIndex={-1}>
           {tenantId === null && session.tenantId === null ? <NoTenant /> : <Outlet />}
         </main>

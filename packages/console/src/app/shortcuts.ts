@@ -1,5 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
+import { preference } from './preferences.ts'
 import { SCREENS } from './screens.tsx'
 
 /** How long after `g` its letter may come. */
@@ -20,6 +21,7 @@ export function useShortcuts({ seek, help }: { seek: () => void; help: () => voi
         return
       }
       if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return
+      if (preference('keys') === 'off') return
       const screen = event.timeStamp - goAt < PAIR_MS ? SCREENS.find(({ key }) => key === event.key) : undefined
       goAt = event.key === 'g' ? event.timeStamp : 0
       if (screen) void navigate({ to: screen.to })

@@ -10,7 +10,21 @@ export function Facts({ notification: n }: { notification: NotificationDetail })
     provider: n.provider,
     reason: n.reason,
     'event type': n.eventType,
-    entity: n.entity && `${n.entity.type} ${n.entity.id}`,
+    entity: n.entity && (
+      <Link to="/entities/$type/$id" params={n.entity}>
+        {n.entity.type} {n.entity.id}
+      </Link>
+    ),
+    contact: n.contactId && (
+      <Link to="/contacts/$id" params={{ id: n.contactId }}>
+        who it is for
+      </Link>
+    ),
+    conversation: n.conversationId && (
+      <Link to="/conversations/$id" params={{ id: n.conversationId }}>
+        what else was said
+      </Link>
+    ),
     locale: n.locale,
     site: n.site,
     'asked for by': n.triggeredBy,

@@ -103,6 +103,13 @@ const TABLE = {
     defaultText: 'none',
     check: originList(),
   }),
+  consoleFrames: option<string[]>({
+    doc: 'Origins whose pages may show an entity’s panel of the console (/entities/TYPE/ID?embed=1) in a frame, such as https://desk.example.com. The browser sends the session along only where they are of the same site as the console.',
+    part: 'api',
+    default: [],
+    defaultText: 'none',
+    check: originList(),
+  }),
   databaseUrl: option<string | null>({
     doc: 'Where everything is kept: postgres://user:password@host/database, or sqlite:PATH for one process on one machine. Give a URL with a password by the environment or a file, where other users cannot read it.',
     env: 'DATABASE_URL',

@@ -13,7 +13,7 @@ export interface SuppressionStore {
   /** Newest first. `address`: exactly, whatever the case of an email. */
   list(tenantId: string, filter: SuppressionFilter, page: Page): Promise<PageOf<Suppression>>
   /** Audited. False when unknown. */
-  remove(tenantId: string, id: string, actor: string): Promise<boolean>
+  remove(tenantId: string, id: string, actor: string, note?: string | null): Promise<boolean>
 }
 
 export interface SuppressionFilter {

@@ -52,6 +52,7 @@ import { recipientListRoutes } from './recipient-lists.ts'
 import { logRequests } from './request-log.ts'
 import { resendRoutes } from './resend.ts'
 import { sandboxRoutes } from './sandbox.ts'
+import { sandboxFaultRoutes } from './sandbox-faults.ts'
 import { sealingKeyRoutes } from './sealing-key.ts'
 import { sessionRoutes } from './sessions.ts'
 import { siteRoutes } from './sites.ts'
@@ -130,7 +131,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   onlyStrictJson(app)
   bindCursors(app, seal)
   maskAnswers(app)
-  answerUnknownPaths(app, addConsole(app, deps.console ?? null))
+  answerUnknownPaths(app, addConsole(app, deps.console ?? null, config.consoleFrames))
   await collectOpenApi(app, deps.version)
 
   const context: Context = {
@@ -192,6 +193,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     consoleStreamRoutes,
     sealingKeyRoutes,
     sandboxRoutes,
+    sandboxFaultRoutes,
     tenantRoutes,
     outboxRoutes,
     auditRoutes,

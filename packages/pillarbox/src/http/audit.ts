@@ -3,7 +3,8 @@ import { type Static, Type } from 'typebox'
 import { Nullable } from '../intake/body-fields.ts'
 import type { AuditEntry } from '../model/audit.ts'
 import type { AuditFilter } from '../operate/audit-store.ts'
-import { OPS_ONLY, scopeOf, TO_READ } from './auth.ts'
+import { verifyChain } from '../operate/verify-audit.ts'
+import { OPS_ONLY, scopeOf, TO_OPERATE, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { isViewer, withoutPeople } from './masking.ts'
 import { AUDIT_FIELDS } from './notification-json.ts'
@@ -30,6 +31,7 @@ const Filters = {
   actor: Exactly(200, 'Only what this actor did: system, cli or key:<name>.'),
   action: Exactly(60, 'Only this verb, such as send, park, retry, create or revoke.'),
   notificationId: Exactly(100, 'Only what was done to this notification.'),
+  subject: Exactly(300, 'Only what was done to this, such as key:<id>, account:<id> or contact:<id>.'),
   ...MadeBetween,
   ...Paging,
 }
@@ -41,6 +43,29 @@ const DESCRIPTION =
 const shared = { isConfiguration: true }
 const operation = operationsOf('Operations', 'one', shared)
 const opsOperation = operationsOf('Operations', 'any', shared)
+
+/** What one answer reads of a chain; `pillarbox audit verify` reads all of it. */
+const MOST_VERIFIED = 50_000
+
+const ChainJson = Type.Object(
+  {
+    isWhole: Type.Boolean({ description: 'False: the chain is longer than one answer reads.' }),
+    rows: Type.Integer({ description: 'Rows that were compared with what was chained of them.' }),
+    links: Type.Integer({ description: 'Links that were read.' }),
+    purged: Type.Integer({ description: 'Rows that retention has removed, on record.' }),
+    unchained: Type.Integer({ description: 'Rows that came after the last link; a thousand stands for any more.' }),
+    head: Nullable(Type.String({ description: 'The hash of the last link that was read, to be kept elsewhere.' })),
+    fault: Nullable(
+      Type.Object({
+        kind: Type.String(),
+        link: Type.Integer(),
+        rowId: Nullable(Type.Integer()),
+        message: Type.String(),
+      }),
+    ),
+  },
+  { title: 'AuditChain' },
+)
 
 /** `/api/audit` for a tenant's own people, `/ops/audit` over all tenants. */
 export function auditRoutes(app: App, { store }: Context): void {
@@ -62,6 +87,19 @@ export function auditRoutes(app: App, { store }: Context): void {
       response: { 200: AuditPageJson },
     }),
     (request) => list(request, request.tenantId, request.query),
+  )
+
+  app.get(
+    '/api/audit/chain',
+    operation(TO_OPERATE, 'Whether the audit is as it was written', {
+      operationId: 'verifyAudit',
+      description: `Reads the tenant’s chain from its first link and compares each row with what was chained of it, ${MOST_VERIFIED} rows at most.`,
+      response: { 200: ChainJson },
+    }),
+    async ({ tenantId }) => {
+      const { head, firstLink, fault, ...found } = await verifyChain(store.audit, tenantId, { mostRows: MOST_VERIFIED })
+      return { ...found, fault, links: head === null ? 0 : head.number - firstLink + 1, head: head?.hash ?? null }
+    },
   )
 
   app.get(

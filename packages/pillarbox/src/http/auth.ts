@@ -101,6 +101,9 @@ const USER_RATE = { perSecond: 20, burst: 100 }
 
 const KEY_BEGINNING = 12
 
+/** How exactly the last use of a key is known. */
+const NOTE_USE_EVERY_MS = 3_600_000
+
 /** Tries to sign in that failed, per source: somebody who mistypes is not kept waiting, somebody who guesses is. */
 const FAILED_SIGN_INS = { perSecond: 0.2, burst: 10 }
 
@@ -294,6 +297,11 @@ export function createKeyCache(keys: KeyStore, clock: Clock, maxAgeMs: number) {
   const hashes = new Map<string, string>()
   /** How often a key was forgotten. A read during which that happened may have missed the change, and reads again. */
   let forgotten = 0
+  /** To the hour is enough to know which key nobody uses; nobody waits for it, and a store that is away forgets one hour. */
+  function noteUse({ id, lastUsedAt, revokedAt }: ApiKey): void {
+    if (revokedAt !== null || (lastUsedAt !== null && clock.now() - lastUsedAt < NOTE_USE_EVERY_MS)) return
+    keys.noteUse(id).catch(() => {})
+  }
   const cache = createTimedCache<ApiKey>({
     clock,
     maxAgeMs,
@@ -304,6 +312,7 @@ export function createKeyCache(keys: KeyStore, clock: Clock, maxAgeMs: number) {
       // What cannot be read is not kept: if unknown keys were, anybody could fill the cache.
       if (!key) throw invalidKey()
       hashes.set(key.id, hash)
+      noteUse(key)
       return key
     },
   })

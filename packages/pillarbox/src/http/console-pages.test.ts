@@ -2,13 +2,17 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
 import { NONCE } from './console-pages.ts'
+import type { HttpConfig } from './context.ts'
 import { openFixture } from './fixture.ts'
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 
-async function setup(t: TestContext) {
+async function setup(t: TestContext, config: Partial<HttpConfig> = {}) {
   const assets = new Map([['app-1.js', Buffer.from('let x = 1')]])
-  const f = await openFixture({ deps: { console: { page: `<meta name="csp-nonce" content="${NONCE}">`, assets } } })
+  const f = await openFixture({
+    config,
+    deps: { console: { page: `<meta name="csp-nonce" content="${NONCE}">`, assets } },
+  })
   t.after(() => f.app.close())
   const get = (url: string, headers: Record<string, string> = BROWSER) => f.app.inject({ method: 'GET', url, headers })
   return { f, get }
@@ -50,6 +54,19 @@ it('lets in no script but its own, and styles with a nonce that is new each time
   assert.equal(first.body, `<meta name="csp-nonce" content="${nonce}">`)
   assert.notEqual(first.headers['content-security-policy'], second.headers['content-security-policy'])
   assert.equal(first.headers['x-frame-options'], 'DENY')
+})
+
+it('lets only the pages it was told of show an entity’s panel in a frame, and no other page', async (t) => {
+  const { get } = await setup(t, { consoleFrames: ['https://desk.example.test'] })
+  const framed = async (path: string) => {
+    const { headers } = await get(path)
+    const ancestors = /frame-ancestors (.*)$/.exec(String(headers['content-security-policy']))?.[1]
+    return [ancestors, headers['x-frame-options']]
+  }
+
+  assert.deepEqual(await framed('/entities/booking/42?embed=1'), ['https://desk.example.test', undefined])
+  for (const path of ['/entities/booking/42', '/entities/booking?embed=1', '/notifications?embed=1', '/?embed=1'])
+    assert.deepEqual(await framed(path), ["'none'", 'DENY'], path)
 })
 
 it('gives files for good, compressed where that is understood', async (t) => {

@@ -33,6 +33,7 @@ const NOT_PAGES = /^\/(?:api|ops|health|docs|assets|openapi\.json)(?:\/|$)/
 export function addConsole(
   app: FastifyInstance,
   console: ConsoleFiles | null,
+  frames: readonly string[] = [],
 ): (request: FastifyRequest, reply: FastifyReply) => boolean {
   const prepared = new Map([...(console?.assets ?? [])].map(([name, bytes]) => [name, prepare(name, bytes)]))
   app.route({
@@ -55,7 +56,10 @@ export function addConsole(
     if (request.method !== 'GET' && request.method !== 'HEAD') return false
     if (path !== '/' && (NOT_PAGES.test(path) || !/\btext\/html\b/.test(request.headers.accept ?? ''))) return false
     const nonce = makeToken()
-    reply.header('content-security-policy', policy(nonce)).header('cache-control', 'no-cache')
+    const ancestors = isPanel(request.url) ? frames : []
+    reply.header('content-security-policy', policy(nonce, ancestors)).header('cache-control', 'no-cache')
+    // The older header knows no origins: where it stands, a browser that knows both heeds the policy.
+    if (ancestors.length > 0) reply.removeHeader('x-frame-options')
     const page = request.method === 'HEAD' ? '' : (console?.page ?? MISSING).replaceAll(NONCE, nonce)
     reply.type('text/html; charset=utf-8').send(page)
     return true
@@ -68,7 +72,13 @@ const MISSING = `<!doctype html><html lang="en"><head><meta charset="utf-8"><tit
 <code>npm run console</code>, then start it again. The API is there all the same, with <a href="/docs">a page of its own</a>.</p>
 </body></html>`
 
-function policy(nonce: string): string {
+/** An entity's panel, as other applications show it: the only page that may stand in a frame of theirs. */
+function isPanel(url: string): boolean {
+  const [path = '', query = ''] = url.split('?', 2)
+  return /^\/entities\/[^/]+\/[^/]+$/.test(path) && new URLSearchParams(query).get('embed') === '1'
+}
+
+function policy(nonce: string, ancestors: readonly string[]): string {
   return [
     "default-src 'self'",
     "script-src 'self'",
@@ -78,7 +88,7 @@ function policy(nonce: string): string {
     "base-uri 'none'",
     "form-action 'self'",
     "frame-src 'self'",
-    "frame-ancestors 'none'",
+    `frame-ancestors ${ancestors.length > 0 ? ancestors.join(' ') : "'none'"}`,
   ].join('; ')
 }
 

@@ -2,10 +2,17 @@ import { type Static, Type } from 'typebox'
 import { Line, LocaleTag, Nullable } from '../intake/body-fields.ts'
 import type { Contact } from '../model/contact.ts'
 import { found } from '../model/errors.ts'
-import { changeContact, findContacts, makeContact, removeContact, wholeContact } from '../operate/contacts.ts'
-import { TO_ADMINISTER, TO_READ } from './auth.ts'
+import {
+  changeContact,
+  findContacts,
+  makeContact,
+  removeContact,
+  revealContact,
+  wholeContact,
+} from '../operate/contacts.ts'
+import { TO_ADMINISTER, TO_OPERATE, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
-import { isViewer } from './masking.ts'
+import { isViewer, MASKED_AT_CONSOLE } from './masking.ts'
 import { operationsOf } from './operation.ts'
 import {
   Closed,
@@ -57,22 +64,27 @@ export function contactRoutes(app: App, context: Context): void {
 
   app.get(
     '/api/contacts',
-    operation(TO_READ, 'List contacts, newest first', {
-      operationId: 'listContacts',
-      description: 'A viewer sees them masked.',
-      query: {
-        q: Type.Optional(
-          Type.String({
-            minLength: 1,
-            maxLength: 320,
-            description:
-              'Exactly a profile id, user id, telephone number or email, or the beginning of a name; for a viewer the whole name.',
-          }),
-        ),
-        ...Paging,
+    operation(
+      TO_READ,
+      'List contacts, newest first',
+      {
+        operationId: 'listContacts',
+        description: 'A viewer sees them masked, and so does everybody at the console.',
+        query: {
+          q: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 320,
+              description:
+                'Exactly a profile id, user id, telephone number or email, or the beginning of a name; for a viewer the whole name.',
+            }),
+          ),
+          ...Paging,
+        },
+        response: { 200: PageSchema(ContactJson) },
       },
-      response: { 200: PageSchema(ContactJson) },
-    }),
+      MASKED_AT_CONSOLE,
+    ),
     async (request) =>
       pageJson(
         await findContacts(store, request.tenantId, request.query, { wholeNames: isViewer(request) }),
@@ -82,12 +94,27 @@ export function contactRoutes(app: App, context: Context): void {
 
   app.get(
     '/api/contacts/:id',
-    operation(TO_READ, 'One contact', {
-      operationId: 'getContact',
-      description: 'A viewer sees it masked.',
+    operation(
+      TO_READ,
+      'One contact',
+      {
+        operationId: 'getContact',
+        description: 'A viewer sees it masked, and so does everybody at the console.',
+        response: { 200: ContactJson },
+      },
+      MASKED_AT_CONSOLE,
+    ),
+    async (request) => contactJson(found(await store.people.findContact(request.tenantId, idParameter(request)))),
+  )
+
+  app.post(
+    '/api/contacts/:id/reveal',
+    operation(TO_OPERATE, 'One contact unmasked, on record', {
+      operationId: 'revealContact',
+      description: 'What the console masks is shown; the audit says to whom (`reveal`).',
       response: { 200: ContactJson },
     }),
-    async (request) => contactJson(found(await store.people.findContact(request.tenantId, idParameter(request)))),
+    async (request) => contactJson(await revealContact(store, request, idParameter(request))),
   )
 
   app.post(

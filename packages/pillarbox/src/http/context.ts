@@ -73,6 +73,8 @@ export interface AppDeps {
   inboxFeed: InboxFeed
   /** Reads what the sandbox providers took; absent where there is no sandbox. */
   sandbox?: SandboxReader
+  /** One of those messages. */
+  sandboxMessage?: SandboxVendor['get']
   /** The same messages, to be removed or changed. */
   sandboxRows?: SandboxRows & Pick<SandboxVendor, 'walk' | 'replace' | 'compact'>
   /** Device tokens, and the marks of what was erased. */
@@ -121,6 +123,8 @@ export const DEFAULT_HTTP_CONFIG = {
   handlerTimeoutMs: 30_000,
   /** Origins whose pages may call the inbox; `*`: any. */
   inboxOrigins: [] as readonly string[],
+  /** Origins whose pages may show an entity's panel in a frame; `*`: any. */
+  consoleFrames: [] as readonly string[],
   /**
    * Streams of inboxes open at the same time; more are turned away with 503. One tenant alone has four fifths of them,
    * then it is turned away with 429.

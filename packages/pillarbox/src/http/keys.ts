@@ -3,12 +3,14 @@ import { type Static, Type } from 'typebox'
 import { Instant, instantMs, Line, Nullable } from '../intake/body-fields.ts'
 import type { ApiKey, Role } from '../model/api-key.ts'
 import { type ErrorCode, found } from '../model/errors.ts'
-import { issueKey, refuseUselessKey, revokeKey } from '../operate/api-keys.ts'
+import { issueKey, refuseUselessKey, revokeKey, rotateKey } from '../operate/api-keys.ts'
 import { type Access, OPS_ONLY, type TenantScope, TO_ADMINISTER } from './auth.ts'
 import type { App, Context } from './context.ts'
 import { operationsOf } from './operation.ts'
 import {
   Closed,
+  type DurationBounds,
+  durationField,
   Id,
   idParameter,
   isoOrNull,
@@ -49,11 +51,16 @@ const fields = {
   expiresAt: TimeOrNull,
 }
 
-const KeyJson = Type.Object({ ...fields, revokedAt: TimeOrNull, createdAt: Time }, { title: 'Key' })
+const lastUsedAt = Nullable(
+  Type.String({ format: 'date-time', description: 'To the hour. Null: it was not used since this is noted.' }),
+)
+const KeyJson = Type.Object({ ...fields, revokedAt: TimeOrNull, createdAt: Time, lastUsedAt }, { title: 'Key' })
 const IssuedKeyJson = Type.Object(
   { key: Type.String({ description: 'Shown this once.' }), ...fields },
   { title: 'IssuedKey' },
 )
+
+const OVERLAP: DurationBounds = { least: 'PT0S', most: 'P30D' }
 
 interface KeyCollection {
   url: string
@@ -133,6 +140,31 @@ function addRoutes(app: App, context: Context, collection: KeyCollection): void 
     async (request) => pageJson(pageOf(await store.keys.list(await ownerOf(request)), request.query), keyJson),
   )
 
+  app.post(
+    `${url}/:${parameter}/rotate`,
+    operation(access, `Issue ${kind} in the place of another`, {
+      operationId: `rotate${noun}`,
+      description:
+        'The new one has its name, role, site and rate. The former one is good until the overlap is over, and may be revoked before.',
+      body: Closed({
+        overlap: Type.Optional(
+          Type.String({
+            maxLength: 40,
+            description: 'How long both are good, from PT0S to P30D; P1D where nothing is said.',
+          }),
+        ),
+      }),
+      response: { 201: IssuedKeyJson },
+    }),
+    async (request, reply) => {
+      const keyId = idParameter(request, parameter)
+      const overlapMs = durationField('/overlap', request.body.overlap ?? 'P1D', OVERLAP)
+      const issued = await rotateKey(context, { tenantId: await ownerOf(request), keyId, overlapMs }, request.actor)
+      authentication.forget(keyId)
+      return reply.status(201).send({ ...issued, expiresAt: isoOrNull(issued.expiresAt) })
+    },
+  )
+
   app.delete(
     `${url}/:${parameter}`,
     operation(access, `Revoke ${kind}`, {
@@ -151,5 +183,5 @@ function addRoutes(app: App, context: Context, collection: KeyCollection): void 
 }
 
 function keyJson(key: ApiKey): Static<typeof KeyJson> {
-  return withTimes(key, 'expiresAt', 'revokedAt', 'createdAt')
+  return withTimes(key, 'expiresAt', 'revokedAt', 'createdAt', 'lastUsedAt')
 }

@@ -11,6 +11,8 @@ declare module 'fastify' {
     isConfiguration?: boolean
     /** In its answers addresses are masked for everybody, not only for viewers. */
     masksAddresses?: boolean
+    /** For whoever is signed in at the console: there, people are shown one by one, on record. */
+    masksAtConsole?: boolean
   }
 }
 
@@ -21,11 +23,15 @@ declare module 'fastify' {
  */
 export function maskAnswers(app: FastifyInstance): void {
   app.addHook('preSerialization', async (request, _reply, payload) => {
-    const { isConfiguration, masksAddresses } = request.routeOptions.config
+    const { isConfiguration, masksAddresses, masksAtConsole } = request.routeOptions.config
     if (isViewer(request)) return isConfiguration ? payload : withoutPeople(payload)
-    return masksAddresses ? masked(payload, '', null) : payload
+    const isMasked = masksAddresses || (masksAtConsole && request.caller?.session)
+    return isMasked ? masked(payload, '', null) : payload
   })
 }
+
+/** What a route says whose people the console shows masked to everybody. */
+export const MASKED_AT_CONSOLE = { config: { masksAtConsole: true } }
 
 /** An answer as a viewer may see it. */
 export function withoutPeople(answer: unknown): unknown {

@@ -1,19 +1,22 @@
 import { textProblem } from '@pillarbox/client/contract'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { Line, Nullable } from '../intake/body-fields.ts'
+import { ChannelName, Line, Nullable } from '../intake/body-fields.ts'
 import { found } from '../model/errors.ts'
 import type { RecipientList } from '../model/recipient-list.ts'
+import { type ListReach, MOST_UNREACHABLE, reachOf } from '../operate/list-reach.ts'
 import {
   addMembers,
   changeList,
   makeList,
   removeList,
   replaceList,
+  tryMembers,
   type WrittenList,
 } from '../operate/recipient-lists.ts'
 import { TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
+import { MASKED_AT_CONSOLE } from './masking.ts'
 import { operationsOf } from './operation.ts'
 import { Closed, Id, isId, PageSchema, Paging, pageJson, TextOrNull, Time, withTimes } from './schemas.ts'
 
@@ -32,6 +35,13 @@ const Member = Closed(
   },
   { title: 'ListMember', description: 'With an email, a phone, or both.' },
 )
+
+/** A row of somebody’s file, in whatever state. */
+const LooseMember = Closed({
+  name: Type.Optional(Nullable(Type.String({ maxLength: 1_000 }))),
+  email: Type.Optional(Nullable(Type.String({ maxLength: 1_000 }))),
+  phone: Type.Optional(Nullable(Type.String({ maxLength: 1_000 }))),
+})
 
 const Members = Type.Array(Member, { maxItems: MAX_MEMBERS_PER_CALL })
 const ListBody = Closed({ name: Name, members: Members })
@@ -65,6 +75,43 @@ const AddedJson = Type.Object({
   duplicates: Type.Integer({ description: 'Given twice, or on the list already.' }),
   memberCount: Type.Integer(),
 })
+
+const TriedJson = Type.Object(
+  {
+    added: Type.Integer({ description: 'Would be added.' }),
+    duplicates: Type.Integer({ description: 'Given twice, or on the list already.' }),
+    bad: Type.Array(
+      Type.Object({ index: Type.Integer({ description: 'Of the member as given, from 0.' }), message: Type.String() }),
+      { description: 'Members that cannot be added, and why.' },
+    ),
+  },
+  { title: 'TriedMembers' },
+)
+
+const reach = {
+  reachable: Type.Integer(),
+  suppressed: Type.Integer({ description: 'Their address is suppressed on the channel.' }),
+  missing: Type.Integer({ description: 'They have no address for it.' }),
+}
+const ReachJson = Type.Object(
+  {
+    members: Type.Integer(),
+    channels: Type.Array(Type.Object({ channel: ChannelName, hasAccount: Type.Boolean(), ...reach })),
+    unreachable: Type.Array(
+      Type.Object({
+        name: TextOrNull,
+        email: TextOrNull,
+        phone: TextOrNull,
+        channel: ChannelName,
+        cause: Type.String({ description: 'Why the address is suppressed.' }),
+        error: Nullable(Type.String({ description: 'The provider’s words.' })),
+        suppressionId: Id,
+      }),
+      { description: `The first ${MOST_UNREACHABLE} whose address is suppressed.` },
+    ),
+  },
+  { title: 'ListReach' },
+)
 
 const operation = operationsOf('People')
 
@@ -103,11 +150,16 @@ export function recipientListRoutes(app: App, context: Context): void {
 
   app.get(
     '/api/recipient-lists/:id',
-    operation(TO_READ, 'One recipient list, by id or by name', {
-      operationId: 'getRecipientList',
-      description: 'A viewer sees its members masked.',
-      response: { 200: ListDetailJson },
-    }),
+    operation(
+      TO_READ,
+      'One recipient list, by id or by name',
+      {
+        operationId: 'getRecipientList',
+        description: 'A viewer sees its members masked, and so does everybody at the console.',
+        response: { 200: ListDetailJson },
+      },
+      MASKED_AT_CONSOLE,
+    ),
     async (request) => {
       const list = await listOf(request)
       const { members, next } = await lists.members(request.tenantId, list.id, null, SHOWN_WHOLE)
@@ -164,12 +216,17 @@ export function recipientListRoutes(app: App, context: Context): void {
 
   app.get(
     '/api/recipient-lists/:id/members',
-    operation(TO_READ, 'A list’s members, in the order they were added', {
-      operationId: 'listRecipientListMembers',
-      description: 'A viewer sees them masked.',
-      query: Paging,
-      response: { 200: PageSchema(MemberJson) },
-    }),
+    operation(
+      TO_READ,
+      'A list’s members, in the order they were added',
+      {
+        operationId: 'listRecipientListMembers',
+        description: 'A viewer sees them masked, and so does everybody at the console.',
+        query: Paging,
+        response: { 200: PageSchema(MemberJson) },
+      },
+      MASKED_AT_CONSOLE,
+    ),
     async (request) => {
       const { limit, cursor = null } = request.query
       const { id } = await listOf(request)
@@ -196,6 +253,38 @@ export function recipientListRoutes(app: App, context: Context): void {
       const { list, ...counts } = await addMembers(store, request, await listOf(request), request.body.members)
       return { ...counts, memberCount: list.memberCount }
     },
+  )
+
+  app.post(
+    '/api/recipient-lists/:id/members/try',
+    operation(
+      TO_ADMINISTER,
+      'What adding these members would do',
+      {
+        operationId: 'tryRecipientListMembers',
+        description: 'Nothing is written. Bad members are named one by one, so that the others can be added.',
+        body: Closed({ members: Type.Array(LooseMember, { maxItems: MAX_MEMBERS_PER_CALL }) }),
+        response: { 200: TriedJson },
+      },
+      { bodyLimit },
+    ),
+    async (request) => tryMembers(store, request.tenantId, await listOf(request), request.body.members),
+  )
+
+  app.get(
+    '/api/recipient-lists/:id/reach',
+    operation(
+      TO_READ,
+      'Whom of a list each channel reaches',
+      {
+        operationId: 'getRecipientListReach',
+        description:
+          'Members with an address that is not suppressed, by channel. A viewer and the console see people masked.',
+        response: { 200: ReachJson },
+      },
+      MASKED_AT_CONSOLE,
+    ),
+    async (request): Promise<ListReach> => reachOf(store, await listOf(request)),
   )
 
   async function listOf({ params, tenantId }: FastifyRequest): Promise<RecipientList> {

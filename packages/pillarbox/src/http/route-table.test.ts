@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
 import { planEvents } from '../../../../test/support/planning.ts'
+import { sampleSandboxMessage } from '../../../../test/support/samples.ts'
 import { ROLES, type Role } from '../model/api-key.ts'
 import { PillarboxError } from '../model/errors.ts'
 import type { Resend } from '../operate/resend.ts'
@@ -110,6 +111,7 @@ const failedEvent = async (tenant: TestTenant): Promise<Record<string, string>> 
   await f.store.plan.deferEvent({ tenantId: tenant.id, id }, 'broken', null)
   return { id }
 }
+let accountId = ''
 let token = ''
 /** A preview of nothing, which can be started. */
 const preview = async (tenant: TestTenant): Promise<Record<string, string>> => {
@@ -192,6 +194,7 @@ const callback = async (tenant: TestTenant): Promise<Record<string, string>> => 
   return { id: String(items[0]?.id) }
 }
 const alert = async (tenant: TestTenant): Promise<Record<string, string>> => ({ id: await raiseAlert(f, tenant.id) })
+const sandboxMessage = async (tenant: TestTenant): Promise<Record<string, string>> => ({ id: `sbx-${tenant.id}` })
 const tenantPath = async (tenant: TestTenant): Promise<Record<string, string>> => ({ id: tenant.id })
 
 const hasuraTrigger = async (tenant: TestTenant): Promise<Record<string, string>> => {
@@ -305,6 +308,7 @@ const ENTRIES: Record<string, Entry> = {
   'GET /api/contacts': { ok: 200 },
   'POST /api/contacts': { body: () => ({ profileId: unique() }), ok: 201 },
   'GET /api/contacts/:id': { path: contact, ok: 200 },
+  'POST /api/contacts/:id/reveal': { path: contact, ok: 200 },
   'PUT /api/contacts/:id': { path: contact, body: () => ({ profileId: unique() }), ok: 200 },
   'PATCH /api/contacts/:id': { path: contact, body: () => ({ name: 'Ada' }), ok: 200 },
   'DELETE /api/contacts/:id': { path: contact, ok: 204 },
@@ -323,10 +327,17 @@ const ENTRIES: Record<string, Entry> = {
     body: () => ({ members: [{ email: `${unique()}@example.test` }] }),
     ok: 200,
   },
+  'POST /api/recipient-lists/:id/members/try': {
+    path: recipientList,
+    body: () => ({ members: [{ email: 'a@example.test' }] }),
+    ok: 200,
+  },
+  'GET /api/recipient-lists/:id/reach': { path: recipientList, ok: 200 },
   'GET /api/suppressions': { ok: 200 },
   'POST /api/suppressions': { body: () => ({ channel: 'push', address: unique() }), ok: 201 },
   'GET /api/suppressions/:id': { path: suppression, ok: 200 },
   'DELETE /api/suppressions/:id': { path: suppression, ok: 204 },
+  'POST /api/suppressions/:id/lift': { path: suppression, body: () => ({ note: 'it works again' }), ok: 204 },
   'POST /api/personal-data/export': { body: () => ({ address: 'nobody@example.test' }), ok: 200 },
   'POST /api/personal-data/erase': { body: () => ({ address: 'nobody@example.test', note: 'asked' }), ok: 200 },
   'GET /api/event-types': { ok: 200 },
@@ -364,11 +375,28 @@ const ENTRIES: Record<string, Entry> = {
   'GET /api/stream': { ok: 200, isStream: true },
   'POST /api/keys': { body: () => ({ name: unique(), role: 'viewer' }), ok: 201 },
   'GET /api/keys': { ok: 200 },
+  'POST /api/keys/:keyId/rotate': { path: key, body: () => ({ overlap: 'PT1H' }), ok: 201 },
   'DELETE /api/keys/:keyId': { path: key, ok: 204 },
   'GET /api/tenant': { ok: 200 },
   'PATCH /api/tenant': { body: () => ({ name: unique() }), ok: 200 },
   'GET /api/sealing-key': { ok: 200 },
   'GET /api/sandbox/messages': { ok: 200 },
+  'GET /api/sandbox/clock': { ok: 200 },
+  'GET /api/sandbox/faults': { ok: 200 },
+  'POST /api/sandbox/faults': {
+    path: async (tenant) => {
+      accountId = (await idleAccount(tenant))['id'] ?? ''
+      return {}
+    },
+    body: () => ({ accountId, fault: { kind: 'slow' } }),
+    ok: 201,
+  },
+  'DELETE /api/sandbox/faults': { ok: 200 },
+  'POST /api/sandbox/messages/:id/receipts': {
+    path: sandboxMessage,
+    body: () => ({ kind: 'delivered' }),
+    ok: 202,
+  },
   'POST /api/sandbox/clock': { body: () => ({ advance: 'PT1S' }), ok: 200 },
   'POST /ops/tenants': { body: () => ({ id: unique(), name: 'New' }), ok: 201 },
   'GET /ops/tenants': { ok: 200 },
@@ -381,9 +409,11 @@ const ENTRIES: Record<string, Entry> = {
     isTenantPath: true,
   },
   'GET /ops/tenants/:id/keys': { path: tenantPath, ok: 200, isTenantPath: true },
+  'POST /ops/tenants/:id/keys/:keyId/rotate': { path: key, body: () => ({}), ok: 201, isTenantPath: true },
   'DELETE /ops/tenants/:id/keys/:keyId': { path: key, ok: 204, isTenantPath: true },
   'POST /ops/keys': { body: () => ({ name: unique() }), ok: 201 },
   'GET /ops/keys': { ok: 200 },
+  'POST /ops/keys/:id/rotate': { path: opsKey, body: () => ({}), ok: 201 },
   'DELETE /ops/keys/:id': { path: opsKey, ok: 204 },
   // No key opens these: a callback proves itself, or is refused.
   'GET /api/webhooks/meta/:tenantId': { path: webhook, ok: 403 },
@@ -398,6 +428,7 @@ const ENTRIES: Record<string, Entry> = {
   'GET /ops/callbacks/refused': { ok: 200 },
   'POST /ops/callbacks/:id/replay': { path: callback, ok: 202 },
   'GET /api/audit': { ok: 200 },
+  'GET /api/audit/chain': { ok: 200 },
   'GET /ops/audit': { ok: 200 },
   'GET /ops/outbox': { ok: 200 },
   'GET /api/kpis': { ok: 200 },
@@ -425,6 +456,7 @@ const UNAUDITED: Record<string, string> = {
   'POST /api/:plural/:id/resend-notification': 'the one of this test sends nothing; see operate/resend.test.ts',
   'POST /api/message-templates/preview': 'changes nothing',
   'POST /api/message-templates/:id/preview': 'changes nothing',
+  'POST /api/recipient-lists/:id/members/try': 'changes nothing',
   'POST /api/notifications/bulk/preview': 'only chooses; the operation that follows is on record',
   'POST /api/channel-accounts/:id/verify': 'changes nothing, unless the account was paused',
   'POST /api/channel-accounts/:id/connect': 'the provider of this test cannot be told; see audit.test.ts',
@@ -453,7 +485,14 @@ describe('the route table', () => {
   let b: TestTenant
 
   before(async () => {
-    f = await openFixture({ deps: { sandbox: () => [], resend } })
+    f = await openFixture({
+      deps: {
+        sandbox: () => [],
+        sandboxMessage: (tenantId, id) =>
+          id === `sbx-${tenantId}` ? sampleSandboxMessage({ id, tenantId: tenantId ?? '' }) : null,
+        resend,
+      },
+    })
     a = await f.tenant('tenant-a')
     b = await f.tenant('tenant-b')
     for (const tenant of [a, b]) await eventType(tenant)

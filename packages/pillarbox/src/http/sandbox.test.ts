@@ -120,3 +120,47 @@ describe('whoever tries things out', () => {
       assert.equal((await turn(wrong)).statusCode, 422, JSON.stringify(wrong))
   })
 })
+
+it('tells what the test clock says', async (t) => {
+  const f = await openFixture()
+  t.after(() => f.app.close())
+  const { keys } = await f.tenant('acme')
+  assert.deepEqual(Object.values((await f.call(keys.viewer, 'GET', '/api/sandbox/clock')).json())[1], 'PT0S')
+
+  await f.call(keys.operator, 'POST', '/api/sandbox/clock', { advance: 'P1D' })
+
+  const { now, ahead } = (await f.call(keys.viewer, 'GET', '/api/sandbox/clock')).json() as unknown as Record<
+    string,
+    string
+  >
+  assert.deepEqual([now, ahead], [new Date(f.now() + 86_400_000).toISOString(), 'P1D'])
+})
+
+it('has the pretend vendor misbehave on demand, and behave again', async (t) => {
+  const f = await openFixture()
+  t.after(() => f.app.close())
+  const { keys } = await f.tenant('acme')
+  const account = { channel: 'sms', provider: 'sandbox', name: 'texts', settings: { latencyMs: 5 } }
+  const { id: accountId } = (await f.call(keys.admin, 'POST', '/api/channel-accounts', account)).json()
+  const add = (fault: object) => f.call(keys.operator, 'POST', '/api/sandbox/faults', { accountId, fault })
+
+  const refused = await add({ kind: 'nonsense' })
+  assert.deepEqual([refused.statusCode, refused.json().errors[0]?.path], [422, '/fault/kind'])
+  assert.equal((await add({ kind: 'timeout_after_accept', times: 3 })).statusCode, 201)
+  const { items } = (await f.call(keys.viewer, 'GET', '/api/sandbox/faults')).json() as unknown as {
+    items: { account: { name: string }; fault: object }[]
+  }
+  assert.deepEqual(
+    items.map((each) => [each.account.name, each.fault]),
+    [['texts', { kind: 'timeout_after_accept', times: 3 }]],
+  )
+
+  const stopped = (await f.call(keys.operator, 'DELETE', '/api/sandbox/faults')).json() as unknown as {
+    stopped: number
+  }
+
+  assert.equal(stopped.stopped, 1)
+  const settings = (await f.call(keys.admin, 'GET', `/api/channel-accounts/${accountId}`)).json().settings
+  assert.deepEqual(settings, { latencyMs: 5 })
+  assert.equal((await f.call(keys.viewer, 'DELETE', '/api/sandbox/faults')).statusCode, 403)
+})

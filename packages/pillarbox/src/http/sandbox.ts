@@ -3,8 +3,11 @@ import { Type } from 'typebox'
 import type { MessageFilter } from '../channels/sandbox/vendor.ts'
 import { ChannelName, JsonObject, Nullable } from '../intake/body-fields.ts'
 import { formatDuration } from '../model/duration.ts'
-import { invalidBody, PillarboxError } from '../model/errors.ts'
+import { found, invalidBody, PillarboxError } from '../model/errors.ts'
+import { RECEIPT_KINDS } from '../model/receipt.ts'
+import { testClockMs } from '../model/tenant.ts'
 import { moveTestClock } from '../operate/test-clock.ts'
+import { pretendCallback } from '../receipts/sandbox.ts'
 import { scopeOf, TO_OPERATE, TO_READ } from './auth.ts'
 import type { App, Context, SandboxReader } from './context.ts'
 import { foreignCursor } from './cursors.ts'
@@ -65,9 +68,14 @@ const ClockBody = Closed({
   reset: Type.Optional(Type.Literal(true, { description: 'Back to the real time.' })),
 })
 
-const ClockJson = Type.Object({
+const ClockReading = {
   now: { ...Time, description: 'What the tenant’s clock says.' },
   ahead: Type.String({ description: 'How far that is ahead of the real time, as an ISO 8601 duration.' }),
+}
+const ClockReadingJson = Type.Object(ClockReading, { title: 'TestClock' })
+
+const ClockJson = Type.Object({
+  ...ClockReading,
   schedules: Type.Integer({ description: 'Schedules that were moved with it.' }),
   notifications: Type.Integer({ description: 'Waiting notifications that were moved with it.' }),
 })
@@ -114,6 +122,40 @@ export function sandboxRoutes(app: App, context: Context): void {
       const items = messages.slice(0, limit)
       const page = { items, nextCursor: messages.length > limit ? (items.at(-1)?.id ?? null) : null }
       return pageJson(page, (message) => ({ ...withTimes(message, 'acceptedAt'), to: { ...message.to } }))
+    },
+  )
+
+  app.post(
+    '/api/sandbox/messages/:id/receipts',
+    clockOperation(TO_OPERATE, 'Have the pretend vendor report on a message', {
+      operationId: 'reportSandboxMessage',
+      description:
+        'As a vendor would by a callback: it is kept, and a worker reads it. The notification moves where the report outranks where it stands.',
+      body: Closed({ kind: Type.Enum([...RECEIPT_KINDS], { description: 'What became of the message.' }) }),
+      response: { 202: Type.Object({ kind: Type.Enum([...RECEIPT_KINDS]) }) },
+    }),
+    async (request, reply) => {
+      const { tenantId } = request
+      const { id } = request.params as { id: string }
+      const message = found(context.sandboxMessage?.(tenantId, id) ?? null)
+      const { kind } = request.body
+      await context.store.receipts.keep(pretendCallback(message, kind, clock.now()))
+      const { actor } = request
+      await context.store.audit.record({ tenantId, actor, action: 'report', subject: `sandbox:${id}`, after: { kind } })
+      context.nudge('receipts')
+      return reply.status(202).send({ kind })
+    },
+  )
+
+  app.get(
+    '/api/sandbox/clock',
+    clockOperation(TO_READ, 'What the clock of a tenant that only tries things out says', {
+      operationId: 'readTestClock',
+      response: { 200: ClockReadingJson },
+    }),
+    async ({ tenantId }) => {
+      const aheadMs = testClockMs(found(await context.store.tenants.find(tenantId)))
+      return { now: iso(clock.now() + aheadMs), ahead: formatDuration(aheadMs) }
     },
   )
 

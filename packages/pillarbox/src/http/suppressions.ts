@@ -5,6 +5,7 @@ import { SUPPRESSION_CAUSES, type Suppression } from '../model/suppression.ts'
 import { findSuppressions, liftSuppression, suppressAddress } from '../operate/suppressions.ts'
 import { TO_ADMINISTER, TO_READ } from './auth.ts'
 import type { App, Context } from './context.ts'
+import { MASKED_AT_CONSOLE } from './masking.ts'
 import { operationsOf } from './operation.ts'
 import { Closed, Id, idParameter, OnChannel, PageSchema, Paging, pageJson, Time, withTimes } from './schemas.ts'
 
@@ -41,26 +42,36 @@ export function suppressionRoutes(app: App, context: Context): void {
 
   app.get(
     '/api/suppressions',
-    operation(TO_READ, 'List suppressed addresses, newest first', {
-      operationId: 'listSuppressions',
-      description: 'A viewer sees them masked.',
-      query: {
-        ...OnChannel,
-        address: Type.Optional(Line(1, 4_096, 'Exactly; telephone numbers and emails however they are written.')),
-        ...Paging,
+    operation(
+      TO_READ,
+      'List suppressed addresses, newest first',
+      {
+        operationId: 'listSuppressions',
+        description: 'A viewer sees them masked, and so does everybody at the console.',
+        query: {
+          ...OnChannel,
+          address: Type.Optional(Line(1, 4_096, 'Exactly; telephone numbers and emails however they are written.')),
+          ...Paging,
+        },
+        response: { 200: PageSchema(SuppressionJson) },
       },
-      response: { 200: PageSchema(SuppressionJson) },
-    }),
+      MASKED_AT_CONSOLE,
+    ),
     async (request) => pageJson(await findSuppressions(store, request.tenantId, request.query), suppressionJson),
   )
 
   app.get(
     '/api/suppressions/:id',
-    operation(TO_READ, 'One suppressed address', {
-      operationId: 'getSuppression',
-      description: 'A viewer sees it masked.',
-      response: { 200: SuppressionJson },
-    }),
+    operation(
+      TO_READ,
+      'One suppressed address',
+      {
+        operationId: 'getSuppression',
+        description: 'A viewer sees it masked, and so does everybody at the console.',
+        response: { 200: SuppressionJson },
+      },
+      MASKED_AT_CONSOLE,
+    ),
     async (request) => suppressionJson(found(await suppressions.find(request.tenantId, idParameter(request)))),
   )
 
@@ -76,6 +87,20 @@ export function suppressionRoutes(app: App, context: Context): void {
     }),
     async (request, reply) =>
       reply.status(201).send(suppressionJson(await suppressAddress(context, request, request.body))),
+  )
+
+  app.post(
+    '/api/suppressions/:id/lift',
+    operation(TO_ADMINISTER, 'Lift a suppression, and say why', {
+      operationId: 'liftSuppression',
+      description: 'As DELETE does, with a note for the audit.',
+      body: Closed({ note: Line(1, 1_000, 'Why, in your own words. Kept in the audit.') }),
+      response: { 204: Type.Null() },
+    }),
+    async (request, reply) => {
+      await liftSuppression(store, request, idParameter(request), request.body.note)
+      return reply.status(204).send(null)
+    },
   )
 
   app.delete(

@@ -13,4 +13,6 @@ export interface ApiKey {
   expiresAt: number | null
   revokedAt: number | null
   createdAt: number
+  /** To the hour; null: never, or only before this was noted. */
+  lastUsedAt: number | null
 }

@@ -3,13 +3,14 @@ import { type FieldError, found, invalidBody, PillarboxError } from '../model/er
 import type { Clock, IdSource } from '../model/ports.ts'
 import { hashKey, makeKey } from '../security/keys.ts'
 import type { Store } from '../store/store.ts'
+import type { NewKeyRecord } from './key-store.ts'
 
 /** What a key is issued with. */
 export type NewApiKey = Pick<ApiKey, 'tenantId' | 'name' | 'role'> &
   Partial<Pick<ApiKey, 'site' | 'ratePerSecond' | 'expiresAt'>>
 
 /** What an issued key looks like to the one it is issued to: the only time `key` is seen. */
-export interface IssuedKey extends Omit<ApiKey, 'createdAt' | 'revokedAt'> {
+export interface IssuedKey extends NewKeyRecord {
   key: string
 }
 
@@ -31,6 +32,21 @@ export function refuseUselessKey({ role, site = null, expiresAt = null }: NewApi
   if (site !== null && role !== 'publisher') errors.push({ path: '/site', message: 'may only be given to a publisher' })
   if (expiresAt !== null && expiresAt <= now) errors.push({ path: '/expiresAt', message: 'must be in the future' })
   if (errors.length > 0) throw invalidBody(errors)
+}
+
+/**
+ * Issues another key that is like this one, and lets this one expire when `overlapMs` are over: callers change over one by one,
+ * and none of them is refused meanwhile. They share their name, so what either sent is one publisher's.
+ */
+export async function rotateKey(
+  deps: { store: Pick<Store, 'keys'>; ids: IdSource; clock: Clock },
+  { tenantId, keyId, overlapMs }: { tenantId: string | null; keyId: string; overlapMs: number },
+  actor: string,
+): Promise<IssuedKey> {
+  const { store, clock } = deps
+  const former = found(await store.keys.expire(tenantId, keyId, clock.now() + overlapMs, actor))
+  const { name, role, site, ratePerSecond } = former
+  return await issueKey(deps, { tenantId, name, role, site, ratePerSecond }, actor)
 }
 
 /** Revokes a key of a tenant, or with null an ops key. Throws `last_key` where no other ops key would be valid. */

@@ -64,6 +64,8 @@ export interface AuditFilter {
   actor?: string | undefined
   action?: string | undefined
   notificationId?: string | undefined
+  /** What an act is about, such as `key:<id>`. */
+  subject?: string | undefined
   /** From this time on, and before that one. */
   from?: number | undefined
   to?: number | undefined

@@ -44,6 +44,17 @@ export async function changeContact(
   }
 }
 
+/** A contact as it is, for somebody to whom the console shows it masked. That they looked stays on record. */
+export async function revealContact(
+  { people, audit }: Pick<Store, 'people' | 'audit'>,
+  { tenantId, actor }: Operator,
+  id: string,
+): Promise<Contact> {
+  const contact = found(await people.findContact(tenantId, id))
+  await audit.record({ tenantId, actor, action: 'reveal', subject: `contact:${contact.id}` })
+  return contact
+}
+
 /** Its conversations go with it; what was sent stays on record. */
 export async function removeContact(
   { people }: Pick<Store, 'people'>,

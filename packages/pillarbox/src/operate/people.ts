@@ -27,6 +27,11 @@ function noPhone(region: string | null): string {
     : `must be a telephone number of ${region}, or one with its country code, such as +919876543210`
 }
 
+/** What two entries of a list are the same member by. */
+export function memberIdentity({ email, phone }: Pick<ListMember, 'email' | 'phone'>): string {
+  return JSON.stringify([email === null ? null : emailIdentity(email), phone])
+}
+
 /**
  * The members of a list as they are kept: each once, told by email and telephone number. `problems` names each bad one
  * by its index; then nothing should be written.
@@ -41,7 +46,7 @@ export function readMembers(
     const at = `/members/${index}`
     const { name = null, email = null, phone = null } = normalised(entry, { region, at, problems })
     if (!entry.email && !entry.phone) problems.push({ path: at, message: 'must have an email or a phone' })
-    const identity = JSON.stringify([email === null ? null : emailIdentity(email), phone])
+    const identity = memberIdentity({ email, phone })
     if (!members.has(identity)) members.set(identity, { name, email, phone })
   }
   return { members: [...members.values()], problems }

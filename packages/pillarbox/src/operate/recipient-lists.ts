@@ -4,7 +4,7 @@ import type { ListMember, RecipientList } from '../model/recipient-list.ts'
 import { regionOf } from '../model/tenant.ts'
 import type { Store } from '../store/store.ts'
 import type { Operator } from './operator.ts'
-import { readMembers } from './people.ts'
+import { memberIdentity, readMembers } from './people.ts'
 
 /** A list that has more members takes no more. Whether members are new is known only afterwards, so one call may go beyond. */
 const FULL_AT = 100_000
@@ -71,6 +71,58 @@ export async function addMembers(
   const added = found(await store.lists.addMembers(tenantId, id, members, actor))
   return { list: found(await store.lists.find(tenantId, id)), added, duplicates: given.length - added }
 }
+
+/** What adding members would do: how many are new, how many are there, and which cannot be added. */
+export interface TriedMembers {
+  added: number
+  duplicates: number
+  bad: { index: number; message: string }[]
+}
+
+/** The same reading as `addMembers` does, without writing: bad ones are named one by one. */
+export async function tryMembers(
+  store: ListStores,
+  tenantId: string,
+  { id }: RecipientList,
+  given: MemberFields,
+): Promise<TriedMembers> {
+  const region = regionOf(await store.tenants.find(tenantId))
+  const bad = given.flatMap((member, index) => {
+    const [problem] = [...readMembers([member], region).problems, ...tooLong(member)]
+    return problem ? [{ index, message: problem.message }] : []
+  })
+  const spoilt = new Set(bad.map(({ index }) => index))
+  const good = given.filter((_, index) => !spoilt.has(index))
+  const wanted = new Set(readMembers(good, region).members.map(memberIdentity))
+  await forEachMember(store, { tenantId, id }, (member) => void wanted.delete(memberIdentity(member)))
+  return { added: wanted.size, duplicates: good.length - wanted.size, bad }
+}
+
+const LONGEST = { name: 200, email: 320, phone: 60 } as const
+
+function tooLong(member: MemberFields[number]): { message: string }[] {
+  return (['name', 'email', 'phone'] as const).flatMap((field) =>
+    (member[field]?.length ?? 0) > LONGEST[field]
+      ? [{ message: `${field} has more than ${LONGEST[field]} characters` }]
+      : [],
+  )
+}
+
+/** Reads a list to its end, a page at a time. */
+export async function forEachMember(
+  { lists }: Pick<Store, 'lists'>,
+  { tenantId, id }: Pick<RecipientList, 'tenantId' | 'id'>,
+  visit: (member: ListMember) => void,
+): Promise<void> {
+  for (let after: string | null = null; ; ) {
+    const page: Awaited<ReturnType<Store['lists']['members']>> = await lists.members(tenantId, id, after, PAGE)
+    for (const member of page.members) visit(member)
+    if (page.next === null) return
+    after = page.next
+  }
+}
+
+const PAGE = 10_000
 
 /** Of a list that was just given all its members: those it does not count were given twice. */
 function written(list: RecipientList, given: MemberFields): WrittenList {

@@ -34,8 +34,9 @@ export async function liftSuppression(
   { suppressions }: Pick<Store, 'suppressions'>,
   { tenantId, actor }: Operator,
   id: string,
+  note: string | null = null,
 ): Promise<void> {
-  found(await suppressions.remove(tenantId, id, actor))
+  found(await suppressions.remove(tenantId, id, actor, note))
 }
 
 /** Suppressions by channel, and by an address however it is written. */

@@ -23,6 +23,8 @@ export interface VerifiedChain {
   purged: number
   /** Rows whose words were erased. */
   erased: number
+  /** False: there is more behind what was read, because no more was to be read. */
+  isWhole: boolean
   /** Rows that came after the last link; a thousand stands for any more. */
   unchained: number
   fault: AuditFault | null
@@ -32,6 +34,8 @@ export interface VerifyOptions {
   /** A head that was noted elsewhere: it must be in the chain. */
   expectedHead?: string | undefined
   onProgress?: (rows: number) => void
+  /** Behind so many rows it is left as it is. */
+  mostRows?: number
 }
 
 const LINKS_AT_A_TIME = 10
@@ -40,7 +44,7 @@ const LINKS_AT_A_TIME = 10
 export async function verifyChain(
   audit: Pick<AuditStore, 'links' | 'rows' | 'countBehind' | 'purgedBefore'>,
   tenantId: string,
-  { expectedHead, onProgress }: VerifyOptions = {},
+  { expectedHead, onProgress, mostRows = Number.POSITIVE_INFINITY }: VerifyOptions = {},
 ): Promise<VerifiedChain> {
   const found: VerifiedChain = {
     tenantId,
@@ -49,6 +53,7 @@ export async function verifyChain(
     rows: 0,
     purged: 0,
     erased: 0,
+    isWhole: true,
     unchained: 0,
     fault: null,
   }
@@ -74,6 +79,7 @@ export async function verifyChain(
       found.head = { tenantId, number: link.number, toId: link.toId, hash: link.hash }
     }
     onProgress?.(found.rows)
+    if (found.rows >= mostRows) return { ...found, isWhole: false }
   }
   found.unchained = await audit.countBehind(tenantId, found.head?.toId ?? 0)
   if (!isExpectedThere)

@@ -73,13 +73,17 @@ function* boundsOf(dialect: Dialect, filter: AuditFilter, cursor: EntryPlace | n
   return { after, before }
 }
 
-/** Attempts are the system's, and have verbs of their own. */
-function mayBeAttempts({ actor = SYSTEM, action }: AuditFilter): boolean {
+/** Attempts are the system's, have verbs of their own, and are about notifications. */
+function mayBeAttempts({ actor = SYSTEM, action, subject }: AuditFilter): boolean {
   const verbs: readonly string[] = ['attempt', ...Object.values(RESULT_VERBS)]
-  return actor === SYSTEM && (action === undefined || verbs.includes(action))
+  return actor === SYSTEM && subject === undefined && (action === undefined || verbs.includes(action))
 }
 
-const CONDITIONS_OF_ACTS = { actor: 'r.actor = :actor', action: 'r.action = :action' }
+const CONDITIONS_OF_ACTS = {
+  actor: 'r.actor = :actor',
+  action: 'r.action = :action',
+  subject: 'r.subject = :subject',
+}
 
 /** The newest rows that the filter leaves, and below which number nothing was looked at; null: at everything. */
 function* look(

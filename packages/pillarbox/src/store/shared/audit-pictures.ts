@@ -60,7 +60,7 @@ export function pictureOfTenant(tenant: Omit<Tenant, 'createdAt'>): Picture {
   }
 }
 
-export function pictureOfKey(key: Omit<ApiKey, 'createdAt' | 'revokedAt'>): Picture {
+export function pictureOfKey(key: Omit<ApiKey, 'createdAt' | 'revokedAt' | 'lastUsedAt'>): Picture {
   const { expiresAt } = key
   return {
     ...pictureOf(key, ['name', 'role', 'site', 'ratePerSecond']),

@@ -17,6 +17,7 @@ export const KEYS = nounOf<ApiKey>('api_keys', {
   expiresAt: 'instant',
   revokedAt: 'instant',
   createdAt: 'instant',
+  lastUsedAt: 'instant',
 })
 
 /** API keys. Where a method takes a tenant, null means the keys that belong to none: those of `ops`. */
@@ -48,6 +49,33 @@ export function sharedKeys({ dialect, read, write }: ScriptRunner): KeyStore {
           { tenantId },
         )
         return found.map(KEYS.of)
+      }),
+    expire: (tenantId, keyId, at, actor) =>
+      write(function* () {
+        const id = uuidOrNull(keyId)
+        if (id === null) return null
+        const time = dialect.instant(':at')
+        const found = yield* row(
+          `update pillarbox.api_keys set expires_at = case when expires_at < ${time} then expires_at else ${time} end
+            where id = :id and tenant_id is not distinct from :tenantId and revoked_at is null
+              and (expires_at is null or expires_at > ${dialect.now}) returning ${KEYS.columns}`,
+          { id, tenantId, at },
+        )
+        if (!found) return null
+        const key = KEYS.of(found)
+        yield* writeAudit(dialect, {
+          tenantId,
+          actor,
+          action: 'expire',
+          subject: `key:${id}`,
+          after: pictureOfKey(key),
+        })
+        return key
+      }),
+    noteUse: (keyId) =>
+      write(function* () {
+        const id = uuidOrNull(keyId)
+        yield* rows(`update pillarbox.api_keys set last_used_at = ${dialect.now} where id = :id`, { id })
       }),
     // False when there is no such key, or it was revoked before.
     revoke: (tenantId, keyId, actor = SYSTEM) =>

@@ -34,7 +34,8 @@ export function sharedSuppressions(
       addresses.length === 0 ? [] : dispatching.read(() => findAmong({ tenantId, channel, addresses })),
     find: (tenantId, id) => read(() => findBy(SUPPRESSIONS, { tenantId, id })),
     list: (tenantId, filter, page) => read(() => listSuppressions(tenantId, filter, page)),
-    remove: (tenantId, id, actor) => write(() => removeSuppression(dialect, tenantId, id, actor)),
+    remove: (tenantId, id, actor, note = null) =>
+      write(() => removeSuppression(dialect, { tenantId, id }, { actor, note })),
   }
 }
 
@@ -114,11 +115,15 @@ function* listSuppressions(
   return yield* newestFirst(SUPPRESSIONS, where, values, page)
 }
 
-function* removeSuppression(dialect: Dialect, tenantId: string, id: string, actor: string): Script<boolean> {
+function* removeSuppression(
+  dialect: Dialect,
+  { tenantId, id }: { tenantId: string; id: string },
+  by: { actor: string; note: string | null },
+): Script<boolean> {
   const removed = yield* removeBy(SUPPRESSIONS, { tenantId, id })
   if (!removed) return false
   const subject = `suppression:${removed.id}`
   const before = pictureOfSuppression(removed)
-  yield* writeAudit(dialect, { tenantId, actor, action: 'lift', subject, reason: removed.cause, before })
+  yield* writeAudit(dialect, { tenantId, ...by, action: 'lift', subject, reason: removed.cause, before })
   return true
 }

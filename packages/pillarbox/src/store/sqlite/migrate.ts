@@ -21,6 +21,7 @@ import { sessions } from './migrations/0019-sessions.ts'
 import { reads } from './migrations/0020-reads.ts'
 import { sites } from './migrations/0021-sites.ts'
 import { sources } from './migrations/0022-sources.ts'
+import { keyUse } from './migrations/0023-key-use.ts'
 import type { Connections } from './scripts.ts'
 import { untilFree } from './until-free.ts'
 
@@ -51,6 +52,7 @@ export const MIGRATIONS = [
   { name: 'reads', sql: reads },
   { name: 'sites', sql: sites },
   { name: 'sources', sql: sources },
+  { name: 'key-use', sql: keyUse },
 ] as const
 
 /** Bringing the schema up to date, forward only. */

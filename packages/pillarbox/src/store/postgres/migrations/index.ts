@@ -19,6 +19,7 @@ import { sessions } from './0019-sessions.ts'
 import { reads } from './0020-reads.ts'
 import { sites } from './0021-sites.ts'
 import { sources } from './0022-sources.ts'
+import { keyUse } from './0023-key-use.ts'
 
 export interface Migration {
   version: number
@@ -50,4 +51,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 20, name: 'reads', sql: reads },
   { version: 21, name: 'sites', sql: sites },
   { version: 22, name: 'sources', sql: sources },
+  { version: 23, name: 'key-use', sql: keyUse },
 ]
