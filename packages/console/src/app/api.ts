@@ -1,4 +1,4 @@
-import type { ProblemDocument } from '@pillarbox/client'
+import type { Problem, ProblemDocument } from '@pillarbox/client'
 
 /** What the server refused, in its own words. */
 export class ApiError extends Error {
@@ -6,23 +6,27 @@ export class ApiError extends Error {
   readonly status: number
   readonly code: string
   readonly requestId: string | null
+  /** What is wrong with which field. */
+  readonly errors: readonly Problem[]
 
   constructor(status: number, problem: Partial<ProblemDocument>) {
     super(problem.detail ?? `The server answered ${status}.`)
     this.status = status
     this.code = problem.code ?? 'unknown'
     this.requestId = problem.requestId ?? null
+    this.errors = problem.errors ?? []
   }
 }
 
 export type Query = Record<string, string | number | boolean | readonly string[] | null | undefined>
 
-/** The answer of our own server, as JSON. */
-export async function call<T>(method: string, path: string, query: Query = {}, body?: object): Promise<T> {
+/** The answer of our own server, as JSON. A body that is text is a catalogue, as YAML. */
+export async function call<T>(method: string, path: string, query: Query = {}, body?: object | string): Promise<T> {
+  const type = typeof body === 'string' ? 'application/yaml' : 'application/json'
   const answer = await fetch(urlOf(path, query), {
     method,
-    headers: { accept: 'application/json', ...(body && { 'content-type': 'application/json' }) },
-    ...(body && { body: JSON.stringify(body) }),
+    headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': type }) },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   }).catch(() => {
     throw new ApiError(0, { detail: 'The server cannot be reached. What is shown may be old.', code: 'unreachable' })
   })

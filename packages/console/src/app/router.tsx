@@ -89,10 +89,24 @@ const sandbox = createRoute({
   component: lazyRouteComponent(() => import('../sandbox/sandbox.tsx'), 'Sandbox'),
 })
 
+const operations = createRoute({
+  getParentRoute: () => shell,
+  path: '/operations',
+  validateSearch: only('status'),
+  component: lazyRouteComponent(() => import('../operations/operations.tsx'), 'Operations'),
+})
+
+const operation = createRoute({
+  getParentRoute: () => shell,
+  path: '/operations/$id',
+  validateSearch: only('outcome'),
+  component: lazyRouteComponent(() => import('../operations/operation.tsx'), 'Operation'),
+})
+
 export const router = createRouter({
   routeTree: root.addChildren([
     login,
-    shell.addChildren([overview, notifications, notification, events, event, sandbox]),
+    shell.addChildren([overview, notifications, notification, events, event, operations, operation, sandbox]),
   ]),
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search: Search) => {

@@ -52,3 +52,11 @@ export function useCanAct(): boolean {
   const { data } = useSession()
   return data !== undefined && CAN_ACT.includes(data.role)
 }
+
+const CAN_CONFIGURE = ['admin', 'ops']
+
+/** Whether whoever looks may change accounts, templates and the catalogue. */
+export function useCanConfigure(): boolean {
+  const { data } = useSession()
+  return data !== undefined && CAN_CONFIGURE.includes(data.role)
+}
