@@ -12,6 +12,7 @@ const KEYS: [string[], string][] = [
   [['r'], 'Retry what is ticked: asks first'],
   [['d'], 'Discard what is ticked: asks first'],
   [['u'], 'Undo what has just been started'],
+  [['t'], 'Today, on the schedules'],
   [['Esc'], 'Close what is open'],
   [['?'], 'This list'],
 ]

@@ -89,6 +89,19 @@ const sandbox = createRoute({
   component: lazyRouteComponent(() => import('../sandbox/sandbox.tsx'), 'Sandbox'),
 })
 
+const schedules = createRoute({
+  getParentRoute: () => shell,
+  path: '/schedules',
+  validateSearch: only('view', 'from', 'days', 'status', 'eventType'),
+  component: lazyRouteComponent(() => import('../schedules/schedules.tsx'), 'Schedules'),
+})
+
+const schedule = createRoute({
+  getParentRoute: () => shell,
+  path: '/schedules/$id',
+  component: lazyRouteComponent(() => import('../schedules/schedule.tsx'), 'Schedule'),
+})
+
 const operations = createRoute({
   getParentRoute: () => shell,
   path: '/operations',
@@ -106,7 +119,18 @@ const operation = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([
     login,
-    shell.addChildren([overview, notifications, notification, events, event, operations, operation, sandbox]),
+    shell.addChildren([
+      overview,
+      notifications,
+      notification,
+      events,
+      event,
+      schedules,
+      schedule,
+      operations,
+      operation,
+      sandbox,
+    ]),
   ]),
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search: Search) => {

@@ -5,6 +5,7 @@ export const SCREENS = [
   { to: '/', name: 'Overview', key: 'o' },
   { to: '/notifications', name: 'Notifications', key: 'n' },
   { to: '/events', name: 'Events', key: 'e' },
+  { to: '/schedules', name: 'Schedules', key: 'd' },
   { to: '/operations', name: 'Operations', key: 'p' },
   { to: '/sandbox', name: 'Sandbox', key: 's' },
 ] as const
@@ -15,6 +16,7 @@ const ICONS: Record<ScreenKey, ReactNode> = {
   o: <path d="M2 9h4v5H2zM6 5h4v9H6zM10 2h4v12h-4z" />,
   n: <path d="M1.5 3.5h13v9h-13zM2 4l6 5 6-5" />,
   e: <path d="M9 1L3 9h4l-1 6 7-8H9z" />,
+  d: <path d="M2 3.5h12v10.5H2zM2 6.5h12M5 1.8v3M11 1.8v3M5 9.5h2M9 9.5h2" />,
   p: <path d="M2 4h8M2 8h12M2 12h5M12 2.5v3M9 10.5v3" />,
   s: <path d="M2 9l2-6h8l2 6v4.5H2zM2 9h3.5l1 2h3l1-2H14" />,
 }

@@ -60,10 +60,10 @@ export const SHAPES = {
   ),
 } as const
 
-/** `word` is what is read; `look` is how it is seen at a glance. */
-export function Mark({ look, word }: { look: Look; word: string }) {
+/** `word` is what is read; `look` is how it is seen at a glance. Where there is no room the word is only heard, and pointed at. */
+export function Mark({ look, word, isNarrow = false }: { look: Look; word: string; isNarrow?: boolean }) {
   return (
-    <span className="state" style={{ color: `var(--pbx-${look.tone})` }} title={look.means}>
+    <span className="state" style={{ color: `var(--pbx-${look.tone})` }} title={isNarrow ? word : look.means}>
       <svg
         width="16"
         height="16"
@@ -77,7 +77,7 @@ export function Mark({ look, word }: { look: Look; word: string }) {
       >
         {look.shape}
       </svg>
-      {word}
+      {isNarrow ? <span className="unseen">{word}</span> : word}
     </span>
   )
 }
