@@ -116,6 +116,33 @@ const operation = createRoute({
   component: lazyRouteComponent(() => import('../operations/operation.tsx'), 'Operation'),
 })
 
+const templates = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates',
+  validateSearch: only('eventType', 'channel', 'locale', 'isActive'),
+  component: lazyRouteComponent(() => import('../templates/templates.tsx'), 'Templates'),
+})
+
+const newTemplate = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates/new',
+  validateSearch: only('eventType', 'channel', 'locale'),
+  component: lazyRouteComponent(() => import('../templates/new-template.tsx'), 'NewTemplate'),
+})
+
+const template = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates/$id',
+  validateSearch: only('tab', 'v'),
+  component: lazyRouteComponent(() => import('../templates/template.tsx'), 'Template'),
+})
+
+const catalogue = createRoute({
+  getParentRoute: () => shell,
+  path: '/catalogue',
+  component: lazyRouteComponent(() => import('../catalogue/catalogue.tsx'), 'CatalogueScreen'),
+})
+
 export const router = createRouter({
   routeTree: root.addChildren([
     login,
@@ -129,6 +156,10 @@ export const router = createRouter({
       schedule,
       operations,
       operation,
+      templates,
+      newTemplate,
+      template,
+      catalogue,
       sandbox,
     ]),
   ]),
