@@ -143,6 +143,7 @@ const TYPES: Record<string, WireType> = {
     of: 'GET /api/channel-accounts/{id} 200',
     about: 'A tenant’s credentials, pace and retry policy with a provider.',
   },
+  Provider: { of: 'GET /api/providers 200', into: LIST, about: 'What an account of a provider is made of.' },
 }
 
 interface Schema {

@@ -1146,3 +1146,58 @@ export interface Account {
   createdAt: string
   updatedAt: string
 }
+
+/** What an account of a provider is made of. */
+export interface Provider {
+  /** What accounts call it. */
+  name: string
+  channel: Channel
+  /** What it sends, and by which service. */
+  words: string
+  /** Whether its vendor can be asked about credentials. */
+  canVerify: boolean
+  /** Whether its vendor can be told where receipts go. */
+  canConnect: boolean
+  settings: ({
+    name: string
+    /** What it is, in a sentence. */
+    words: string
+    isRequired: boolean
+    kind: 'text' | 'number' | 'choice' | 'object'
+    choices?: string[]
+    /** What does not work where it is not set. */
+    without?: string
+    /** What an object is made of. */
+    parts?: ({
+      name: string
+      /** What it is, in a sentence. */
+      words: string
+      isRequired: boolean
+      kind: 'text' | 'number' | 'choice' | 'object'
+      choices?: string[]
+      /** What does not work where it is not set. */
+      without?: string
+    })[]
+  })[]
+  secrets: ({
+    name: string
+    /** What it is, in a sentence. */
+    words: string
+    isRequired: boolean
+    kind: 'text' | 'number' | 'choice' | 'object'
+    choices?: string[]
+    /** What does not work where it is not set. */
+    without?: string
+    /** What an object is made of. */
+    parts?: ({
+      name: string
+      /** What it is, in a sentence. */
+      words: string
+      isRequired: boolean
+      kind: 'text' | 'number' | 'choice' | 'object'
+      choices?: string[]
+      /** What does not work where it is not set. */
+      without?: string
+    })[]
+  })[]
+}

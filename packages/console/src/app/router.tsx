@@ -137,6 +137,26 @@ const template = createRoute({
   component: lazyRouteComponent(() => import('../templates/template.tsx'), 'Template'),
 })
 
+const accounts = createRoute({
+  getParentRoute: () => shell,
+  path: '/accounts',
+  validateSearch: only('channel', 'status'),
+  component: lazyRouteComponent(() => import('../accounts/accounts.tsx'), 'Accounts'),
+})
+
+const newAccount = createRoute({
+  getParentRoute: () => shell,
+  path: '/accounts/new',
+  validateSearch: only('channel', 'provider'),
+  component: lazyRouteComponent(() => import('../accounts/new-account.tsx'), 'NewAccount'),
+})
+
+const account = createRoute({
+  getParentRoute: () => shell,
+  path: '/accounts/$id',
+  component: lazyRouteComponent(() => import('../accounts/account.tsx'), 'Account'),
+})
+
 const catalogue = createRoute({
   getParentRoute: () => shell,
   path: '/catalogue',
@@ -159,6 +179,9 @@ export const router = createRouter({
       templates,
       newTemplate,
       template,
+      accounts,
+      newAccount,
+      account,
       catalogue,
       sandbox,
     ]),

@@ -9,6 +9,7 @@ export const SCREENS = [
   { to: '/operations', name: 'Operations', key: 'p' },
   { to: '/templates', name: 'Templates', key: 't' },
   { to: '/catalogue', name: 'Catalogue', key: 'y' },
+  { to: '/accounts', name: 'Accounts', key: 'a' },
   { to: '/sandbox', name: 'Sandbox', key: 's' },
 ] as const
 
@@ -22,6 +23,7 @@ const ICONS: Record<ScreenKey, ReactNode> = {
   p: <path d="M2 4h8M2 8h12M2 12h5M12 2.5v3M9 10.5v3" />,
   t: <path d="M2.5 3h11M8 3v10.5M5.5 13.5h5M2.5 3v2M13.5 3v2" />,
   y: <path d="M3 2h8.5l1.5 1.5V14H3zM5.5 5.5h5M5.5 8h5M5.5 10.5h3" />,
+  a: <path d="M2 5.5h12v8H2zM5 5.5v-3h6v3M6 9.5h4" />,
   s: <path d="M2 9l2-6h8l2 6v4.5H2zM2 9h3.5l1 2h3l1-2H14" />,
 }
 
