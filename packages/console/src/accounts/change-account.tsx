@@ -31,9 +31,7 @@ export function ChangeAccount({ account, scope }: { account: Account; scope: Sco
         name,
         settings: { ...Object.fromEntries(others), ...known },
         ...(Object.keys(given).length > 0 && { secrets: given }),
-        ...(account.pace?.tier === undefined && {
-          pace: Number(perSecond) > 0 ? { perSecond: Number(perSecond) } : null,
-        }),
+        ...paceChange(account, perSecond),
       })
     },
     onSuccess: async () => {
@@ -101,4 +99,11 @@ export function ChangeAccount({ account, scope }: { account: Account; scope: Sco
       </form>
     </Panel>
   )
+}
+
+/** What is not touched is not said: how many go at once stays as it is. */
+function paceChange({ pace }: Account, perSecond: number | string): object {
+  if (pace?.tier !== undefined || perSecond === (pace?.perSecond ?? '')) return {}
+  if (!(Number(perSecond) > 0)) return { pace: null }
+  return { pace: { perSecond: Number(perSecond), ...(pace?.burst !== undefined && { burst: pace.burst }) } }
 }

@@ -160,7 +160,20 @@ const account = createRoute({
 const catalogue = createRoute({
   getParentRoute: () => shell,
   path: '/catalogue',
+  validateSearch: only('q'),
   component: lazyRouteComponent(() => import('../catalogue/catalogue.tsx'), 'CatalogueScreen'),
+})
+
+const importCatalogue = createRoute({
+  getParentRoute: () => shell,
+  path: '/catalogue/import',
+  component: lazyRouteComponent(() => import('../catalogue/import-catalogue.tsx'), 'ImportCatalogue'),
+})
+
+const eventType = createRoute({
+  getParentRoute: () => shell,
+  path: '/catalogue/$name',
+  component: lazyRouteComponent(() => import('../catalogue/event-type.tsx'), 'EventType'),
 })
 
 export const router = createRouter({
@@ -183,6 +196,8 @@ export const router = createRouter({
       newAccount,
       account,
       catalogue,
+      importCatalogue,
+      eventType,
       sandbox,
     ]),
   ]),
