@@ -95,7 +95,7 @@ describe('templates, in a browser', () => {
       await write(page, '<p>Hi {{nmae}}</p>')
       const placeholders = page.getByRole('region', { name: 'Placeholders' })
       await placeholders.getByText('unknown').waitFor()
-      await placeholders.getByText(/The payload has no nmae/).waitFor()
+      await placeholders.getByText('did you mean name?').waitFor()
       await page.getByRole('button', { name: 'Drop changes' }).click()
       await placeholders.getByText('unknown').waitFor({ state: 'detached' })
     })

@@ -12,6 +12,7 @@ import { At, When } from '../parts/when.tsx'
 import { AccountActs } from './account-acts.tsx'
 import { AccountState, BreakerState, paceWords } from './account-words.tsx'
 import { ChangeAccount } from './change-account.tsx'
+import { textOfSetting } from './field-inputs.tsx'
 import { PACE_MINUTES, useAccountNumbers } from './use-account-numbers.ts'
 
 /** One account: how sending through it goes, what its vendor needs, and what it is made of. */
@@ -120,10 +121,7 @@ function Standing({ account, scope }: { account: AccountOf; scope: Scope }) {
 
 function MadeOf({ account }: { account: AccountOf }) {
   const { settings, secrets, onUnknown, onUndeliverable, onUnmapped, priority, parkedRetryAfter } = account
-  const facts = Object.entries(settings).map(([name, value]): [string, ReactNode] => [
-    name,
-    typeof value === 'object' ? JSON.stringify(value) : String(value),
-  ])
+  const facts = Object.entries(settings).map(([name, value]): [string, ReactNode] => [name, textOfSetting(value)])
   return (
     <Facts
       facts={{

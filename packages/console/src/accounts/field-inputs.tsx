@@ -97,10 +97,9 @@ export function secretsOf(values: Record<string, string>): Record<string, string
 
 /** Settings as they are typed. */
 export function typedOf(settings: Record<string, unknown>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [
-      name,
-      typeof value === 'object' ? JSON.stringify(value) : String(value),
-    ]),
-  )
+  return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, textOfSetting(value)]))
+}
+
+export function textOfSetting(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

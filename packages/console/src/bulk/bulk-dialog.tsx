@@ -88,6 +88,6 @@ function narrowed(chosen: Chosen, { from }: Act): Chosen {
   return { filter: { ...chosen.filter, status: from } }
 }
 
-export function countOf(count: number): string {
+function countOf(count: number): string {
   return `${count.toLocaleString('en')} notification${count === 1 ? '' : 's'}`
 }

@@ -44,7 +44,7 @@ interface Moment {
 }
 
 /** What happens in which order from the event to the message. */
-export function momentsOf({ timing = {}, approval }: EventType): Moment[] {
+function momentsOf({ timing = {}, approval }: EventType): Moment[] {
   const { after, before, field, at, ifPast } = timing
   const clock = at === undefined ? '' : `, at ${at}`
   const tell: Moment = { words: `told${clock}`, isTelling: true }

@@ -51,9 +51,11 @@ function readInert(html: string): { body: HTMLElement; sheets: string[] } {
   })
   const { body } = new DOMParser().parseFromString(withoutSheets, 'text/html')
   for (const element of body.querySelectorAll(REMOVED)) element.remove()
-  for (const element of body.querySelectorAll('*'))
-    for (const { name, value } of [...element.attributes])
-      if (name.startsWith('on') || (LOADING.includes(name) && !value.startsWith('data:image/')))
-        element.removeAttribute(name)
+  for (const element of body.querySelectorAll('*')) {
+    const acting = Array.from(element.attributes).filter(
+      ({ name, value }) => name.startsWith('on') || (LOADING.includes(name) && !value.startsWith('data:image/')),
+    )
+    for (const { name } of acting) element.removeAttribute(name)
+  }
   return { body, sheets }
 }

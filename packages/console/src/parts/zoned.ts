@@ -17,7 +17,7 @@ export function addDays(day: string, count: number): string {
 }
 
 /** 0 is Monday. */
-export function weekdayOf(day: string): number {
+function weekdayOf(day: string): number {
   return (new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7
 }
 

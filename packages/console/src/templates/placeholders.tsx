@@ -24,7 +24,8 @@ interface PlaceholdersProps {
 export function Placeholders({ known, text, preview, insert }: PlaceholdersProps) {
   const unknown = preview?.unknown ?? []
   const missing = (preview?.missing ?? []).filter((key) => !unknown.includes(key))
-  const hints = new Map((preview?.warnings ?? []).map(({ key, message }) => [key, message]))
+  const doubts = (preview?.warnings ?? []).filter(({ code }) => code === 'unknown_placeholder')
+  const hints = new Map(doubts.map(({ key, message }) => [key, message]))
   const rows: { key: string; standing: Standing }[] = [
     ...unknown.map((key) => ({ key, standing: 'unknown' as const })),
     ...missing.map((key) => ({ key, standing: 'missing' as const })),

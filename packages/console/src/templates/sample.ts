@@ -17,9 +17,9 @@ const DEEPEST = 6
 
 /** The names a template may use: what the payload has, whom it is for, what it is about. */
 export function knownNames({ payload, recipients = [], entity }: EventType): string[] {
-  const ofPayload = namesIn((payload ?? {}) as SchemaPart, '', 0)
-  const ofRecipients = recipients.flatMap(({ list: _, ...paths }) =>
-    Object.values(paths).filter((path) => typeof path === 'string'),
+  const ofPayload = namesIn(payload ?? {}, '', 0)
+  const ofRecipients = recipients.flatMap((each) =>
+    Object.entries(each).flatMap(([field, path]) => (field !== 'list' && typeof path === 'string' ? [path] : [])),
   )
   const plain = ofRecipients.filter((path) => !path.includes('[]') && !path.includes(' '))
   const supplied = ['recipient.name', 'recipient.email', 'recipient.phone', ...(entity ? [`${entity}Id`] : [])]
@@ -36,7 +36,7 @@ function namesIn({ properties = {} }: SchemaPart, before: string, depth: number)
 
 /** A payload as it could be. */
 export function exampleOf(eventType: EventType): Record<string, unknown> {
-  const made = exampleIn((eventType.payload ?? {}) as SchemaPart, '', 0)
+  const made = exampleIn(eventType.payload ?? {}, '', 0)
   const payload = typeof made === 'object' && made !== null ? (made as Record<string, unknown>) : {}
   const { entity } = eventType
   return {
