@@ -127,6 +127,15 @@ const TYPES: Record<string, WireType> = {
     into: LIST,
     about: 'What notifications that stopped have in common.',
   },
+  BulkPreview: {
+    of: 'POST /api/notifications/bulk/preview 200',
+    about: 'What a bulk action would do; nothing is moved by asking.',
+  },
+  Operation: { of: 'GET /api/operations/{id} 200', about: 'One act on very many notifications.' },
+  OperationItem: { of: 'GET /api/operations/{id}/items 200', into: LIST },
+  EventType: { of: 'GET /api/event-types 200', into: LIST, about: 'What an event means: who is told, when, and how.' },
+  CatalogueImport: { of: 'PUT /api/event-types 200', about: 'What importing a catalogue changed, or would change.' },
+  CatalogueVersion: { of: 'GET /api/event-types/versions 200', into: LIST },
   SandboxMessage: { of: 'GET /api/sandbox/messages 200', into: LIST, about: 'What the pretend vendor took.' },
   SandboxFaults: { of: 'GET /api/sandbox/faults 200', about: 'How the sandbox accounts misbehave.' },
   TestClock: { of: 'GET /api/sandbox/clock 200', about: 'The time of a tenant that only tries things out.' },
@@ -148,6 +157,7 @@ const TYPES: Record<string, WireType> = {
     of: 'GET /api/channel-accounts/{id} 200',
     about: 'A tenant’s credentials, pace and retry policy with a provider.',
   },
+  Provider: { of: 'GET /api/providers 200', into: LIST, about: 'What an account of a provider is made of.' },
 }
 
 interface Schema {
@@ -157,6 +167,7 @@ interface Schema {
   anyOf?: Schema[]
   properties?: Record<string, Schema>
   patternProperties?: Record<string, Schema>
+  additionalProperties?: boolean | Schema
   required?: string[]
   items?: Schema
   format?: string
@@ -255,7 +266,7 @@ function typeOf(schema: Schema, indent: string, writing: Writing): string {
     return `${writing.isBody ? 'readonly ' : ''}${item.includes(' | ') ? `(${item})` : item}[]`
   }
   if (properties !== undefined) return fieldsOf(schema, indent, writing)
-  if (type === 'object') return 'Record<string, unknown>'
+  if (type === 'object') return `Record<string, ${typeOf(valuesOf(schema), indent, writing)}>`
   if (type === 'integer' || type === 'number') return 'number'
   if (type === 'string') return writing.isBody && format === 'date-time' ? 'Instant' : 'string'
   return type ?? 'unknown'
@@ -268,6 +279,12 @@ function fieldsOf({ properties = {}, required = [] }: Schema, indent: string, wr
     return `${about}${inner}${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema, inner, writing)}\n`
   })
   return `{\n${fields.join('')}${indent}}`
+}
+
+/** What the values of an object are, where its keys are anybody's. */
+function valuesOf({ patternProperties, additionalProperties }: Schema): Schema {
+  const [ofPattern] = Object.values(patternProperties ?? {})
+  return ofPattern ?? (typeof additionalProperties === 'object' ? additionalProperties : {})
 }
 
 function literal(value: unknown): string {

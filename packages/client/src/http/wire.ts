@@ -887,6 +887,168 @@ export interface Cause {
   sampleId: string
 }
 
+/** What a bulk action would do; nothing is moved by asking. */
+export interface BulkPreview {
+  /** Starts it: POST /api/notifications/bulk. The id of the operation, then. */
+  token: string
+  expiresAt: string
+  /** How many would be moved. */
+  count: number
+  /** Of those, how many may have arrived before. */
+  possibleDuplicates: number
+  /** Those that were selected and cannot be moved. */
+  skipped: {
+    why: string
+    count: number
+  }[]
+  /** The same by channel, account and cause; `others` are all beyond the commonest 200. */
+  by: {
+    channel: Record<string, number>
+    accountId: Record<string, number>
+    fingerprint: Record<string, number>
+  }
+  /** How long sending them takes at the pace of their accounts. */
+  estimatedSeconds: number
+}
+
+/** One act on very many notifications. */
+export interface Operation {
+  /** A UUIDv7. */
+  id: string
+  tenantId: string
+  action: 'retry' | 'discard' | 'cancel' | 'park' | 'restore' | 'resend'
+  options: {
+    rerender?: boolean
+  }
+  status: 'grace' | 'canary' | 'running' | 'paused' | 'cancelled' | 'done' | 'failed'
+  total: number
+  done: number
+  /** They had moved since they were chosen. */
+  leftAlone: number
+  /** They could not be moved; `/items?outcome=failed` says why. */
+  failed: number
+  startedAt: string
+  /** Who started it. */
+  by: string
+  note: string | null
+  pace: {
+    perSecond: number
+  } | null
+  canary: number
+  graceUntil: string | null
+  endedAt: string | null
+  /** Why it failed, or was given up. */
+  problem: string | null
+}
+
+export interface OperationItem {
+  place: number
+  /** A UUIDv7. */
+  notificationId: string
+  outcome: 'done' | 'left_alone' | 'failed' | null
+  why: string | null
+  /** Of a resend: the notification that was sent. */
+  resultId: string | null
+}
+
+/** What an event means: who is told, when, and how. */
+export interface EventType {
+  name: string
+  description?: string
+  entity?: string
+  once?: 'per-entity' | 'per-event' | 'per-occurrence' | null
+  /** JSON Schema: 2020-12, or draft-07. */
+  payload?: Record<string, unknown>
+  recipients?: ({
+    /** Dot path; passengers[].phone makes one recipient of each element. */
+    phone?: string | null
+    /** Dot path; passengers[].phone makes one recipient of each element. */
+    email?: string | null
+    /** Dot path; passengers[].phone makes one recipient of each element. */
+    name?: string | null
+    /** Dot path; passengers[].phone makes one recipient of each element. */
+    locale?: string | null
+    /** Dot path; passengers[].phone makes one recipient of each element. */
+    profileId?: string | null
+    /** Dot path; passengers[].phone makes one recipient of each element. */
+    userId?: string | null
+    /** Dot path; passengers[].phone makes one recipient of each element. */
+    deviceToken?: string | null
+    /** Dot path; passengers[].phone makes one recipient of each element. */
+    platform?: string | null
+    /** Dot path; passengers[].phone makes one recipient of each element. */
+    url?: string | null
+    list?: string
+    /** One notification per member of the list. */
+    expand?: boolean | null
+  })[]
+  delivery?: {
+    all?: true
+    channels?: Channel[]
+    fallback?: Channel[]
+    none?: true
+  }
+  timing?: {
+    /** After the event, or after the date in field. */
+    after?: string
+    /** Before the date in field. */
+    before?: string
+    field?: string
+    /** In the tenant’s zone. */
+    at?: string
+    ifPast?: 'send' | 'skip' | null
+  }
+  replaces?: boolean | null
+  cancelledBy?: string[] | null
+  approval?: boolean | null
+  secrets?: string[] | null
+  scopes?: Record<string, string> | null
+  conversation?: {
+    type: string
+    id: string
+  } | EntityRef | null
+  /** Cancelled if not sent this long after it was due. */
+  expiresAfter?: string | null
+  retry?: Record<string, unknown> | null
+  onUndeliverable?: 'fail' | 'park' | null
+  templateCount: number
+}
+
+/** What importing a catalogue changed, or would change. */
+export interface CatalogueImport {
+  name: string
+  defaultLocale: string
+  /** The one in force: after a dry run still the one before, 0 if none. */
+  version: number
+  dryRun: boolean
+  changes: ({
+    kind: 'setting_changed' | 'entity_added' | 'entity_changed' | 'entity_removed' | 'event_type_added' | 'event_type_changed' | 'event_type_removed' | 'domain_event_added' | 'domain_event_changed' | 'domain_event_removed' | 'template_added' | 'template_updated' | 'template_kept' | 'template_left'
+    /** In words. */
+    text: string
+    entity?: string
+    eventType?: string
+    domainEvent?: string
+    channel?: string
+    locale?: string
+    scope?: EntityRef
+    fields?: {
+      field: string
+      from?: unknown
+      to?: unknown
+    }[]
+  })[]
+  /** What is legal and probably not meant; `key` is its path. */
+  warnings: Warning[]
+}
+
+export interface CatalogueVersion {
+  version: number
+  name: string
+  defaultLocale: string
+  importedBy: string
+  importedAt: string
+}
+
 /** What the pretend vendor took. */
 export interface SandboxMessage {
   id: string
@@ -1106,10 +1268,10 @@ export interface Worker {
 export interface Alert {
   /** A UUIDv7. */
   id: string
-  rule: 'stuck' | 'oldest_pending' | 'parked_rate' | 'breaker_open' | 'account_paused' | 'no_worker' | 'recovery_failed'
+  rule: 'stuck' | 'oldest_pending' | 'parked_rate' | 'breaker_open' | 'account_paused' | 'no_worker' | 'recovery_failed' | 'site_silent'
   status: 'open' | 'cleared'
   /** What it is about. */
-  subject: 'installation' | 'tenant' | 'account' | 'operation'
+  subject: 'installation' | 'tenant' | 'account' | 'operation' | 'site'
   subjectId: string | null
   /** Whose tenant, account or operation it is about. */
   tenantId: string | null
@@ -1205,4 +1367,59 @@ export interface Account {
   warnings: Warning[]
   createdAt: string
   updatedAt: string
+}
+
+/** What an account of a provider is made of. */
+export interface Provider {
+  /** What accounts call it. */
+  name: string
+  channel: Channel
+  /** What it sends, and by which service. */
+  words: string
+  /** Whether its vendor can be asked about credentials. */
+  canVerify: boolean
+  /** Whether its vendor can be told where receipts go. */
+  canConnect: boolean
+  settings: ({
+    name: string
+    /** What it is, in a sentence. */
+    words: string
+    isRequired: boolean
+    kind: 'text' | 'number' | 'choice' | 'object'
+    choices?: string[]
+    /** What does not work where it is not set. */
+    without?: string
+    /** What an object is made of. */
+    parts?: ({
+      name: string
+      /** What it is, in a sentence. */
+      words: string
+      isRequired: boolean
+      kind: 'text' | 'number' | 'choice' | 'object'
+      choices?: string[]
+      /** What does not work where it is not set. */
+      without?: string
+    })[]
+  })[]
+  secrets: ({
+    name: string
+    /** What it is, in a sentence. */
+    words: string
+    isRequired: boolean
+    kind: 'text' | 'number' | 'choice' | 'object'
+    choices?: string[]
+    /** What does not work where it is not set. */
+    without?: string
+    /** What an object is made of. */
+    parts?: ({
+      name: string
+      /** What it is, in a sentence. */
+      words: string
+      isRequired: boolean
+      kind: 'text' | 'number' | 'choice' | 'object'
+      choices?: string[]
+      /** What does not work where it is not set. */
+      without?: string
+    })[]
+  })[]
 }

@@ -20,12 +20,13 @@ export class ApiError extends Error {
 
 export type Query = Record<string, string | number | boolean | readonly string[] | null | undefined>
 
-/** The answer of our own server, as JSON. */
-export async function call<T>(method: string, path: string, query: Query = {}, body?: object): Promise<T> {
+/** The answer of our own server, as JSON. A body that is text is a catalogue, as YAML. */
+export async function call<T>(method: string, path: string, query: Query = {}, body?: object | string): Promise<T> {
+  const type = typeof body === 'string' ? 'application/yaml' : 'application/json'
   const answer = await fetch(urlOf(path, query), {
     method,
-    headers: { accept: 'application/json', ...(body && { 'content-type': 'application/json' }) },
-    ...(body && { body: JSON.stringify(body) }),
+    headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': type }) },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   }).catch(() => {
     throw new ApiError(0, { detail: 'The server cannot be reached. What is shown may be old.', code: 'unreachable' })
   })

@@ -7,6 +7,12 @@ const KEYS: [string[], string][] = [
   [['j'], 'Next row'],
   [['k'], 'Row before'],
   [['Enter'], 'Open the row'],
+  [['x'], 'Tick the row'],
+  [['Shift', 'x'], 'Tick all from the one ticked last'],
+  [['r'], 'Retry what is ticked: asks first'],
+  [['d'], 'Discard what is ticked: asks first'],
+  [['u'], 'Undo what has just been started'],
+  [['t'], 'Today, on the schedules'],
   [['Esc'], 'Close what is open'],
   [['?'], 'This list'],
 ]

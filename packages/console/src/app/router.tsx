@@ -89,6 +89,93 @@ const sandbox = createRoute({
   component: lazyRouteComponent(() => import('../sandbox/sandbox.tsx'), 'Sandbox'),
 })
 
+const schedules = createRoute({
+  getParentRoute: () => shell,
+  path: '/schedules',
+  validateSearch: only('view', 'from', 'days', 'status', 'eventType'),
+  component: lazyRouteComponent(() => import('../schedules/schedules.tsx'), 'Schedules'),
+})
+
+const schedule = createRoute({
+  getParentRoute: () => shell,
+  path: '/schedules/$id',
+  component: lazyRouteComponent(() => import('../schedules/schedule.tsx'), 'Schedule'),
+})
+
+const operations = createRoute({
+  getParentRoute: () => shell,
+  path: '/operations',
+  validateSearch: only('status'),
+  component: lazyRouteComponent(() => import('../operations/operations.tsx'), 'Operations'),
+})
+
+const operation = createRoute({
+  getParentRoute: () => shell,
+  path: '/operations/$id',
+  validateSearch: only('outcome'),
+  component: lazyRouteComponent(() => import('../operations/operation.tsx'), 'Operation'),
+})
+
+const templates = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates',
+  validateSearch: only('eventType', 'channel', 'locale', 'isActive'),
+  component: lazyRouteComponent(() => import('../templates/templates.tsx'), 'Templates'),
+})
+
+const newTemplate = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates/new',
+  validateSearch: only('eventType', 'channel', 'locale'),
+  component: lazyRouteComponent(() => import('../templates/new-template.tsx'), 'NewTemplate'),
+})
+
+const template = createRoute({
+  getParentRoute: () => shell,
+  path: '/templates/$id',
+  validateSearch: only('tab', 'v'),
+  component: lazyRouteComponent(() => import('../templates/template.tsx'), 'Template'),
+})
+
+const accounts = createRoute({
+  getParentRoute: () => shell,
+  path: '/accounts',
+  validateSearch: only('channel', 'status'),
+  component: lazyRouteComponent(() => import('../accounts/accounts.tsx'), 'Accounts'),
+})
+
+const newAccount = createRoute({
+  getParentRoute: () => shell,
+  path: '/accounts/new',
+  validateSearch: only('channel', 'provider'),
+  component: lazyRouteComponent(() => import('../accounts/new-account.tsx'), 'NewAccount'),
+})
+
+const account = createRoute({
+  getParentRoute: () => shell,
+  path: '/accounts/$id',
+  component: lazyRouteComponent(() => import('../accounts/account.tsx'), 'Account'),
+})
+
+const catalogue = createRoute({
+  getParentRoute: () => shell,
+  path: '/catalogue',
+  validateSearch: only('q'),
+  component: lazyRouteComponent(() => import('../catalogue/catalogue.tsx'), 'CatalogueScreen'),
+})
+
+const importCatalogue = createRoute({
+  getParentRoute: () => shell,
+  path: '/catalogue/import',
+  component: lazyRouteComponent(() => import('../catalogue/import-catalogue.tsx'), 'ImportCatalogue'),
+})
+
+const eventType = createRoute({
+  getParentRoute: () => shell,
+  path: '/catalogue/$name',
+  component: lazyRouteComponent(() => import('../catalogue/event-type.tsx'), 'EventType'),
+})
+
 const faults = createRoute({
   getParentRoute: () => shell,
   path: '/sandbox/faults',
@@ -169,6 +256,19 @@ export const router = createRouter({
       notification,
       events,
       event,
+      schedules,
+      schedule,
+      operations,
+      operation,
+      templates,
+      newTemplate,
+      template,
+      accounts,
+      newAccount,
+      account,
+      catalogue,
+      importCatalogue,
+      eventType,
       sandbox,
       faults,
       contacts,

@@ -34,7 +34,7 @@ export function useShortcuts({ seek, help }: { seek: () => void; help: () => voi
   }, [navigate])
 }
 
-function isTyping(target: EventTarget | null): boolean {
+export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false
   return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName) || isInDialog(target)
 }

@@ -44,7 +44,7 @@ export function Content({ notification, scope }: { notification: NotificationDet
 }
 
 /** Short messages as a phone shows them, others as text. */
-function Words({ channel, body }: { channel: string; body: string }) {
+export function Words({ channel, body }: { channel: string; body: string }) {
   if (channel === 'email' || channel === 'webhook')
     return (
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.

@@ -1,26 +1,12 @@
 import type { NotificationStatus } from '@pillarbox/client'
-import type { ReactNode } from 'react'
+import { type Look, Mark, SHAPES } from './mark.tsx'
 
-/** How a state looks: a shape, a word and a colour, each of which says it alone. The same on every screen. */
-interface Look {
-  tone: 'good' | 'busy' | 'warn' | 'bad' | 'calm'
-  shape: ReactNode
-  means: string
-}
-
-const ring = <circle cx="8" cy="8" r="5.6" />
-const tick = <path d="M2.5 8.6l3 3L13 4.2" />
-
+/** How the states of a notification look, the same on every screen. */
 const LOOKS: Record<NotificationStatus, Look> = {
-  queued: { tone: 'calm', shape: ring, means: 'Waits to be sent.' },
+  queued: { tone: 'calm', shape: SHAPES.ring, means: 'Waits to be sent.' },
   sending: {
     tone: 'busy',
-    shape: (
-      <>
-        {ring}
-        <path d="M8 2.4a5.6 5.6 0 0 1 0 11.2z" fill="currentColor" />
-      </>
-    ),
+    shape: SHAPES.half,
     means: 'A worker has it and is calling the provider.',
   },
   retrying: {
@@ -28,7 +14,7 @@ const LOOKS: Record<NotificationStatus, Look> = {
     shape: <path d="M13 8a5 5 0 1 1-1.6-3.7M13 2v3h-3" />,
     means: 'A try failed; the next one has its time.',
   },
-  sent: { tone: 'busy', shape: tick, means: 'The provider has taken it.' },
+  sent: { tone: 'busy', shape: SHAPES.tick, means: 'The provider has taken it.' },
   delivered: {
     tone: 'good',
     shape: <path d="M1 8.6l3 3L10.5 4.2M7.5 11l.8.6L15 4.2" />,
@@ -46,12 +32,7 @@ const LOOKS: Record<NotificationStatus, Look> = {
   },
   parked: {
     tone: 'bad',
-    shape: (
-      <>
-        <rect x="2.2" y="2.2" width="11.6" height="11.6" rx="1.5" />
-        <path d="M6.2 5.4v5.2M9.8 5.4v5.2" />
-      </>
-    ),
+    shape: SHAPES.pause,
     means: 'Set aside. It needs somebody to decide.',
   },
   uncertain: {
@@ -66,19 +47,14 @@ const LOOKS: Record<NotificationStatus, Look> = {
   },
   failed: {
     tone: 'bad',
-    shape: (
-      <>
-        <path d="M5.2 1.8h5.6l3.4 3.4v5.6l-3.4 3.4H5.2l-3.4-3.4V5.2z" />
-        <path d="M5.8 5.8l4.4 4.4M10.2 5.8l-4.4 4.4" />
-      </>
-    ),
+    shape: SHAPES.cross,
     means: 'It will not be sent.',
   },
   discarded: {
     tone: 'calm',
     shape: (
       <>
-        {ring}
+        {SHAPES.ring}
         <path d="M4.2 11.8l7.6-7.6" />
       </>
     ),
@@ -86,12 +62,7 @@ const LOOKS: Record<NotificationStatus, Look> = {
   },
   cancelled: {
     tone: 'calm',
-    shape: (
-      <>
-        {ring}
-        <path d="M5 8h6" />
-      </>
-    ),
+    shape: SHAPES.dash,
     means: 'Taken back before it was sent.',
   },
   skipped: {
@@ -111,38 +82,7 @@ export function meaningOf(status: NotificationStatus): string {
   return LOOKS[status].means
 }
 
-function Shape({ status }: { status: NotificationStatus }) {
-  return (
-    <svg
-      width="16"
-      height="16"
-      viewBox="0 0 16 16"
-      fill="none"
-      stroke="currentColor"
-      strokeWidth="1.7"
-      strokeLinecap="round"
-      strokeLinejoin="round"
-      aria-hidden="true"
-    >
-      {LOOKS[status].shape}
-    </svg>
-  )
-}
-
-const TONES = {
-  good: { color: 'var(--pbx-good)' },
-  busy: { color: 'var(--pbx-busy)' },
-  warn: { color: 'var(--pbx-warn)' },
-  bad: { color: 'var(--pbx-bad)' },
-  calm: { color: 'var(--pbx-calm)' },
-} as const
-
 export function State({ status }: { status: string }) {
   if (!isStatus(status)) return <span className="state">{status}</span>
-  return (
-    <span className="state" style={TONES[LOOKS[status].tone]} title={LOOKS[status].means}>
-      <Shape status={status} />
-      {status}
-    </span>
-  )
+  return <Mark look={LOOKS[status]} word={status} />
 }

@@ -46,13 +46,16 @@ export interface ProviderFields {
   secrets: Readonly<Record<string, Field>>
 }
 
+/** What a value is chosen from, where it is not a line of text: these words, or whole numbers within bounds. */
+export type FieldForm = { choices: readonly string[] } | { from: number; to: number }
+
 /** One setting or secret of an account. */
 export interface Field {
   /** What it is, in a sentence. */
   words: string
   isRequired?: boolean
-  /** What is wrong with a value; null: nothing. Default: any text of one line. */
-  problem?(value: unknown): string | null
+  /** What is wrong with a value; null: nothing. Default: any text of one line. `form`: what a form should offer. */
+  problem?: ((value: unknown) => string | null) & { readonly form?: FieldForm }
   /** It says where to connect to: whoever saves an address that would be refused is warned at once. */
   dials?: boolean
   /** What does not work where it is not set, in a sentence: whoever makes an account without it is warned. */

@@ -1,10 +1,14 @@
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { isEmail, isPhone } from '../model/address.ts'
-import type { Field } from './channel.ts'
+import type { Field, FieldForm } from './channel.ts'
 
 /** Checks of settings and secrets that several providers share; each answers what is wrong, or null. */
-type FieldCheck = (value: unknown) => string | null
+interface FieldCheck {
+  (value: unknown): string | null
+  /** What a form should offer, where that is not a line of text. */
+  readonly form?: FieldForm
+}
 
 const LONGEST = 2_048
 const LONGEST_SECRET = 16_384
@@ -32,17 +36,21 @@ export const matching =
 
 export const digits = matching(/^[0-9]{1,32}$/, 'digits, as text')
 
-export const oneOf =
-  (...values: readonly string[]): FieldCheck =>
-  (value) =>
-    values.includes(value as string) ? null : `must be one of ${values.join(', ')}`
+export const oneOf = (...values: readonly string[]): FieldCheck =>
+  Object.assign(
+    (value: unknown): string | null =>
+      values.includes(value as string) ? null : `must be one of ${values.join(', ')}`,
+    { form: { choices: values } },
+  )
 
-export const wholeNumber =
-  (from: number, to: number): FieldCheck =>
-  (value) =>
-    Number.isInteger(value) && Number(value) >= from && Number(value) <= to
-      ? null
-      : `must be a whole number from ${from} to ${to}`
+export const wholeNumber = (from: number, to: number): FieldCheck =>
+  Object.assign(
+    (value: unknown): string | null =>
+      Number.isInteger(value) && Number(value) >= from && Number(value) <= to
+        ? null
+        : `must be a whole number from ${from} to ${to}`,
+    { form: { from, to } },
+  )
 
 export const httpUrl: FieldCheck = (value) => {
   const problem = text(value)

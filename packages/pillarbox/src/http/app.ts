@@ -47,6 +47,7 @@ import { operationRoutes } from './operations.ts'
 import { outboxRoutes } from './outbox.ts'
 import { personalDataRoutes } from './personal-data.ts'
 import { createErrorHandler } from './problems.ts'
+import { providerRoutes } from './providers.ts'
 import { purgeRoutes } from './purge.ts'
 import { recipientListRoutes } from './recipient-lists.ts'
 import { logRequests } from './request-log.ts'
@@ -188,6 +189,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     personalDataRoutes,
     inboxRoutes,
     channelAccountRoutes,
+    providerRoutes,
     keyRoutes,
     sessionRoutes,
     consoleStreamRoutes,

@@ -345,6 +345,7 @@ const ENTRIES: Record<string, Entry> = {
   'GET /api/event-types/versions': { ok: 200 },
   'GET /api/event-types/versions/:version': { path: catalogueVersion, ok: 200, isNumbered: true },
   'PUT /api/event-types': { body: () => CATALOGUE, ok: 200 },
+  'GET /api/providers': { ok: 200 },
   'POST /api/channel-accounts': {
     body: () => ({ channel: 'sms', provider: 'sandbox', name: unique() }),
     ok: 201,

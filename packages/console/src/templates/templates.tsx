@@ -1,0 +1,160 @@
+import './templates.css'
+import { Button, Group, NativeSelect, Stack, TextInput, Title } from '@mantine/core'
+import type { Template } from '@pillarbox/client'
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { get, type PageOf } from '../app/api.ts'
+import { useCatalogue } from '../app/event-types.ts'
+import { useCanConfigure, useScope } from '../app/session.ts'
+import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { CHANNEL_NAMES, channelWord } from '../parts/to.tsx'
+import { When } from '../parts/when.tsx'
+import { TemplateState, WarningCount } from './template-words.tsx'
+
+/** The words, by event type, channel, language and scope. */
+export function Templates() {
+  const scope = useScope()
+  const search = useSearch({ from: '/shell/templates' })
+  const { eventType, channel, locale, isActive } = search
+  const navigate = useNavigate({ from: '/templates' })
+  const canConfigure = useCanConfigure()
+  const { data: catalogue } = useCatalogue(scope)
+  const list = useInfiniteQuery({
+    queryKey: ['live', 'templates', scope.tenantId, JSON.stringify(search)],
+    queryFn: ({ pageParam }) =>
+      get<PageOf<Template>>('/api/message-templates', {
+        ...scope.query,
+        eventType,
+        channel,
+        locale,
+        isActive,
+        cursor: pageParam,
+      }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    enabled: scope.tenantId !== null,
+    placeholderData: keepPreviousData,
+    refetchInterval: 30_000,
+  })
+  const templates = list.data?.pages.flatMap(({ items }) => items)
+  const narrow = (changes: Partial<typeof search>): void =>
+    void navigate({ search: (old) => ({ ...old, ...changes }), replace: true })
+  return (
+    <Stack gap="md">
+      <Group justify="space-between">
+        <Title order={1}>Templates</Title>
+        {canConfigure && (
+          <Button
+            size="xs"
+            renderRoot={(props) => <Link to="/templates/new" search={{ eventType, channel }} {...props} />}
+          >
+            Write one
+          </Button>
+        )}
+      </Group>
+      <Group gap="xs" align="end" role="search">
+        <NativeSelect
+          label="Event type"
+          value={eventType ?? ''}
+          data={[{ value: '', label: 'any' }, ...(catalogue?.items ?? []).map(({ name }) => name)]}
+          onChange={({ currentTarget }) => narrow({ eventType: currentTarget.value || undefined })}
+          data-filter=""
+        />
+        <NativeSelect
+          label="Channel"
+          value={channel ?? ''}
+          data={[
+            { value: '', label: 'any' },
+            ...CHANNEL_NAMES.map((name) => ({ value: name, label: channelWord(name) })),
+          ]}
+          onChange={({ currentTarget }) => narrow({ channel: currentTarget.value || undefined })}
+        />
+        <TextInput
+          label="Locale"
+          placeholder="de-DE"
+          defaultValue={locale ?? ''}
+          key={locale ?? ''}
+          w={110}
+          onBlur={({ currentTarget }) => narrow({ locale: currentTarget.value.trim() || undefined })}
+          onKeyDown={({ key, currentTarget }) => key === 'Enter' && currentTarget.blur()}
+        />
+        <NativeSelect
+          label="State"
+          value={isActive ?? ''}
+          data={[
+            { value: '', label: 'any' },
+            { value: 'true', label: 'active' },
+            { value: 'false', label: 'off' },
+          ]}
+          onChange={({ currentTarget }) => narrow({ isActive: currentTarget.value || undefined })}
+        />
+      </Group>
+      <section className="panel" aria-label="Found">
+        {!templates ? (
+          list.error ? (
+            <Trouble error={list.error} retry={() => void list.refetch()} />
+          ) : (
+            <Loading />
+          )
+        ) : templates.length === 0 ? (
+          <Blank title={eventType || channel || locale || isActive ? 'None match' : 'No words yet'}>
+            A template is what an event of one type says on one channel in one language. Templates come with a
+            catalogue, or are written here.
+          </Blank>
+        ) : (
+          <TemplateTable templates={templates} />
+        )}
+        {list.hasNextPage && (
+          <Button fullWidth variant="subtle" radius={0} onClick={() => void list.fetchNextPage()}>
+            More
+          </Button>
+        )}
+      </section>
+    </Stack>
+  )
+}
+
+function TemplateTable({ templates }: { templates: readonly Template[] }) {
+  return (
+    <table className="rows cards">
+      <thead>
+        <tr>
+          {['event type', 'channel', 'locale', 'says', 'state', 'version', 'changed'].map((name) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {templates.map((template) => (
+          <tr key={template.id}>
+            <td data-wide="">
+              <Link to="/templates/$id" params={{ id: template.id }} data-row="">
+                {template.eventType}
+              </Link>
+            </td>
+            <td>{channelWord(template.channel)}</td>
+            <td>
+              {template.locale}
+              {template.scopeType !== null && ` for ${template.scopeType} ${template.scopeId}`}
+            </td>
+            <td data-wide="">
+              <span className="clip">{template.subject ?? template.body.slice(0, 120)}</span>
+            </td>
+            <td>
+              <Group gap="sm">
+                <TemplateState template={template} />
+                <WarningCount template={template} />
+              </Group>
+            </td>
+            <td data-label="version">{template.version}</td>
+            <td>
+              <When at={template.updatedAt} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
