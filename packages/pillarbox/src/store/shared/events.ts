@@ -11,12 +11,12 @@ import { conditionsOf, nounOf, whereAll } from './noun.ts'
 import { type Dialect, type Row, row, rows, type Script, type ScriptRunner } from './script.ts'
 
 /** Reading events and replaying them. */
-export function sharedEvents({ dialect, read, write }: ScriptRunner): Omit<EventStore, 'insert'> {
+export function sharedEvents({ dialect, read, report, write }: ScriptRunner): Omit<EventStore, 'insert'> {
   return {
     find: (tenantId, id) => read(() => findEvent(tenantId, id)),
-    list: (filter, page) => read(() => listEvents(dialect, filter, page)),
+    list: (filter, page) => report(() => listEvents(dialect, filter, page)),
     acts: (tenantId, about) => read(() => actsAbout(tenantId, about)),
-    counts: (tenantId, events) => read(() => countByEvent(tenantId, events)),
+    counts: (tenantId, events) => report(() => countByEvent(tenantId, events)),
     replay: (tenantId, id, actor) => write(() => replayEvent(dialect, tenantId, id, actor)),
   }
 }
