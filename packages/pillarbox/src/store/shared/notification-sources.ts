@@ -28,7 +28,7 @@ export interface ListSource {
 }
 
 /** So many rows are looked at for one page, whatever the filter leaves of them. */
-export const WINDOW = 10_000
+const WINDOW = 10_000
 /** As many marks may stand for. */
 const MARKS_WINDOW = 1_000
 
@@ -68,7 +68,7 @@ export function* sourcesOf(dialect: Dialect, filter: NotificationFilter): Script
 }
 
 /** Whether an index finds the few rows there can be: they are then sorted, rather than looked for in the whole history. */
-export function isOfFew({ entityId, contactId, conversationId, q, possibleDuplicate }: NotificationFilter): boolean {
+function isOfFew({ entityId, contactId, conversationId, q, possibleDuplicate }: NotificationFilter): boolean {
   const few = [entityId, contactId, conversationId, q]
   return few.some((each) => each !== undefined) || possibleDuplicate === true
 }

@@ -33,7 +33,7 @@ const MOST = 2
 /** A process that nobody has asked for so long ends: it has 40 MB of memory. */
 const IDLE_MS = 60_000
 
-interface Seat {
+interface ReportSeat {
   child: ChildProcess | null
   isTaken: boolean
   /** Ended when the process gets something to do. */
@@ -41,30 +41,30 @@ interface Seat {
 }
 
 export function openReports({ path, clock, limitMs }: ReportDeps): Reports {
-  const seats: Seat[] = Array.from({ length: MOST }, () => ({
+  const seats: ReportSeat[] = Array.from({ length: MOST }, () => ({
     child: null,
     isTaken: false,
     idle: new AbortController(),
   }))
-  const waiting: ((seat: Seat) => void)[] = []
+  const waiting: ((seat: ReportSeat) => void)[] = []
   let isClosed = false
 
   const closed = (): PillarboxError => new PillarboxError('store_unavailable', 'The store is closed')
 
   /** One that runs already, if it is free. */
-  function freeSeat(): Seat | undefined {
+  function freeSeat(): ReportSeat | undefined {
     const free = seats.filter(({ isTaken }) => !isTaken)
     return free.find(({ child }) => child !== null) ?? free[0]
   }
 
-  async function take(): Promise<Seat> {
-    const seat = freeSeat() ?? (await new Promise<Seat>((resolve) => waiting.push(resolve)))
+  async function take(): Promise<ReportSeat> {
+    const seat = freeSeat() ?? (await new Promise<ReportSeat>((resolve) => waiting.push(resolve)))
     seat.isTaken = true
     seat.idle.abort()
     return seat
   }
 
-  function release(seat: Seat): void {
+  function release(seat: ReportSeat): void {
     const next = waiting.shift()
     if (next) {
       next(seat)
@@ -79,12 +79,12 @@ export function openReports({ path, clock, limitMs }: ReportDeps): Reports {
     })
   }
 
-  function end(seat: Seat): void {
+  function end(seat: ReportSeat): void {
     seat.child?.kill('SIGKILL')
     seat.child = null
   }
 
-  function childOf(seat: Seat): ChildProcess {
+  function childOf(seat: ReportSeat): ChildProcess {
     if (seat.child) return seat.child
     const child = startChild(path)
     child.once('exit', () => {
@@ -95,7 +95,7 @@ export function openReports({ path, clock, limitMs }: ReportDeps): Reports {
   }
 
   /** What the process answers; null: it took too long. Rejects when the process ends. */
-  async function ask(seat: Seat, question: ReportQuestion): Promise<ReportAnswer | null> {
+  async function ask(seat: ReportSeat, question: ReportQuestion): Promise<ReportAnswer | null> {
     const child = childOf(seat)
     const over = new AbortController()
     const { signal } = over

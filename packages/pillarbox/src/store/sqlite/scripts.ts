@@ -41,9 +41,9 @@ export const dialect: Dialect = {
   lastAuditId,
   isOver: () => 'true',
   *allowAuditUpkeep() {},
-  // Nobody else writes while a transaction of this engine runs.
   unindexed: (expression) => `+${expression}`,
   bytewise: (text) => text,
+  // Nobody else writes while a transaction of this engine runs.
   keyShare: () => '',
   share: () => '',
   lock: () => '',
