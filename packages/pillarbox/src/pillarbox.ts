@@ -43,6 +43,7 @@ import { createSeal } from './security/seal.ts'
 import { sandboxWithSealedTokens, withSealedTokens } from './security/seal-tokens.ts'
 import { createTokenSeal, loadTokenKey } from './security/token-seal.ts'
 import { openPostgres } from './store/postgres/open.ts'
+import { REPORT_LIMIT_MS } from './store/shared/report.ts'
 import { openSqlite } from './store/sqlite/open.ts'
 import type { Store } from './store/store.ts'
 import { createTenantSnapshots } from './tenant/snapshots.ts'
@@ -285,7 +286,7 @@ export function openStore(config: Config, logger: Logger, clock: Clock = systemC
   if (config.databaseUrl.startsWith('sqlite:')) {
     const path = config.databaseUrl.slice('sqlite:'.length)
     return openPrivately('The database', path, () =>
-      openSqlite({ path, clock, logger, defer: setImmediate, watch: true }),
+      openSqlite({ path, clock, logger, defer: setImmediate, watch: true, reportLimitMs: REPORT_LIMIT_MS }),
     )
   }
   return openPostgres({ url: config.databaseUrl, clock, logger, poolSize: config.databasePoolSize })

@@ -120,17 +120,7 @@ export const FOUND_BY_MESSAGE_ID = ['sns', 'ses', 'meta', 'aws-sms'] as const
  * Providers whose vendor chooses the id of a message: people look for it. The condition of the index `attempts_message` names
  * the same ones.
  */
-export const MESSAGE_ID_PROVIDERS = [
-  'meta',
-  'interakt',
-  'msg91',
-  'sns',
-  'aws-sms',
-  'ses',
-  'acs',
-  'fcm',
-  'wns',
-] as const
+export const MESSAGE_ID_PROVIDERS = ['meta', 'interakt', 'msg91', 'sns', 'aws-sms', 'ses', 'acs', 'fcm', 'wns'] as const
 
 export function isFoundByMessageId(provider: string): boolean {
   return (FOUND_BY_MESSAGE_ID as readonly string[]).includes(provider)

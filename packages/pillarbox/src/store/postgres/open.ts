@@ -7,6 +7,7 @@ import { sharedPersonal } from '../shared/personal.ts'
 import { sharedPlan } from '../shared/plan.ts'
 import { sharedPlanningNotes } from '../shared/planning-notes.ts'
 import { sharedReceipts } from '../shared/receipts.ts'
+import { REPORT_LIMIT_MS } from '../shared/report.ts'
 import { sharedRollups } from '../shared/rollups.ts'
 import { sharedSites } from '../shared/sites.ts'
 import type { Store } from '../store.ts'
@@ -34,10 +35,14 @@ export interface PostgresOptions {
   poolSize?: number
   /** After this long the server gives a statement up. Default: 30 000. */
   statementTimeoutMs?: number
+  /** The same for what may take long, such as lists. Default: 20 000. */
+  reportLimitMs?: number
 }
 
 const POOL_SIZE = 4
 const STATEMENT_TIMEOUT_MS = 30_000
+/** A list that takes long delays other lists at most, and no look at a key. */
+const REPORT_SESSIONS = 3
 /** A beat that is answered later than this is of little use: better another one, over a connection that works. */
 const BEAT_TIMEOUT_MS = 5_000
 /** A migration may rewrite a large table, or wait for another process that does. */
@@ -86,6 +91,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   })
   const probe = createPoolingProbe({ newClient: () => newClient(session('probe'), () => {}), logger })
   const admin = openSessions(poolSize, session('admin'))
+  const reportLimitMs = Math.min(options.reportLimitMs ?? REPORT_LIMIT_MS, session('report').statementTimeoutMs)
+  const report = openSessions(REPORT_SESSIONS, { ...session('report'), statementTimeoutMs: reportLimitMs })
   const intake = openSession(session('intake', BY_KEY))
   const planning = openSessions(PLANNING_SESSIONS, {
     ...session('plan', [...BY_KEY, IN_ORDER, WITHOUT_DISK]),
@@ -103,6 +110,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const wake = openWake(session('wake'))
   const sessions = {
     admin,
+    report,
     intake,
     plan: planning,
     people,
@@ -115,7 +123,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     beat: beats,
   }
   const lowWater = createLowWater(options.clock)
-  const scripts = scriptRunner(admin)
+  const scripts = scriptRunner(admin, { reports: { session: report, limitMs: reportLimitMs } })
   const plannersScripts = scriptRunner(people, { prepares: true })
   const now = async (): Promise<number> => {
     const [row] = await admin.run<{ ms: number }>({ text: 'select extract(epoch from now())::float8 * 1000 as ms' })

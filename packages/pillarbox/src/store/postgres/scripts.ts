@@ -1,7 +1,8 @@
+import { reportTookTooLong } from '../shared/report.ts'
 import {
   boundStatement,
   type Dialect,
-  type Row,
+  follow as followScript,
   row,
   rows,
   type Script,
@@ -10,6 +11,7 @@ import {
 } from '../shared/script.ts'
 import { plainArray, storable, textArray } from './arrays.ts'
 import type { Query, Run, Session } from './session.ts'
+import { isTimedOut } from './unavailable.ts'
 
 export const dialect: Dialect = {
   engine: 'postgres',
@@ -60,6 +62,12 @@ function textOrNull(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value)
 }
 
+/** Connections for what may take long, whose statements the server ends. */
+export interface ReportSession {
+  session: Session
+  limitMs: number
+}
+
 export interface PostgresScripts extends ScriptRunner {
   /** Runs a script as part of a transaction that is open. */
   follow<T>(run: Run, script: Script<T>): Promise<T>
@@ -69,7 +77,10 @@ export interface PostgresScripts extends ScriptRunner {
  * Runs the scripts both engines share: a read statement by statement, a write in one transaction. `prepares`: for scripts
  * that run with every batch, whose few statements are worth a name.
  */
-export function scriptRunner(session: Session, { prepares = false } = {}): PostgresScripts {
+export function scriptRunner(
+  session: Session,
+  { prepares = false, reports = null }: { prepares?: boolean; reports?: ReportSession | null } = {},
+): PostgresScripts {
   const names = new Map<string, string>()
   const named = (query: Query): Query => {
     if (!prepares) return query
@@ -82,26 +93,22 @@ export function scriptRunner(session: Session, { prepares = false } = {}): Postg
     dialect,
     follow: following,
     read: (script) => following(session.run, script()),
+    report: (script) =>
+      reports === null
+        ? following(session.run, script())
+        : following(reports.session.run, script()).catch((error: unknown) => {
+            throw isTimedOut(error) ? reportTookTooLong(reports.limitMs) : error
+          }),
     write: (script) => session.transaction((run) => following(run, script())),
     change: (text, values) => following(session.run, rows(text, values)),
   }
 }
 
-async function follow<T>(run: Run, script: Script<T>): Promise<T> {
-  let step = script.next()
-  while (step.done !== true) {
-    let found: Row[]
-    try {
-      const { text, values } = boundStatement(dialect, step.value)
-      found = await run({ text, values: values.map((value) => (typeof value === 'string' ? storable(value) : value)) })
-    } catch (error) {
-      // Into the script, so that it ends as a function that threw would.
-      step = script.throw(error)
-      continue
-    }
-    step = script.next(found)
-  }
-  return step.value
+function follow<T>(run: Run, script: Script<T>): Promise<T> {
+  return followScript(script, (statement) => {
+    const { text, values } = boundStatement(dialect, statement)
+    return run({ text, values: values.map((value) => (typeof value === 'string' ? storable(value) : value)) })
+  })
 }
 
 function* lastAuditId(): Script<number> {

@@ -52,3 +52,8 @@ export function translated(error: unknown): unknown {
     cause: error,
   })
 }
+
+/** The server has ended a statement that took longer than it may. */
+export function isTimedOut(error: unknown): boolean {
+  return sqlStateOf(error instanceof PillarboxError ? error.cause : error) === '57014'
+}

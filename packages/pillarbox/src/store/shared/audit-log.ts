@@ -10,10 +10,10 @@ import { uuidOrNull } from './fields.ts'
 import { type Dialect, givenIds, givenRows, type Row, rows, type Script, type ScriptRunner } from './script.ts'
 
 export function sharedAudit(scripts: ScriptRunner): AuditStore {
-  const { dialect, read, write } = scripts
+  const { dialect, report, write } = scripts
   return {
     record: (act) => write(() => writeAudit(dialect, rowOf(act))),
-    list: (filter, page) => read(() => listAudit(dialect, filter, page)),
+    list: (filter, page) => report(() => listAudit(dialect, filter, page)),
     eraseWords: (tenantId, ids) => write(() => eraseWords(dialect, tenantId, ids)),
     ...sharedAuditLinks(scripts),
     ...sharedAuditSink(scripts),

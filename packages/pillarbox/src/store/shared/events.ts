@@ -11,12 +11,12 @@ import { conditionsOf, nounOf, whereAll } from './noun.ts'
 import { type Dialect, type Row, row, rows, type Script, type ScriptRunner } from './script.ts'
 
 /** Reading events and replaying them. */
-export function sharedEvents({ dialect, read, write }: ScriptRunner): Omit<EventStore, 'insert'> {
+export function sharedEvents({ dialect, read, report, write }: ScriptRunner): Omit<EventStore, 'insert'> {
   return {
     find: (tenantId, id) => read(() => findEvent(tenantId, id)),
-    list: (filter, page) => read(() => listEvents(dialect, filter, page)),
+    list: (filter, page) => report(() => listEvents(dialect, filter, page)),
     acts: (tenantId, about) => read(() => actsAbout(tenantId, about)),
-    counts: (tenantId, events) => read(() => countByEvent(tenantId, events)),
+    counts: (tenantId, events) => report(() => countByEvent(tenantId, events)),
     replay: (tenantId, id, actor) => write(() => replayEvent(dialect, tenantId, id, actor)),
   }
 }
@@ -135,10 +135,12 @@ export function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): 
   if (end) where.push(...beside('>=', isOfAll, 'end'))
   const branches = statusConditions(filter.status).map((status, i) => {
     const source = isOfAll ? ofAllTenants(dialect, status, where) : ofOneTenant(dialect, filter, [status, ...where])
-    return `select tenant_id, id from (${source}) source_${i}`
+    return `select tenant_id, id, created_at from (${source}) source_${i}`
   })
+  // No more than a page is looked up: of many tenants the heads are many.
+  const newest = `select e.tenant_id, e.id from (${branches.join(' union all ')}) e ${ORDERS.all}`
   const found = yield* rows(
-    `select ${LISTED_EVENTS.columnsOf('e')} from (${branches.join(' union all ')}) page
+    `select ${LISTED_EVENTS.columnsOf('e')} from (${newest}) page
       cross join pillarbox.events e where e.tenant_id = page.tenant_id and e.id = page.id ${ORDERS[isOfAll ? 'all' : 'one']}`,
     { ...values, endTenant: end?.tenantId, endId: end?.id },
   )
@@ -171,7 +173,7 @@ function beside(than: '<' | '>=', isOfAll: boolean, name: 'last' | 'end'): strin
 function ofOneTenant(dialect: Dialect, { derivedFrom }: EventFilter, where: readonly string[]): string {
   const order =
     derivedFrom === undefined ? ORDERS.one : ORDERS.one.replace('e.created_at', dialect.unindexed('e.created_at'))
-  return `select e.tenant_id, e.id from pillarbox.events e ${whereAll(where)} ${order}`
+  return `select e.tenant_id, e.id, e.created_at from pillarbox.events e ${whereAll(where)} ${order}`
 }
 
 /**
@@ -179,14 +181,14 @@ function ofOneTenant(dialect: Dialect, { derivedFrom }: EventFilter, where: read
  * What waits is little, or waits for little.
  */
 function ofAllTenants({ engine }: Dialect, status: string, where: readonly string[]): string {
-  const all = `select e.tenant_id, e.id from pillarbox.events e`
+  const all = 'select e.tenant_id, e.id, e.created_at from pillarbox.events e'
   if (engine === 'sqlite' || status === IS_PENDING) return `${all} ${whereAll([status, ...where])} ${ORDERS.all}`
   return `with recursive tenants as (
       select min(tenant_id) as id from pillarbox.events
       union all
       select (select min(e.tenant_id) from pillarbox.events e where e.tenant_id > t.id) from tenants t where t.id is not null
     )
-    select own.tenant_id, own.id from tenants t cross join lateral (
+    select own.tenant_id, own.id, own.created_at from tenants t cross join lateral (
       ${all} ${whereAll(['e.tenant_id = t.id', status, ...where])} ${ORDERS.one}
     ) own`
 }

@@ -28,7 +28,7 @@ export interface ListSource {
 }
 
 /** So many rows are looked at for one page, whatever the filter leaves of them. */
-export const WINDOW = 10_000
+const WINDOW = 10_000
 /** As many marks may stand for. */
 const MARKS_WINDOW = 1_000
 
@@ -68,7 +68,7 @@ export function* sourcesOf(dialect: Dialect, filter: NotificationFilter): Script
 }
 
 /** Whether an index finds the few rows there can be: they are then sorted, rather than looked for in the whole history. */
-export function isOfFew({ entityId, contactId, conversationId, q, possibleDuplicate }: NotificationFilter): boolean {
+function isOfFew({ entityId, contactId, conversationId, q, possibleDuplicate }: NotificationFilter): boolean {
   const few = [entityId, contactId, conversationId, q]
   return few.some((each) => each !== undefined) || possibleDuplicate === true
 }
@@ -218,6 +218,7 @@ function* indexedSources(
     return CHANNELS.map((channel) => by('n.account_id', ':accountId', [`n.channel = '${channel}'`], ['accountId']))
   if (filter.channel === undefined) return [wholeLedger(dialect, filter, own)]
   const accounts = yield* rows(ACCOUNTS_OF_CHANNEL, filter)
+  if (accounts.length > MOST_ACCOUNTS) return [wholeLedger(dialect, filter, own)]
   const values = ['null', ...accounts.map(({ id }) => `'${String(id)}'::uuid`)]
   return values.map((value) => by('n.account_id', value, ['n.channel = :channel'], ['channel']))
 }
@@ -225,13 +226,16 @@ function* indexedSources(
 const NEXT_ACCOUNT = `select n.account_id from pillarbox.notifications n
   where n.tenant_id = :tenantId and n.channel = :channel and n.account_id`
 
+/** With more the statement would be too long. */
+const MOST_ACCOUNTS = 30
+
 /** Those that the ledger knows, each found by one look at the index. */
 const ACCOUNTS_OF_CHANNEL = `with recursive accounts as (
     select (${NEXT_ACCOUNT} is not null order by n.account_id limit 1) as id
     union all
     select (${NEXT_ACCOUNT} > a.id order by n.account_id limit 1) from accounts a where a.id is not null
   )
-  select id from accounts where id is not null`
+  select id from accounts where id is not null limit ${MOST_ACCOUNTS + 1}`
 
 /** Whether nothing else narrows the list. */
 function hasOnly(filter: NotificationFilter, fields: readonly string[]): boolean {

@@ -7,15 +7,15 @@ import { scrubber } from './scrub.ts'
 
 /** Everything about notifications but what writes new ones, which is each engine's own. */
 export function sharedNotifications(scripts: ScriptRunner): Omit<NotificationStore, 'insert' | 'insertByHand' | 'act'> {
-  const { dialect, read } = scripts
+  const { dialect, read, report } = scripts
   return {
     find: (tenantId, id) => read(() => findNotification(tenantId, id)),
-    list: (filter, page) => read(() => listNotifications(dialect, filter, page)),
+    list: (filter, page) => report(() => listNotifications(dialect, filter, page)),
     attempts: (notificationId) => read(() => listAttempts(notificationId)),
     audit: (notificationId) => read(() => auditOf(notificationId)),
     oldestDueMs: () => read(() => oldestDueMs(dialect)),
     scrub: scrubber(scripts),
-    countByStatus: (tenantId) => read(() => countByStatus(tenantId)),
+    countByStatus: (tenantId) => report(() => countByStatus(tenantId)),
   }
 }
 

@@ -34,11 +34,11 @@ import {
 /** Previews are nobody's operations yet. */
 const STARTED = `status <> 'preview'`
 
-export function sharedOperations({ dialect, read, write }: ScriptRunner): OperationStore {
+export function sharedOperations({ dialect, read, report, write }: ScriptRunner): OperationStore {
   return {
-    causes: (filter, limits) => read(() => listCauses(dialect, filter, limits)),
+    causes: (filter, limits) => report(() => listCauses(dialect, filter, limits)),
     printStopped: (limit) => write(() => printStopped(dialect, limit)),
-    candidates: (filter, page) => read(() => candidates(dialect, filter, page)),
+    candidates: (filter, page) => report(() => candidates(dialect, filter, page)),
     candidatesById: (tenantId, ids) => read(() => candidatesById(tenantId, ids)),
     beginPreview: (preview, limits) => write(() => beginPreview(dialect, preview, limits)),
     addItems: (operationId, items) => write(() => addItems(dialect, operationId, items)),

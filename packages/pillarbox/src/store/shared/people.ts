@@ -24,7 +24,7 @@ const CONVERSATIONS = nounOf<Conversation>('conversations', {
 
 /** `planning` runs what planning waits for, so that nothing people do by hand gets in its way. */
 export function sharedPeople(
-  { dialect, read, write }: ScriptRunner,
+  { dialect, read, report, write }: ScriptRunner,
   { planning }: { planning: ScriptRunner },
 ): PeopleStore {
   const orTaken = async <T>(change: Promise<T>): Promise<T | 'taken'> => {
@@ -38,13 +38,13 @@ export function sharedPeople(
   return {
     resolve: (requests, newId) => resolvePeople(planning, requests, newId),
     findContact: (tenantId, id) => read(() => findContact(tenantId, id)),
-    listContacts: (tenantId, filter, page) => read(() => listContacts(dialect, tenantId, filter, page)),
+    listContacts: (tenantId, filter, page) => report(() => listContacts(dialect, tenantId, filter, page)),
     insertContact: (contact, actor) => orTaken(write(() => insertContact(dialect, contact, actor))),
     updateContact: (tenantId, id, changes, actor, version) =>
       orTaken(write(() => updateContact(dialect, { tenantId, id, changes, actor, version }))),
     removeContact: (tenantId, id, actor) => write(() => removeContact(dialect, tenantId, id, actor)),
     findConversation: (tenantId, id) => read(() => findBy(CONVERSATIONS, { tenantId, id })),
-    listConversations: (tenantId, filter, page) => read(() => listConversations(tenantId, filter, page)),
+    listConversations: (tenantId, filter, page) => report(() => listConversations(tenantId, filter, page)),
     setConversationStatus: (tenantId, id, status, actor) =>
       write(() => setStatus(dialect, { tenantId, id, status, actor })).catch((error: unknown) => {
         if (!isUniqueViolation(error)) throw error

@@ -20,7 +20,7 @@ async function setup() {
   const connection = openConnection({ path: ':memory:', readOnly: false, now: clock.now })
   applySettings(connection)
   const writer = openWriter({ connection, clock, defer: queueMicrotask })
-  const connections = { connection, reader: connection, writer, clock }
+  const connections = { connection, reader: connection, reports: null, writer, clock }
   await sqliteSchema(connections).migrate()
   const runner = scriptRunner(connections)
   await sharedTenants(runner).insert({ id: TENANT, name: TENANT, defaultLocale: 'en', timeZone: 'UTC', settings: {} })

@@ -9,10 +9,10 @@ import { SCHEDULES } from './events.ts'
 import { conditionsOf, findBy, uuidOfCursor, whereAll } from './noun.ts'
 import { type Dialect, givenList, row, rows, type Script, type ScriptRunner } from './script.ts'
 
-export function sharedSchedules({ dialect, read, write }: ScriptRunner): ScheduleStore {
+export function sharedSchedules({ dialect, read, report, write }: ScriptRunner): ScheduleStore {
   return {
     find: (tenantId, id) => read(() => findBy(SCHEDULES, { tenantId, id })),
-    list: (filter, page) => read(() => listSchedules(dialect, filter, page)),
+    list: (filter, page) => report(() => listSchedules(dialect, filter, page)),
     act: (request) => write(() => act(dialect, request)),
   }
 }

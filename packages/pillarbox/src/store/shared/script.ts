@@ -78,6 +78,11 @@ export type ColumnType = 'text' | 'uuid' | 'json' | 'bigint' | 'boolean' | 'floa
 export interface ScriptRunner {
   readonly dialect: Dialect
   read<T>(script: () => Script<T>): Promise<T>
+  /**
+   * A read that may take long: nobody waits for it but who asked. A statement that takes too long is ended, and the answer is
+   * `overloaded`.
+   */
+  report<T>(script: () => Script<T>): Promise<T>
   write<T>(script: () => Script<T>): Promise<T>
   /** A write of one statement: it needs no transaction around it. */
   change(text: string, values: object): Promise<Row[]>
@@ -133,6 +138,23 @@ function placeOf(dialect: Dialect, name: string, value: unknown, add: (value: Va
   if (!(GIVEN_ROWS in value)) return add(JSON.stringify(value))
   const { columns, rows: given } = value as unknown as { columns: Record<string, ColumnType>; rows: Row[] }
   return dialect.table(name, columns, given, add)
+}
+
+/** Follows a script whose statements are run one by one, somewhere else. */
+export async function follow<T>(script: Script<T>, run: (statement: Statement) => Promise<Row[]>): Promise<T> {
+  let step = script.next()
+  while (step.done !== true) {
+    let found: Row[]
+    try {
+      found = await run(step.value)
+    } catch (error) {
+      // Into the script, so that it ends as a function that threw would.
+      step = script.throw(error)
+      continue
+    }
+    step = script.next(found)
+  }
+  return step.value
 }
 
 /** One statement's rows. */

@@ -88,7 +88,7 @@ export function localText(text: string): string {
     .replace(/\blimit \?(\d+)/g, 'limit ?$1 + 0')
 }
 
-function bound(value: Value): SQLInputValue {
+export function bound(value: Value): SQLInputValue {
   return typeof value === 'boolean' ? Number(value) : value
 }
 

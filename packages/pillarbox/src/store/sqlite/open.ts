@@ -18,6 +18,7 @@ import { sqliteSchema } from './migrate.ts'
 import { openNotifications } from './notifications.ts'
 import { sqlitePlan } from './plan.ts'
 import { receiptParts } from './receipts.ts'
+import { openReports, type Reports } from './reports.ts'
 import { dialect, scriptRunner } from './scripts.ts'
 import { openSites } from './sites.ts'
 import { snapshotOf } from './snapshot.ts'
@@ -37,6 +38,8 @@ export interface SqliteOptions {
   defer?: (flush: () => void) => void
   /** Whether to look out for what other processes commit to the file, every 25 ms while somebody subscribes. Default: false. */
   watch?: boolean
+  /** How long a statement of a report may take, which is then read by another process; null: by this thread. Default: null. */
+  reportLimitMs?: number | null
 }
 
 const IN_MEMORY = ':memory:'
@@ -52,6 +55,7 @@ export async function openSqlite({
   logger,
   defer = queueMicrotask,
   watch = false,
+  reportLimitMs = null,
 }: SqliteOptions): Promise<Store> {
   let writer: Writer | null = null
   const connection = openConnection({ path, readOnly: false, now: () => writer?.now() ?? clock.now() })
@@ -63,7 +67,9 @@ export async function openSqlite({
     const reader = path === IN_MEMORY ? connection : openConnection({ path, readOnly: true, now: clock.now })
     if (reader !== connection) open.push(reader)
     logger.debug({ path, sqlite: connection.db.prepare('select sqlite_version() as v').get()?.['v'] }, 'SQLite is open')
-    return compose({ path, defer, connection, reader, writer, clock, watch, open })
+    const reports =
+      reportLimitMs === null || path === IN_MEMORY ? null : openReports({ path, clock, limitMs: reportLimitMs })
+    return compose({ path, defer, connection, reader, reports, writer, clock, watch, open })
   } catch (error) {
     for (const one of open) one.close()
     throw error
@@ -96,14 +102,15 @@ interface OpenParts {
   defer: (flush: () => void) => void
   connection: Connection
   reader: Connection
+  reports: Reports | null
   writer: Writer
   clock: Clock
   watch: boolean
   open: Connection[]
 }
 
-function compose({ path, defer, connection, reader, writer, clock, watch, open }: OpenParts): Store {
-  const connections = { connection, reader, writer, clock }
+function compose({ path, defer, connection, reader, reports, writer, clock, watch, open }: OpenParts): Store {
+  const connections = { connection, reader, reports, writer, clock }
   const run = scriptRunner(connections)
   const wake = openWake({ connection, clock, watch })
   return {
@@ -127,6 +134,7 @@ function compose({ path, defer, connection, reader, writer, clock, watch, open }
     wake,
     close: async () => {
       wake.close()
+      await reports?.close()
       await writer.close()
       // The one that writes last: a reader that is left cannot move the log's pages into the file.
       for (const one of open.toReversed()) if (one.db.isOpen) closeWhole(one)

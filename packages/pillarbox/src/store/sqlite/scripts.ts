@@ -1,6 +1,16 @@
 import type { Clock } from '../../model/ports.ts'
-import { boundStatement, type Dialect, type Row, row, rows, type Script, type ScriptRunner } from '../shared/script.ts'
-import type { Connection } from './connection.ts'
+import {
+  boundStatement,
+  type Dialect,
+  follow,
+  type Row,
+  row,
+  rows,
+  type Script,
+  type ScriptRunner,
+} from '../shared/script.ts'
+import { type Connection, translated } from './connection.ts'
+import type { Reports } from './reports.ts'
 import { untilFree } from './until-free.ts'
 import type { Writer } from './writer.ts'
 
@@ -31,9 +41,9 @@ export const dialect: Dialect = {
   lastAuditId,
   isOver: () => 'true',
   *allowAuditUpkeep() {},
-  // Nobody else writes while a transaction of this engine runs.
   unindexed: (expression) => `+${expression}`,
   bytewise: (text) => text,
+  // Nobody else writes while a transaction of this engine runs.
   keyShare: () => '',
   share: () => '',
   lock: () => '',
@@ -46,13 +56,26 @@ function scalar(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
 }
 
-/** Runs shared scripts: reads at once, writes in the group commit. */
-export function scriptRunner({ reader, connection, writer, clock }: Connections): ScriptRunner {
+/** Runs shared scripts: reads at once, reports elsewhere if there are processes for them, writes in the group commit. */
+export function scriptRunner({ reader, reports, connection, writer, clock }: Connections): ScriptRunner {
+  const read = <T>(script: () => Script<T>): Promise<T> => untilFree(clock, () => runScript(reader, script()))
   return {
     dialect,
-    read: (script) => untilFree(clock, () => runScript(reader, script())),
+    read,
+    report: reports ? (script) => reported(reports, script()) : read,
     write: (script) => writer.write(() => runScript(connection, script())),
     change: (text, values) => writer.write(() => runScript(connection, rows(text, values))),
+  }
+}
+
+async function reported<T>(reports: Reports, script: Script<T>): Promise<T> {
+  try {
+    return await follow(script, (statement) => {
+      const { text, values } = boundStatement(dialect, statement)
+      return reports.run(text, values)
+    })
+  } catch (error) {
+    throw translated(error)
   }
 }
 
@@ -62,6 +85,8 @@ export interface Connections {
   writer: Writer
   /** The same connection where the database is in memory. */
   reader: Connection
+  /** Null: what may take long is read on the same thread. */
+  reports: Reports | null
   clock: Clock
 }
 
