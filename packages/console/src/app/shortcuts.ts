@@ -13,7 +13,8 @@ export function useShortcuts({ seek, help }: { seek: () => void; help: () => voi
   acts.current = { seek, help }
 
   useEffect(() => {
-    let goAt = 0
+    // Times count from when the page was opened: none is so early that a first key could seem to follow a `g`.
+    let goAt = Number.NEGATIVE_INFINITY
     function onKey(event: KeyboardEvent): void {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
         event.preventDefault()
@@ -23,7 +24,7 @@ export function useShortcuts({ seek, help }: { seek: () => void; help: () => voi
       if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return
       if (preference('keys') === 'off') return
       const screen = event.timeStamp - goAt < PAIR_MS ? SCREENS.find(({ key }) => key === event.key) : undefined
-      goAt = event.key === 'g' ? event.timeStamp : 0
+      goAt = event.key === 'g' ? event.timeStamp : Number.NEGATIVE_INFINITY
       if (screen) void navigate({ to: screen.to })
       else if (event.key === '?') acts.current.help()
       else if (event.key === '/') focusFilter(event)

@@ -158,7 +158,8 @@ function Changes({ answer: { changes, warnings } }: { answer: CatalogueImport })
       )}
       {warnings.map(({ key, message }) => (
         <Text key={`${key} ${message}`} mt="xs" size="sm" style={{ color: 'var(--pbx-warn)' }}>
-          ▲ {message}
+          ▲ {key !== undefined && <span className="mono">{key} </span>}
+          {message}
         </Text>
       ))}
     </>
