@@ -130,7 +130,7 @@ function ofLists(isRight: (value: readonly unknown[], asked: number) => boolean)
 
 /** Not known of a long text. */
 function charactersIn(text: string): number {
-  return text.length > MAX_TEXT ? Number.NaN : [...text].length
+  return text.length > MAX_TEXT ? Number.NaN : Array.from(text).length
 }
 
 function isOfType(type: unknown, value: unknown): boolean {

@@ -30,7 +30,7 @@ export function createPlainWork(): PlainWork {
   }
   return {
     answer<Name extends TaskName>(task: Name, given: Tasks[Name]['given']) {
-      const work = tasks[task] as PlainTasks[Name]
+      const work: PlainTasks[Name] = tasks[task]
       const answer = work?.(given) ?? null
       return answer === null ? null : { answer }
     },

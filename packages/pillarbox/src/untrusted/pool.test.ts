@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { recordingMeters } from '../../../../test/support/samples.ts'
+import { until } from '../../../../test/support/until.ts'
 import type { Channel } from '../model/channel.ts'
 import { systemClock } from '../runtime/system.ts'
 import { createAllowance } from './allowance.ts'
@@ -317,6 +318,20 @@ describe('the pool, asked for what is plain', () => {
   })
 })
 
+describe('a pool without work', () => {
+  it('lets its processes go, and starts one when there is work again', async (t) => {
+    const counted = recordingMeters()
+    const idle = createPool({ clock: systemClock, logger, meters: counted, size: 1, idleMs: 20 })
+    t.after(() => idle.close())
+
+    const answers = async (): Promise<boolean> =>
+      'answer' in ((await idle.run('render', [words('Hello')], 'acme'))[0] ?? {})
+    assert.ok(await answers())
+    await until('a second start', async () => (await answers()) && (counted.counts['untrusted_starts'] ?? 0) > 1)
+    assert.equal(counted.counts['untrusted_deaths crash'], undefined)
+  })
+})
+
 describe('a pool that is closed', () => {
   it('refuses what waits and what comes', async () => {
     const closing = createPool({ clock: systemClock, logger, size: 1 })
@@ -330,5 +345,26 @@ describe('a pool that is closed', () => {
     await assert.rejects(closing.run('render', [words('x')], 'c'), /stopping/)
     await first.catch(() => {})
     await closed
+  })
+
+  it('waits for nothing more, whatever was under way', async () => {
+    let sleeping = 0
+    const counting = {
+      ...systemClock,
+      async sleep(ms: number, signal?: AbortSignal) {
+        sleeping += 1
+        await systemClock.sleep(ms, signal)
+        sleeping -= 1
+      },
+    }
+    const closing = createPool({ clock: counting, logger, size: 2 })
+    assert.equal((await closing.run('render', [words('x')], 'a')).length, 1)
+    const underWay = closing.run('render', [words('y')], 'b').catch(() => {})
+    await nextTurn()
+
+    await closing.close()
+    await underWay
+
+    await until('the end of every wait', () => sleeping === 0, 10_000)
   })
 })

@@ -25,7 +25,12 @@ export interface PoolDeps {
   meters?: Meters
   /** How many processes; each is started when there is work for it. */
   size: number
+  /** How long a process is kept without work. Default: five minutes. */
+  idleMs?: number
 }
+
+/** A start takes half a second of processor time, and what is kept has some 100 MB. */
+const IDLE_MS = 5 * 60_000
 
 /** How long what is plain may keep this process, on the clock: then the rest goes to a child as well. */
 const HERE_MS = 25
@@ -42,14 +47,16 @@ interface Ask {
   reject(error: unknown): void
 }
 
-export function createPool({ clock, logger, meters = noMeters, size }: PoolDeps): Pool {
+export function createPool({ clock, logger, meters = noMeters, size, idleMs = IDLE_MS }: PoolDeps): Pool {
   const offenders = createOffenders(clock)
   const plain = createPlainWork()
-  const seats: Seat[] = Array.from({ length: size }, () => ({ child: null, isTaken: false }))
+  const seats: Seat[] = Array.from({ length: size }, () => ({ child: null, isTaken: false, idle: null }))
   /** What waits, by whose turn it is: whoever was served goes to the end. */
   const waiting = new Map<string, Ask[]>()
   /** Those that a process works for. */
   const served = new Set<string>()
+  /** Processes that are let go. */
+  const leaving = new Set<Promise<void>>()
   let closing: Promise<void> | null = null
 
   function assign(): void {
@@ -62,15 +69,28 @@ export function createPool({ clock, logger, meters = noMeters, size }: PoolDeps)
       const together = takeTogether(asks)
       if (asks.length > 0) waiting.set(turn, asks)
       seat.isTaken = true
+      seat.idle?.abort('taken')
       served.add(turn)
       void serve(seat, together).then((undone) => {
         seat.isTaken = false
         served.delete(turn)
+        if (!closing) void letGoWhenIdle(seat)
         if (closing) for (const { reject } of undone) reject(closed())
         else if (undone.length > 0) waiting.set(turn, [...undone, ...takeWaiting(turn)])
         assign()
       })
     }
+  }
+
+  async function letGoWhenIdle(seat: Seat): Promise<void> {
+    const idle = new AbortController()
+    seat.idle = idle
+    await clock.sleep(idleMs, idle.signal)
+    if (idle.signal.aborted || !seat.child) return
+    const gone = seat.child.close()
+    seat.child = null
+    leaving.add(gone)
+    await gone.finally(() => leaving.delete(gone))
   }
 
   /** Removes what waits for a turn, which goes to the end of the queue when it is put back. */
@@ -218,7 +238,8 @@ export function createPool({ clock, logger, meters = noMeters, size }: PoolDeps)
       (closing ??= (async () => {
         for (const asks of waiting.values()) for (const { reject } of asks) reject(closed())
         waiting.clear()
-        await Promise.all(seats.flatMap(({ child }) => (child ? [child.close()] : [])))
+        for (const { idle } of seats) idle?.abort('closing')
+        await Promise.all([...seats.map(({ child }) => child?.close()), ...leaving])
       })()),
   }
 }
@@ -226,6 +247,8 @@ export function createPool({ clock, logger, meters = noMeters, size }: PoolDeps)
 interface Seat {
   child: PoolChild | null
   isTaken: boolean
+  /** While nobody needs it. */
+  idle: AbortController | null
 }
 
 /** Removes the first asks that fit into one message: what came while somebody else was served goes together. */
