@@ -29,6 +29,9 @@ async function screensOf({ url, opsKey }: DemoWorld): Promise<Record<string, str
   const read = await first('/api/notifications?status=read&channel=whatsapp&')
   const event = await first('/api/events?type=booking.confirmed&')
   const list = await first('/api/recipient-lists?')
+  const schedule = await first('/api/automation-schedules?')
+  const template = await first('/api/templates?channel=email&')
+  const account = await first('/api/channel-accounts?')
   const { type = 'booking', id: entityId = '' } = read?.entity ?? {}
   return {
     overview: '/?last=7d',
@@ -38,6 +41,17 @@ async function screensOf({ url, opsKey }: DemoWorld): Promise<Record<string, str
     'notification-read': `/notifications/${read?.id}`,
     events: '/events',
     event: `/events/${event?.id}`,
+    schedules: '/schedules',
+    'schedules-month': '/schedules?view=month',
+    schedule: `/schedules/${schedule?.id}`,
+    operations: '/operations',
+    templates: '/templates',
+    template: `/templates/${template?.id}`,
+    catalogue: '/catalogue',
+    'event-type': '/catalogue/booking.confirmed',
+    accounts: '/accounts',
+    account: `/accounts/${account?.id}`,
+    'account-new': '/accounts/new',
     contacts: '/contacts',
     suppressed: '/contacts?tab=suppressed',
     contact: `/contacts/${read?.contactId}`,
