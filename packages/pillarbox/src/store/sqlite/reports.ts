@@ -107,7 +107,7 @@ export function openReports({ path, clock, limitMs }: ReportDeps): Reports {
       const late = clock.sleep(limitMs, signal).then(() => null)
       for (const each of [answered, gone]) each.catch(() => {})
       child.send(question)
-      const first = await Promise.race([answered, gone as Promise<never>, late])
+      const first = await Promise.race([answered, gone, late])
       return first === null ? null : first[0]
     } finally {
       over.abort()
