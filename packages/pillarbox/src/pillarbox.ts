@@ -285,8 +285,10 @@ export async function createPillarbox(config: Config, overrides: Overrides = {})
 export function openStore(config: Config, logger: Logger, clock: Clock = systemClock): Promise<Store> {
   if (config.databaseUrl.startsWith('sqlite:')) {
     const path = config.databaseUrl.slice('sqlite:'.length)
+    // The processes that read reports take real time: a clock that is handed in would end them early.
+    const reportLimitMs = clock === systemClock ? REPORT_LIMIT_MS : null
     return openPrivately('The database', path, () =>
-      openSqlite({ path, clock, logger, defer: setImmediate, watch: true, reportLimitMs: REPORT_LIMIT_MS }),
+      openSqlite({ path, clock, logger, defer: setImmediate, watch: true, reportLimitMs }),
     )
   }
   return openPostgres({ url: config.databaseUrl, clock, logger, poolSize: config.databasePoolSize })
