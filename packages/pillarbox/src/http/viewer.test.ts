@@ -35,6 +35,9 @@ const TO: Record<'email' | 'sms' | 'push' | 'webhook', Address> = {
   webhook: { name: NAME, url: URL_TO },
 }
 
+/** What a site handed off, by the id it has there. */
+const AT_SITE = '0b7c3f8e-7d0e-4a53-9f5c-2f1b9a0c4d11'
+
 describe('a viewer', () => {
   let f: Fixture
   let tenant: TestTenant
@@ -50,6 +53,7 @@ describe('a viewer', () => {
     await plantPersonalIds()
     for (const [channel, to] of Object.entries(TO)) await plantSuppression(channel as Channel, to)
     await plantOperation()
+    await plantSite()
   })
   after(() => f.app.close())
 
@@ -118,6 +122,7 @@ describe('a viewer', () => {
   /** Every path that a route stands for, with what was planted. */
   function pathsOf(url: string): string[] {
     if (url === '/api/communication-logs') return [`${url}?bookingId=42`]
+    if (url === '/api/sites/:site/notifications/:id/status') return [`/api/sites/north/notifications/${AT_SITE}/status`]
     if (!url.includes(':')) return [url]
     const ids = planted[url.replace(/\/:.*/, '')]
     assert.ok(ids?.length, `nothing was planted for ${url}`)
@@ -126,6 +131,12 @@ describe('a viewer', () => {
 
   function plant(path: string, id: string): void {
     planted[path] = [...(planted[path] ?? []), id]
+  }
+
+  async function plantSite(): Promise<void> {
+    const item = { notificationId: AT_SITE, to: TO.email, subject: PERSON.name, body: `For ${PERSON.name}` }
+    const taken = await f.call(tenant.keys.admin, 'POST', '/api/sites/north/notifications', { items: [item] })
+    assert.equal(taken.statusCode, 200, taken.body)
   }
 
   async function plantPeople(): Promise<void> {
