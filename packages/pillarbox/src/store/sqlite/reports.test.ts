@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
 import { silent } from '../../../../../test/support/samples.ts'
 import { isPillarboxError } from '../../model/errors.ts'
 import { systemClock } from '../../runtime/system.ts'
@@ -74,5 +77,21 @@ describe('a report on SQLite', () => {
   it('tells what SQLite refused', async (t) => {
     const { reports } = await setup(t, 60_000)
     await assert.rejects(reports.run('select 1 from nowhere', []), /no such table: nowhere/)
+  })
+
+  it('is over when its store is closed, even where nothing else keeps the process', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'pillarbox-'))
+    t.after(() => rm(folder, { recursive: true }))
+    const script = `import { openReports } from ${JSON.stringify(new URL('./reports.ts', import.meta.url).href)}
+      import { systemClock } from ${JSON.stringify(new URL('../../runtime/system.ts', import.meta.url).href)}
+      const reports = openReports({ path: ${JSON.stringify(join(folder, 'store.db'))}, clock: systemClock, limitMs: 60000 })
+      await reports.run('select 1 as one', [])
+      await reports.close()
+      console.log('closed')`
+    new DatabaseSync(join(folder, 'store.db')).close()
+
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
+
+    assert.equal(stdout, 'closed\n')
   })
 })

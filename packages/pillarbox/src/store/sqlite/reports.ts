@@ -136,6 +136,8 @@ export function openReports({ path, clock, limitMs }: ReportDeps): Reports {
       const gone = seats.flatMap(({ child }) => (child ? [once(child, 'exit')] : []))
       for (const seat of seats) {
         seat.idle.abort()
+        // Nothing else may keep this process any more, and whoever closes the store waits for this.
+        seat.child?.ref()
         seat.child?.kill('SIGKILL')
       }
       await Promise.all(gone)
