@@ -18,7 +18,7 @@ function listener() {
     }
     return step.value
   }
-  return { asked, runner: { dialect, read, write: read } as unknown as ScriptRunner }
+  return { asked, runner: { dialect, read, report: read, write: read } as unknown as ScriptRunner }
 }
 
 describe('a list', () => {
