@@ -118,24 +118,41 @@ function keyRules(rule: Rule): void {
     assertBetween(lastUsedAt ?? 0, before, await store.now())
   })
 
-  rule('lets a key expire, and never later than it would have', async (bench) => {
+  rule('replaces a key, which expires never later than it would have', async (bench) => {
     const { store } = bench
     const now = await store.now()
-    const [lasting, short] = [key(bench, {}), key(bench, { expiresAt: now + 60_000 })]
+    const [lasting, short] = [key(bench, { name: 'lasting' }), key(bench, { expiresAt: now + 60_000 })]
     await store.keys.insert(lasting, 'hash-lasting')
     await store.keys.insert(short, 'hash-short')
 
     const at = now + 3_600_000
-    assert.equal((await store.keys.expire(null, lasting.id, at, 'key:ada'))?.expiresAt, at)
-    assert.equal((await store.keys.expire(null, short.id, at, 'key:ada'))?.expiresAt, now + 60_000)
-    assert.equal(await store.keys.expire('nobody', lasting.id, at, 'key:ada'), null)
+    const replace = (tenantId: string | null, former: string, hash: string) =>
+      store.keys.replace(tenantId, former, { ...key(bench, {}), hash, at }, 'key:ada')
+    const replaced = (await replace(null, lasting.id, 'hash-next')) ?? assert.fail()
+    assert.equal(replaced.former.expiresAt, at)
+    const { name, expiresAt, id } = (await store.keys.findByHash('hash-next')) ?? assert.fail()
+    assert.deepEqual([name, expiresAt, id], ['lasting', null, replaced.made.id])
+    assert.equal((await replace(null, short.id, 'hash-after-short'))?.former.expiresAt, now + 60_000)
+    assert.equal(await replace('nobody', lasting.id, 'hash-of-nobody'), null)
     await store.keys.revoke(null, lasting.id)
-    assert.equal(await store.keys.expire(null, lasting.id, at, 'key:ada'), null)
+    assert.equal(await replace(null, lasting.id, 'hash-too-late'), null)
     const { items } = await store.audit.list({ action: 'expire', subject: `key:${lasting.id}` }, { limit: 10 })
     assert.deepEqual(
       items.map(({ actor, after }) => [actor, after?.['expiresAt']]),
       [['key:ada', new Date(at).toISOString()]],
     )
+  })
+
+  rule('leaves a key as it is where the one in its place cannot be written', async (bench) => {
+    const { store } = bench
+    const former = key(bench, {})
+    await store.keys.insert(former, 'hash-former')
+
+    const next = { id: former.id, hash: 'hash-unwritten', at: await store.now() }
+    await assert.rejects(store.keys.replace(null, former.id, next, 'key:ada'))
+
+    assert.equal((await store.keys.findByHash('hash-former'))?.expiresAt, null)
+    assert.equal(await store.keys.findByHash('hash-unwritten'), null)
   })
 
   rule('keeps a key of no tenant for ops', async (bench) => {

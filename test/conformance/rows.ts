@@ -21,6 +21,9 @@ import {
   replacementOn,
 } from './fixtures.ts'
 
+/** Far beyond any token that a claim may get: sessions of PostgreSQL take them by the hundred. */
+const NO_SUCH_CLAIM = 1_000_000_000
+
 /**
  * Both engines leave the same rows behind. A life of events, schedules and notifications is played through the contract,
  * and then every column of every table is compared with one picture, `expected-rows.ts`.
@@ -214,7 +217,9 @@ async function completeAll(
   await store.dispatch.complete(worker, [result])
   await store.dispatch.release(worker, [claims.get(released) ?? assert.fail()])
   const stale = claims.get(late) ?? assert.fail()
-  const answer = await store.dispatch.complete(worker, [{ ...completion(stale, 'sent'), token: stale.token + 1_000 }])
+  const answer = await store.dispatch.complete(worker, [
+    { ...completion(stale, 'sent'), token: stale.token + NO_SUCH_CLAIM },
+  ])
   assert.deepEqual(answer.fenced, [late])
   await store.dispatch.complete(worker, [completion(stale, 'retrying', { possibleDuplicate: true })])
   await store.dispatch.complete(worker, [completion(stale, 'retrying', { possibleDuplicate: true })])

@@ -1,6 +1,7 @@
 import type { Schedule } from '@pillarbox/client'
 import { useQuery } from '@tanstack/react-query'
 import { get, type PageOf } from '../app/api.ts'
+import { firstFound } from '../app/first-found.ts'
 import type { Scope } from '../app/session.ts'
 import { Panel } from '../parts/panel.tsx'
 import { exact, useZone } from '../parts/when.tsx'
@@ -13,12 +14,15 @@ export function Overdue({ scope, eventType }: { scope: Scope; eventType: string 
   const { data } = useQuery({
     queryKey: ['live', 'schedules', 'overdue', scope.tenantId, eventType],
     queryFn: () =>
-      get<PageOf<Schedule>>('/api/automation-schedules', {
-        ...scope.query,
-        status: ['pending', 'awaiting_approval'],
-        due: 'past',
-        eventType,
-      }),
+      firstFound((cursor) =>
+        get<PageOf<Schedule>>('/api/automation-schedules', {
+          ...scope.query,
+          status: ['pending', 'awaiting_approval'],
+          due: 'past',
+          eventType,
+          cursor,
+        }),
+      ),
     refetchInterval: 10_000,
   })
   const now = Date.now()

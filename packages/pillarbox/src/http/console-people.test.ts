@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { reachOf } from '../operate/list-reach.ts'
+import { tryMembers } from '../operate/recipient-lists.ts'
 import { type AnswerJson, type Fixture, openFixture, type TestTenant } from './fixture.ts'
 
 describe('people at the console', () => {
@@ -69,6 +71,23 @@ describe('people at the console', () => {
     )
     const shown = await atConsole('GET', `/api/recipient-lists/${list.id}/members`)
     assert.equal(shown.items[0]?.email, 'a***@example.test')
+  })
+
+  it('on a long list are read a part at a time, and everything else goes on in between', async () => {
+    const members = Array.from({ length: 5_000 }, (_, i) => ({ email: `member-${i}@example.test` }))
+    const { id } = (await admin('POST', '/api/recipient-lists', { name: 'everybody', members })).json()
+    const list = (await f.store.lists.find(acme.id, String(id))) ?? assert.fail()
+    let turns = 0
+    const nextTurn = (run: () => void): void => {
+      turns += 1
+      setImmediate(run)
+    }
+
+    const reach = await reachOf({ store: f.store, nextTurn }, list)
+    assert.deepEqual([reach.members, turns], [5_000, 2])
+    const tried = await tryMembers({ store: f.store, nextTurn }, acme.id, list, members)
+    assert.deepEqual(tried, { added: 0, duplicates: 5_000, bad: [] })
+    assert.ok(turns > 10, String(turns))
   })
 
   it('are tried before they are added to a list: who is new, who is there, who is bad and why', async () => {

@@ -426,6 +426,24 @@ describe('what became of events', () => {
     assert.deepEqual([items[1]?.lastError, items[1]?.topic], ['no template', 'desk'])
   })
 
+  it('is not asked about with a cursor that names an event of another tenant', async () => {
+    const { get, f, tenant } = await reading()
+    const other = await f.tenant('neighbour')
+    await f.call(other.keys.admin, 'PUT', '/api/event-types', CATALOGUE)
+    await f.call(other.keys.publisher, 'POST', '/api/events', { ...EVENT, id: 'theirs' })
+    const { operator } = tenant.keys
+    const { nextCursor } = (await get('?limit=1', operator)).json()
+    const mark = String(nextCursor).slice(0, 6)
+    const naming = (...place: string[]): string => mark + Buffer.from(JSON.stringify(place)).toString('base64url')
+
+    const ask = async (id: string) => {
+      const { statusCode, body } = await get(`?cursor=${naming('neighbour', id)}`, operator)
+      return [statusCode, (JSON.parse(body) as { code: unknown }).code]
+    }
+    assert.deepEqual(await ask('theirs'), await ask('nobody’s'))
+    assert.deepEqual(await ask('theirs'), [422, 'invalid_query'])
+  })
+
   it('is found by type, entity, status and time, page by page', async () => {
     const { ids, get, f } = await reading()
     const at = (offset: number): string => encodeURIComponent(new Date(f.now() + offset).toISOString())

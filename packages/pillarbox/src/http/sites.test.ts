@@ -173,6 +173,17 @@ describe('what a site hands off', () => {
     assert.equal(site?.['clockAheadMs'], -DAY_MS)
   })
 
+  it('keeps its times within what can be kept, however far the clock of the site is off', async (t) => {
+    const { handOff, ledger } = await setup(t)
+
+    await handOff([alarm({ expiresAt: '9998-06-01T00:00:00Z' })], { at: '1970-01-01T00:00:10Z' })
+    await handOff([alarm({ dueAt: '1970-01-01T00:00:00Z' })], { at: '9998-01-01T00:00:00Z' })
+
+    const [due, expiring] = (await ledger()) as unknown as Record<string, unknown>[]
+    assert.equal(expiring?.['expiresAt'], '9998-12-31T23:59:59.999Z')
+    assert.equal(due?.['dueAt'], '1970-01-01T00:00:00.000Z')
+  })
+
   it('is refused whole where the body is none: nothing is acknowledged, nothing is written', async (t) => {
     const { f, key, ledger } = await setup(t)
     const post = async (body: unknown) =>

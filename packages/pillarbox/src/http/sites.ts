@@ -178,10 +178,12 @@ export function siteRoutes(app: App, { store, notifications, clock, logger, conf
 
   app.get(
     '/api/sites',
-    listing(TO_READ, 'List sites by name', {
-      operationId: 'listSites',
-      response: { 200: Type.Object({ items: Type.Array(SiteJson) }) },
-    }),
+    listing(
+      TO_READ,
+      'List sites by name',
+      { operationId: 'listSites', response: { 200: Type.Object({ items: Type.Array(SiteJson) }) } },
+      { config: { readsMuch: true } },
+    ),
     async (request) => ({ items: (await store.sites.list(scopeOf(request))).map(siteJson) }),
   )
 

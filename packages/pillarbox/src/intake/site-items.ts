@@ -1,3 +1,4 @@
+import { EARLIEST_MS, LATEST_MS } from '@pillarbox/client/contract'
 import { type Static, Type } from 'typebox'
 import type { FieldError } from '../model/errors.ts'
 import { Instant, instantMs, Line, Nullable, UUID_PATTERN } from './body-fields.ts'
@@ -74,7 +75,7 @@ export function bodyOfItem(item: SiteItem, clockAheadMs: number | null): SiteBod
   const off = clockAheadMs !== null && Math.abs(clockAheadMs) > TOLERATED_MS ? clockAheadMs : 0
   const moved = (instant: string | null | undefined): string | null => {
     const at = instantMs(instant)
-    return at === null ? null : new Date(at - off).toISOString()
+    return at === null ? null : new Date(Math.min(LATEST_MS, Math.max(EARLIEST_MS, at - off))).toISOString()
   }
   return {
     body: {

@@ -37,4 +37,24 @@ describe('the numbers that have come from a site', () => {
     assert.ok(odd.slice(0, 10_000).every((one) => hasSequence(ranges, one)))
     assert.ok(!odd.some((one) => hasSequence(ranges, one + 1)))
   })
+
+  it('are found in a few looks, however many stretches there are', () => {
+    const ranges = withSequences(
+      [],
+      Array.from({ length: 10_000 }, (_, i) => 2 * i + 1),
+    )
+    let looks = 0
+    const watched = new Proxy(ranges, {
+      get(target, name, receiver) {
+        if (typeof name === 'string' && /^\d+$/.test(name)) looks += 1
+        return Reflect.get(target, name, receiver) as unknown
+      },
+    })
+
+    assert.deepEqual(
+      [1, 2, 19_999, 20_000, 30_000].map((one) => hasSequence(watched, one)),
+      [true, false, true, false, false],
+    )
+    assert.ok(looks < 100, `${looks} looks`)
+  })
 })

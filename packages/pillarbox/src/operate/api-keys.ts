@@ -43,10 +43,11 @@ export async function rotateKey(
   { tenantId, keyId, overlapMs }: { tenantId: string | null; keyId: string; overlapMs: number },
   actor: string,
 ): Promise<IssuedKey> {
-  const { store, clock } = deps
-  const former = found(await store.keys.expire(tenantId, keyId, clock.now() + overlapMs, actor))
-  const { name, role, site, ratePerSecond } = former
-  return await issueKey(deps, { tenantId, name, role, site, ratePerSecond }, actor)
+  const { store, ids, clock } = deps
+  const key = makeKey()
+  const next = { id: ids(), hash: hashKey(key), at: clock.now() + overlapMs }
+  const { made } = found(await store.keys.replace(tenantId, keyId, next, actor))
+  return { ...made, key }
 }
 
 /** Revokes a key of a tenant, or with null an ops key. Throws `last_key` where no other ops key would be valid. */

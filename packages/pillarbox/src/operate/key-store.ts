@@ -7,8 +7,16 @@ export interface KeyStore {
   insert(key: NewKeyRecord, hash: string, actor?: string): Promise<boolean>
   findByHash(hash: string): Promise<ApiKey | null>
   list(tenantId: string | null): Promise<ApiKey[]>
-  /** It expires at this time, unless it does so before. Null: there is no such key, or it is over. Audited. */
-  expire(tenantId: string | null, id: string, at: number, actor: string): Promise<ApiKey | null>
+  /**
+   * Another key that is like this one, with an id and a hash of its own, while this one expires `at` that time, unless it does
+   * so before: both, or neither. Null: there is no such key, or it is over. Audited.
+   */
+  replace(
+    tenantId: string | null,
+    id: string,
+    next: { id: string; hash: string; at: number },
+    actor: string,
+  ): Promise<{ former: ApiKey; made: NewKeyRecord } | null>
   /** Notes that it was used just now. */
   noteUse(id: string): Promise<void>
   revoke(tenantId: string | null, id: string, actor?: string): Promise<boolean>

@@ -3,7 +3,7 @@ import type { Channel } from '../model/channel.ts'
 import type { ListMember, RecipientList } from '../model/recipient-list.ts'
 import type { Suppression } from '../model/suppression.ts'
 import type { Store } from '../store/store.ts'
-import { forEachMember } from './recipient-lists.ts'
+import { memberPages, type NextTurn } from './recipient-lists.ts'
 
 /** Whom of a list each channel reaches, and who is kept from being told by a suppression. */
 export interface ListReach {
@@ -33,30 +33,37 @@ const USES = { email: 'email', sms: 'phone', whatsapp: 'phone' } as const satisf
 const CHANNELS = Object.keys(USES) as (keyof typeof USES)[]
 
 export const MOST_UNREACHABLE = 100
-const CHUNK = 2_000
 
-export async function reachOf(
-  store: Pick<Store, 'lists' | 'suppressions' | 'accounts'>,
-  list: RecipientList,
-): Promise<ListReach> {
-  const members: ListMember[] = []
-  await forEachMember(store, list, (member) => void members.push(member))
+interface ReachDeps {
+  store: Pick<Store, 'lists' | 'suppressions' | 'accounts'>
+  nextTurn: NextTurn
+}
+
+export async function reachOf(deps: ReachDeps, list: Pick<RecipientList, 'tenantId' | 'id'>): Promise<ListReach> {
+  const { store } = deps
   const accounts = await store.accounts.list(list.tenantId)
-  const unreachable: UnreachableMember[] = []
-  const channels: ChannelReach[] = []
-  for (const channel of CHANNELS) {
-    const reached = members.filter((member) => member[USES[channel]] !== null)
-    const found = await suppressedAmong(store, list.tenantId, channel, reached)
-    unreachable.push(...found)
-    channels.push({
-      channel,
-      hasAccount: accounts.some((account) => account.channel === channel && account.status === 'active'),
-      reachable: reached.length - found.length,
-      suppressed: found.length,
-      missing: members.length - reached.length,
-    })
+  const reaches = CHANNELS.map((channel) => {
+    const hasAccount = accounts.some((account) => account.channel === channel && account.status === 'active')
+    const counts: ChannelReach = { channel, hasAccount, reachable: 0, suppressed: 0, missing: 0 }
+    return { channel, counts, unreachable: [] as UnreachableMember[] }
+  })
+  let count = 0
+  for await (const members of memberPages(deps, list)) {
+    count += members.length
+    for (const { channel, counts, unreachable } of reaches) {
+      const reached = members.filter((member) => member[USES[channel]] !== null)
+      const found = await suppressedAmong(store, list.tenantId, channel, reached)
+      unreachable.push(...found.slice(0, MOST_UNREACHABLE - unreachable.length))
+      counts.reachable += reached.length - found.length
+      counts.suppressed += found.length
+      counts.missing += members.length - reached.length
+    }
   }
-  return { members: members.length, channels, unreachable: unreachable.slice(0, MOST_UNREACHABLE) }
+  return {
+    members: count,
+    channels: reaches.map(({ counts }) => counts),
+    unreachable: reaches.flatMap(({ unreachable }) => unreachable).slice(0, MOST_UNREACHABLE),
+  }
 }
 
 async function suppressedAmong(
@@ -66,29 +73,19 @@ async function suppressedAmong(
   members: readonly ListMember[],
 ): Promise<UnreachableMember[]> {
   if (!(await suppressions.any(tenantId, channel))) return []
-  const found: UnreachableMember[] = []
-  for (let from = 0; from < members.length; from += CHUNK) {
-    const chunk = members.slice(from, from + CHUNK)
-    const addresses = chunk.map((member) => member[USES[channel]] ?? '')
-    const known = new Map(
-      (await suppressions.among(tenantId, channel, addresses)).map((each) => [
-        addressIdentity(channel, each.address),
-        each,
-      ]),
-    )
-    for (const { name, email, phone } of chunk) {
-      const suppressed = known.get(addressIdentity(channel, { email, phone }[USES[channel]] ?? ''))
-      if (suppressed)
-        found.push({
-          name,
-          email,
-          phone,
-          channel,
-          cause: suppressed.cause,
-          error: suppressed.error,
-          suppressionId: suppressed.id,
-        })
-    }
-  }
-  return found
+  const addresses = members.map((member) => member[USES[channel]] ?? '')
+  const known = new Map(
+    (await suppressions.among(tenantId, channel, addresses)).map((each) => [
+      addressIdentity(channel, each.address),
+      each,
+    ]),
+  )
+  // None of most pages is suppressed.
+  if (known.size === 0) return []
+  return members.flatMap(({ name, email, phone }) => {
+    const suppressed = known.get(addressIdentity(channel, { email, phone }[USES[channel]] ?? ''))
+    if (!suppressed) return []
+    const { cause, error, id: suppressionId } = suppressed
+    return { name, email, phone, channel, cause, error, suppressionId }
+  })
 }

@@ -126,6 +126,8 @@ export function* listEvents(dialect: Dialect, filter: EventFilter, page: Page): 
   const values = { ...filter, lastTenant, lastId, limit: page.limit + 1 }
   const isOfAll = filter.tenantId === undefined
   if (last) {
+    // One of another tenant's events would tell that it is there, and when it came.
+    if (!isOfAll && lastTenant !== filter.tenantId) throw invalidCursor()
     // An event that is gone marks no place: better to say so than to end the list early.
     const isThere = 'select 1 from pillarbox.events e where e.tenant_id = :lastTenant and e.id = :lastId'
     if ((yield* row(isThere, values)) === null) throw invalidCursor()

@@ -1,11 +1,11 @@
 import type { ApiKey } from '../../model/api-key.ts'
 import { SYSTEM } from '../../model/audit.ts'
-import type { KeyStore } from '../../operate/key-store.ts'
+import type { KeyStore, NewKeyRecord } from '../../operate/key-store.ts'
 import { writeAudit } from './audit.ts'
 import { pictureOfKey } from './audit-pictures.ts'
 import { uuidOrNull } from './fields.ts'
 import { nounOf } from './noun.ts'
-import { row, rows, type ScriptRunner } from './script.ts'
+import { type Dialect, row, rows, type Script, type ScriptRunner } from './script.ts'
 
 export const KEYS = nounOf<ApiKey>('api_keys', {
   id: 'uuid',
@@ -23,20 +23,7 @@ export const KEYS = nounOf<ApiKey>('api_keys', {
 /** API keys. Where a method takes a tenant, null means the keys that belong to none: those of `ops`. */
 export function sharedKeys({ dialect, read, write }: ScriptRunner): KeyStore {
   return {
-    insert: (key, hash, actor = SYSTEM) =>
-      write(function* () {
-        const written = yield* row(
-          `insert into pillarbox.api_keys (id, tenant_id, name, role, hash, site, rate_per_second, expires_at, created_at)
-            values (:id, :tenantId, :name, :role, :hash, :site, :ratePerSecond, ${dialect.instant(':expiresAt')},
-              ${dialect.now})
-            on conflict (hash) do nothing returning id`,
-          { ...key, hash },
-        )
-        if (!written) return false
-        const { tenantId, id } = key
-        yield* writeAudit(dialect, { tenantId, actor, action: 'issue', subject: `key:${id}`, after: pictureOfKey(key) })
-        return true
-      }),
+    insert: (key, hash, actor = SYSTEM) => write(() => insertKey(dialect, key, hash, actor)),
     findByHash: (hash) =>
       read(function* () {
         const found = yield* row(`select ${KEYS.columns} from pillarbox.api_keys where hash = :hash`, { hash })
@@ -50,7 +37,7 @@ export function sharedKeys({ dialect, read, write }: ScriptRunner): KeyStore {
         )
         return found.map(KEYS.of)
       }),
-    expire: (tenantId, keyId, at, actor) =>
+    replace: (tenantId, keyId, { at, ...next }, actor) =>
       write(function* () {
         const id = uuidOrNull(keyId)
         if (id === null) return null
@@ -62,15 +49,13 @@ export function sharedKeys({ dialect, read, write }: ScriptRunner): KeyStore {
           { id, tenantId, at },
         )
         if (!found) return null
-        const key = KEYS.of(found)
-        yield* writeAudit(dialect, {
-          tenantId,
-          actor,
-          action: 'expire',
-          subject: `key:${id}`,
-          after: pictureOfKey(key),
-        })
-        return key
+        const former = KEYS.of(found)
+        const after = pictureOfKey(former)
+        yield* writeAudit(dialect, { tenantId, actor, action: 'expire', subject: `key:${id}`, after })
+        const { name, role, site, ratePerSecond } = former
+        const made = { id: next.id, tenantId, name, role, site, ratePerSecond, expiresAt: null }
+        yield* insertKey(dialect, made, next.hash, actor)
+        return { former, made }
       }),
     noteUse: (keyId) =>
       write(function* () {
@@ -93,4 +78,18 @@ export function sharedKeys({ dialect, read, write }: ScriptRunner): KeyStore {
         return true
       }),
   }
+}
+
+function* insertKey(dialect: Dialect, key: NewKeyRecord, hash: string, actor: string): Script<boolean> {
+  const written = yield* row(
+    `insert into pillarbox.api_keys (id, tenant_id, name, role, hash, site, rate_per_second, expires_at, created_at)
+      values (:id, :tenantId, :name, :role, :hash, :site, :ratePerSecond, ${dialect.instant(':expiresAt')},
+        ${dialect.now})
+      on conflict (hash) do nothing returning id`,
+    { ...key, hash },
+  )
+  if (!written) return false
+  const { tenantId, id } = key
+  yield* writeAudit(dialect, { tenantId, actor, action: 'issue', subject: `key:${id}`, after: pictureOfKey(key) })
+  return true
 }

@@ -31,7 +31,10 @@ export const PERSONAL_COLUMNS: Readonly<Record<string, Columns>> = {
     ...all('plain', 'acknowledged_at acknowledged_by repeats told_at'),
     note: 'text',
   },
-  api_keys: all('plain', 'id tenant_id name role hash site rate_per_second expires_at revoked_at created_at last_used_at'),
+  api_keys: all(
+    'plain',
+    'id tenant_id name role hash site rate_per_second expires_at revoked_at created_at last_used_at',
+  ),
   attempts: {
     ...all('plain', 'notification_id number late outcome to_status possible_duplicate duration_ms started_at token'),
     ...all('plain', 'worker_id provider code reason account_id tenant_id audit_id'),

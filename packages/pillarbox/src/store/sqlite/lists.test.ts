@@ -229,7 +229,7 @@ describe('a page of notifications on SQLite', () => {
     assert.deepEqual([await found(lane.id), await found(other.id)], [[], [id]])
 
     db.db.prepare('delete from pillarbox_notifications where id = ?').run(id)
-    const marks = db.db.prepare(`select value from pillarbox_notification_marks where kind <> 'account'`).all()
+    const marks = db.db.prepare('select value from pillarbox_notification_marks').all()
     assert.deepEqual(marks, [])
   })
 })

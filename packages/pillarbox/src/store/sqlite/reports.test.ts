@@ -94,4 +94,16 @@ describe('a report on SQLite', () => {
 
     assert.equal(stdout, 'closed\n')
   })
+
+  it('is read again after a process that could not be started', async (t) => {
+    const { reports } = await setup(t, 10_000)
+    const { execPath } = process
+    process.execPath = '/nowhere/node'
+    try {
+      await assert.rejects(reports.run('select 1', []), (error) => isPillarboxError(error, 'store_unavailable'))
+    } finally {
+      process.execPath = execPath
+    }
+    assert.deepEqual(await reports.run('select 1 as one', []), [{ one: 1 }])
+  })
 })

@@ -156,6 +156,9 @@ function startChild(path: string): ChildProcess {
   })
   // A message that could not be written any more: its process has ended, which is told by its exit.
   child.on('error', () => {})
+  // One that was never there does not end either, and would be waited for.
+  if (child.pid === undefined)
+    throw new PillarboxError('store_unavailable', 'A process that reads could not be started')
   child.unref()
   child.channel?.unref()
   return child

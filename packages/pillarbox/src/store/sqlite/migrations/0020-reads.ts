@@ -38,20 +38,23 @@ create index pillarbox_contacts_name on pillarbox_contacts (tenant_id, lower(nam
 `
 
 function markingOf([kind, column]: [string, string]): string {
+  const unmarked = `delete from pillarbox_notification_marks
+    where tenant_id = old.tenant_id and kind = '${kind}' and value = old.${column} and slot = substr(old.id, 1, 12)
+      and not exists (select 1 from pillarbox_notifications n where n.tenant_id = old.tenant_id
+        and n.id >= substr(old.id, 1, 12) and n.id < substr(old.id, 1, 12) || 'g' and n.${column} = old.${column});`
   return `
 insert into pillarbox_notification_marks (tenant_id, kind, value, slot)
   select distinct tenant_id, '${kind}', ${column}, substr(id, 1, 12) from pillarbox_notifications where ${column} is not null;
 create trigger pillarbox_notifications_mark_${kind} after update of ${column} on pillarbox_notifications
-  when new.${column} is not null and new.${column} is not old.${column}
+  when new.${column} is not old.${column}
 begin
-  insert into pillarbox_notification_marks values (new.tenant_id, '${kind}', new.${column}, substr(new.id, 1, 12))
+  insert into pillarbox_notification_marks
+    select new.tenant_id, '${kind}', new.${column}, substr(new.id, 1, 12) where new.${column} is not null
     on conflict do nothing;
+  ${unmarked}
 end;
 create trigger pillarbox_notifications_unmark_${kind} after delete on pillarbox_notifications when old.${column} is not null
 begin
-  delete from pillarbox_notification_marks
-    where tenant_id = old.tenant_id and kind = '${kind}' and value = old.${column} and slot = substr(old.id, 1, 12)
-      and not exists (select 1 from pillarbox_notifications n where n.tenant_id = old.tenant_id
-        and n.id >= substr(old.id, 1, 12) and n.id < substr(old.id, 1, 12) || 'g' and n.${column} = old.${column});
+  ${unmarked}
 end;`
 }
