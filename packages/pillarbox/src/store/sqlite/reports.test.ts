@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
+import childProcess from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
 import { silent } from '../../../../../test/support/samples.ts'
 import { isPillarboxError } from '../../model/errors.ts'
 import { systemClock } from '../../runtime/system.ts'
 import { openSqlite } from './open.ts'
 import { openReports } from './reports.ts'
+
+const execFile = promisify(childProcess.execFile)
 
 async function setup(t: TestContext, limitMs: number) {
   const folder = await mkdtemp(join(tmpdir(), 'pillarbox-'))
@@ -20,7 +24,7 @@ async function setup(t: TestContext, limitMs: number) {
     await store.close()
     await rm(folder, { recursive: true })
   })
-  return { store, reports }
+  return { store, reports, path }
 }
 
 /** Takes minutes. */
@@ -69,6 +73,19 @@ describe('a report on SQLite', () => {
     const endless = reports.run(ENDLESS, [])
     await Promise.all([reports.close(), assert.rejects(endless, /The store is closed/)])
     await assert.rejects(reports.run('select 1', []), /The store is closed/)
+  })
+
+  it('is waited for by a program that has nothing else to do', async (t) => {
+    const { path } = await setup(t, 60_000)
+    const program = `
+      import { openReports } from ${JSON.stringify(new URL('./reports.ts', import.meta.url))}
+      import { systemClock } from ${JSON.stringify(new URL('../../runtime/system.ts', import.meta.url))}
+      const reports = openReports({ path: ${JSON.stringify(path)}, clock: systemClock, limitMs: 60_000 })
+      await reports.run('select 1', [])
+      await reports.close()
+      console.log('closed')`
+    const { stdout } = await execFile(process.execPath, ['--input-type=module', '--eval', program])
+    assert.equal(stdout, 'closed\n')
   })
 
   it('tells what SQLite refused', async (t) => {

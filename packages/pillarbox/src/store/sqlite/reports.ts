@@ -134,9 +134,11 @@ export function openReports({ path, clock, limitMs }: ReportDeps): Reports {
     close: async () => {
       isClosed = true
       const gone = seats.flatMap(({ child }) => (child ? [once(child, 'exit')] : []))
-      for (const seat of seats) {
-        seat.idle.abort()
-        seat.child?.kill('SIGKILL')
+      for (const { child, idle } of seats) {
+        idle.abort()
+        // Without it, a program that has nothing else to do ends here, before its store is closed.
+        child?.ref()
+        child?.kill('SIGKILL')
       }
       await Promise.all(gone)
     },
