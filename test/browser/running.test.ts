@@ -4,6 +4,12 @@ import { until } from '../support/until.ts'
 import { assertAccessible } from './browser.ts'
 import { openVisits } from './visits.ts'
 
+function withoutCursor(address: string): string {
+  const url = new URL(address)
+  url.searchParams.delete('cursor')
+  return String(url)
+}
+
 describe('audit, keys, settings and workers in a browser', () => {
   const visits = openVisits({ channels: ['sms'] })
 
@@ -22,6 +28,25 @@ describe('audit, keys, settings and workers in a browser', () => {
       await change.getByText('+ after').waitFor()
       await visitor.goTo('/audit?actor=nobody')
       await page.getByText('None match').waitFor()
+    })
+  })
+
+  it('pass over pages without a row, and say so where that takes long', async () => {
+    await visits.as('operator', async (visitor) => {
+      const { page } = visitor
+      let emptyPages = 3
+      await page.route('**/api/audit?*', async (route) => {
+        emptyPages -= 1
+        if (emptyPages < 0) await route.continue({ url: withoutCursor(route.request().url()) })
+        else await route.fulfill({ json: { items: [], nextCursor: `${emptyPages}` } })
+      })
+      await visitor.goTo('/audit')
+      await page.locator('[data-row]').first().waitFor()
+
+      emptyPages = Number.POSITIVE_INFINITY
+      await visitor.goTo('/audit?actor=nobody')
+      await page.getByText('None so far').waitFor()
+      await page.getByRole('button', { name: 'Further back' }).waitFor()
     })
   })
 

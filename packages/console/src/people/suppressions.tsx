@@ -5,10 +5,10 @@ import { useState } from 'react'
 import { call } from '../app/api.ts'
 import { type Scope, useCanConfigure } from '../app/session.ts'
 import { AskDialog } from '../parts/ask-dialog.tsx'
-import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { Blank } from '../parts/blank.tsx'
 import { Heads } from '../parts/heads.tsx'
 import { Mark, SHAPES } from '../parts/mark.tsx'
-import { Older, usePaged } from '../parts/paged.tsx'
+import { PagedList, usePaged } from '../parts/paged.tsx'
 import { channelWord } from '../parts/to.tsx'
 import { When } from '../parts/when.tsx'
 
@@ -28,46 +28,46 @@ export function Suppressions({ scope, address }: { scope: Scope; address: string
   const list = usePaged<Suppression>('/api/suppressions', scope, { address })
   return (
     <section className="panel" aria-label="Suppressed addresses">
-      {!list.items ? (
-        list.error ? (
-          <Trouble error={list.error} retry={() => void list.refetch()} />
-        ) : (
-          <Loading lines={2} />
-        )
-      ) : list.items.length === 0 ? (
-        <Blank title={address ? 'This address is not suppressed' : 'No address is suppressed'}>
-          One that a provider calls dead, that bounces, or whose owner complains would stand here, with what taught us.
-        </Blank>
-      ) : (
-        <table className="rows cards">
-          <Heads names={['state', 'address', 'channel', 'why', 'since', ...(canLift ? ['acts'] : [])]} />
-          <tbody>
-            {list.items.map((suppression) => (
-              <tr key={suppression.id}>
-                <td>
-                  <Mark look={SUPPRESSED} word="suppressed" />
-                </td>
-                <td style={{ overflowWrap: 'anywhere' }}>{suppression.address}</td>
-                <td>{channelWord(suppression.channel)}</td>
-                <td data-wide="">
-                  <Why suppression={suppression} />
-                </td>
-                <td>
-                  <When at={suppression.createdAt} />
-                </td>
-                {canLift && (
+      <PagedList
+        list={list}
+        lines={2}
+        blank={
+          <Blank title={address ? 'This address is not suppressed' : 'No address is suppressed'}>
+            One that a provider calls dead, that bounces, or whose owner complains would stand here, with what taught
+            us.
+          </Blank>
+        }
+      >
+        {(suppressions) => (
+          <table className="rows cards">
+            <Heads names={['state', 'address', 'channel', 'why', 'since', ...(canLift ? ['acts'] : [])]} />
+            <tbody>
+              {suppressions.map((suppression) => (
+                <tr key={suppression.id}>
                   <td>
-                    <Button size="compact-xs" variant="default" onClick={() => choose(suppression)}>
-                      Lift…
-                    </Button>
+                    <Mark look={SUPPRESSED} word="suppressed" />
                   </td>
-                )}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-      <Older list={list} />
+                  <td style={{ overflowWrap: 'anywhere' }}>{suppression.address}</td>
+                  <td>{channelWord(suppression.channel)}</td>
+                  <td data-wide="">
+                    <Why suppression={suppression} />
+                  </td>
+                  <td>
+                    <When at={suppression.createdAt} />
+                  </td>
+                  {canLift && (
+                    <td>
+                      <Button size="compact-xs" variant="default" onClick={() => choose(suppression)}>
+                        Lift…
+                      </Button>
+                    </td>
+                  )}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </PagedList>
       {chosen && <Lift suppression={chosen} scope={scope} close={() => choose(null)} />}
     </section>
   )
