@@ -20,7 +20,7 @@ const ACT_KEYS: Record<string, string> = { r: 'Retry', d: 'Discard' }
 export function Rows({ scope, filter }: { scope: Scope; filter: Filter }) {
   const question = `${scope.tenantId} ${JSON.stringify(filter)}`
   const list = usePaged<NotificationView>('/api/notifications', scope, queryOf(filter), { question: filter })
-  const still = useStillList(list.items, question)
+  const still = useStillList(list.isPlaceholderData ? undefined : list.items, question)
   const canAct = useCanAct()
   const selection = useSelection(question)
   const [act, choose] = useState<Act | null>(null)
