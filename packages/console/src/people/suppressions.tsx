@@ -9,15 +9,9 @@ import { Blank } from '../parts/blank.tsx'
 import { Heads } from '../parts/heads.tsx'
 import { Mark, SHAPES } from '../parts/mark.tsx'
 import { PagedList, usePaged } from '../parts/paged.tsx'
+import { suppressionCause } from '../parts/suppression-cause.ts'
 import { channelWord } from '../parts/to.tsx'
 import { When } from '../parts/when.tsx'
-
-const CAUSES: Record<Suppression['cause'], string> = {
-  dead_address: 'the provider says that the address is no good',
-  bounced: 'a message to it came back',
-  complained: 'its owner complained',
-  operator: 'named by hand',
-}
 
 const SUPPRESSED = { tone: 'bad', shape: SHAPES.dash, means: 'Nothing is sent to it on this channel.' } as const
 
@@ -76,7 +70,7 @@ export function Suppressions({ scope, address }: { scope: Scope; address: string
 function Why({ suppression: { cause, error, notificationId, createdBy } }: { suppression: Suppression }) {
   return (
     <>
-      {CAUSES[cause]}
+      {suppressionCause(cause)}
       {cause === 'operator' && `, by ${createdBy}`}
       {error !== null && <div style={{ color: 'var(--mantine-color-dimmed)' }}>{error}</div>}
       {notificationId !== null && (
@@ -102,7 +96,7 @@ function Lift({ suppression, scope, close }: { suppression: Suppression; scope: 
       close={close}
     >
       <Text>
-        It is suppressed on {channelWord(suppression.channel)}, because {CAUSES[suppression.cause]}
+        It is suppressed on {channelWord(suppression.channel)}, because {suppressionCause(suppression.cause)}
         {suppression.error === null ? '' : ` (${suppression.error})`}. Writing to addresses that bounce or complain
         harms the sender’s name with its provider.
       </Text>
