@@ -360,6 +360,8 @@ describe('the console in a browser', () => {
           const over = await visitor.page.evaluate<number>(TOO_WIDE_BY)
           assert.ok(over <= 0, `${path} is ${over} pixels too wide`)
         }
+        const place = await visitor.page.getByRole('link', { name: 'Sandbox', exact: true }).boundingBox()
+        assert.ok(place && place.x >= 0 && place.x + place.width <= 320, `the open screen is out of sight: ${place?.x}`)
       },
       { viewport: { width: 320, height: 640 } },
     )
