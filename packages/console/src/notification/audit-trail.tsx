@@ -26,7 +26,7 @@ export function AuditTrail({ audit }: { audit: NotificationDetail['audit'] }) {
               <td>{actor}</td>
               <td>{action}</td>
               <td>{[from, to].filter((each) => each !== null).join(' → ')}</td>
-              <td style={{ overflowWrap: 'anywhere' }}>{note ?? reason ?? ''}</td>
+              <td style={{ overflowWrap: 'break-word' }}>{note ?? reason ?? ''}</td>
             </tr>
           ))}
         </tbody>
