@@ -4,6 +4,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useScope } from '../app/session.ts'
 import { Blank } from '../parts/blank.tsx'
+import { Heads } from '../parts/heads.tsx'
 import { PagedList, usePaged } from '../parts/paged.tsx'
 import { isStatus, State } from '../parts/state.tsx'
 import { When } from '../parts/when.tsx'
@@ -68,15 +69,7 @@ export function Events() {
 function EventTable({ events }: { events: readonly EventView[] }) {
   return (
     <table className="rows cards">
-      <thead>
-        <tr>
-          {['event', 'about', 'state', 'published', 'what came of it'].map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads names={['event', 'about', 'state', 'published', 'what came of it']} />
       <tbody>
         {events.map(({ id, type, entity, status, createdAt, lastError, counts }) => (
           <tr key={id}>

@@ -3,6 +3,7 @@ import type { Operation, OperationItem } from '@pillarbox/client'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { Scope } from '../app/session.ts'
 import { Blank } from '../parts/blank.tsx'
+import { Heads } from '../parts/heads.tsx'
 import { type Look, Mark, SHAPES } from '../parts/mark.tsx'
 import { PagedList, usePaged } from '../parts/paged.tsx'
 import { Panel } from '../parts/panel.tsx'
@@ -58,15 +59,7 @@ export function OperationItems({ operation, scope }: { operation: Operation; sco
 function ItemTable({ items }: { items: readonly OperationItem[] }) {
   return (
     <table className="rows cards">
-      <thead>
-        <tr>
-          {['outcome', 'notification', 'why'].map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads names={['outcome', 'notification', 'why']} />
       <tbody>
         {items.map(({ place, notificationId, outcome, why, resultId }) => {
           const look = OUTCOMES[outcome ?? '']

@@ -3,6 +3,7 @@ import type { Operation } from '@pillarbox/client'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useScope } from '../app/session.ts'
 import { Blank } from '../parts/blank.tsx'
+import { Heads } from '../parts/heads.tsx'
 import { PagedList, usePaged } from '../parts/paged.tsx'
 import { When } from '../parts/when.tsx'
 import { actionWord, isOver, OPERATION_STATUSES, OperationState, operationWord, Progress } from './operation-words.tsx'
@@ -69,15 +70,7 @@ export function Operations() {
 function OperationTable({ operations }: { operations: readonly Operation[] }) {
   return (
     <table className="rows cards">
-      <thead>
-        <tr>
-          {['state', 'what', 'how far', 'who', 'started', 'note'].map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads names={['state', 'what', 'how far', 'who', 'started', 'note']} />
       <tbody>
         {operations.map((operation) => (
           <tr key={operation.id}>

@@ -5,6 +5,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useCatalogue } from '../app/event-types.ts'
 import { useCanConfigure, useScope } from '../app/session.ts'
 import { Blank } from '../parts/blank.tsx'
+import { Heads } from '../parts/heads.tsx'
 import { PagedList, usePaged } from '../parts/paged.tsx'
 import { CHANNEL_NAMES, channelWord } from '../parts/to.tsx'
 import { When } from '../parts/when.tsx'
@@ -92,15 +93,7 @@ export function Templates() {
 function TemplateTable({ templates }: { templates: readonly Template[] }) {
   return (
     <table className="rows cards">
-      <thead>
-        <tr>
-          {['event type', 'channel', 'locale', 'says', 'state', 'version', 'changed'].map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads names={['event type', 'channel', 'locale', 'says', 'state', 'version', 'changed']} />
       <tbody>
         {templates.map((template) => (
           <tr key={template.id}>
