@@ -140,6 +140,20 @@ describe('the console in a browser', () => {
     })
   })
 
+  it('shows only what another filter leaves', async () => {
+    await publish('narrowed')
+    await asVisitor(async (visitor) => {
+      await signIn(visitor, viewer)
+      const { page } = visitor
+      await visitor.goTo('/notifications')
+      const emails = page.getByRole('cell', { name: 'email', exact: true })
+      await emails.first().waitFor()
+      await page.getByLabel('Channel').selectOption('sms')
+      await page.getByRole('cell', { name: 'SMS', exact: true }).first().waitFor()
+      await until('no email is listed', async () => (await emails.count()) === 0)
+    })
+  })
+
   it('comes back by itself where its stream was refused', async () => {
     await asVisitor(async (visitor) => {
       const { page } = visitor
@@ -346,6 +360,8 @@ describe('the console in a browser', () => {
           const over = await visitor.page.evaluate<number>(TOO_WIDE_BY)
           assert.ok(over <= 0, `${path} is ${over} pixels too wide`)
         }
+        const place = await visitor.page.getByRole('link', { name: 'Sandbox', exact: true }).boundingBox()
+        assert.ok(place && place.x >= 0 && place.x + place.width <= 320, `the open screen is out of sight: ${place?.x}`)
       },
       { viewport: { width: 320, height: 640 } },
     )

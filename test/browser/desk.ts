@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { ensureBuilt } from '../../packages/console/ensure-built.ts'
+import { OPS_KEY } from '../support/api.ts'
 import type { TestTenant } from '../support/tenant.ts'
 import { openWorld, type TenantOptions, type World } from '../support/world.ts'
 import { assertAccessible, openBrowser, signIn, type Visitor, visit } from './browser.ts'
@@ -31,7 +32,7 @@ export function openDesk(options: TenantOptions): Desk {
     await ensureBuilt((line) => said.push(line))
     assert.ok(!said.some((line) => line.includes('could not')), said.join('\n'))
     world = await openWorld('sqlite')
-    await world.start({ api: true, worker: true })
+    await world.start()
     tenant = await world.tenant(options)
     browser = await openBrowser()
   })
@@ -41,6 +42,7 @@ export function openDesk(options: TenantOptions): Desk {
   })
 
   async function keyOf(role: string): Promise<string> {
+    if (role === 'ops') return OPS_KEY
     const key = keys.get(role) ?? (role === 'admin' ? tenant.adminKey : await tenant.key(role))
     keys.set(role, key)
     return key

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { openVisits } from './visits.ts'
+import { openDesk } from './desk.ts'
 
 const FILE = `name,email,phone
 Ada,ada@example.test,+12025550131
@@ -11,15 +11,15 @@ Cy,not an address,
 `
 
 describe('recipient lists in a browser', () => {
-  const visits = openVisits({ channels: ['email'] })
+  const desk = openDesk({ channels: ['email'] })
 
   async function makeList(name: string, members: object[] = []): Promise<string> {
-    const { body } = await visits.shop.call('POST', '/api/recipient-lists', { name, members })
+    const { body } = await desk.tenant.call('POST', '/api/recipient-lists', { name, members })
     return String(body['id'])
   }
 
   it('are made and filled from a file, after a dry run that says who is bad and why', async () => {
-    await visits.as('admin', async (visitor) => {
+    await desk.as('admin', async (visitor) => {
       const { page } = visitor
       await visitor.goTo('/lists')
       await page.getByRole('button', { name: 'Make a list…' }).click()
@@ -39,7 +39,7 @@ describe('recipient lists in a browser', () => {
       await report.getByText('2 bad').waitFor()
       await report.getByText(/must be an email address/).waitFor()
       await report.getByText('must have an email or a phone').waitFor()
-      const { body } = await visits.shop.call('GET', '/api/recipient-lists/guests')
+      const { body } = await desk.tenant.call('GET', '/api/recipient-lists/guests')
       assert.equal(body['memberCount'], 0)
 
       await dialog.getByRole('button', { name: 'Add 2 members' }).click()
@@ -54,21 +54,21 @@ describe('recipient lists in a browser', () => {
       { name: 'Ada', email: 'ada@example.test' },
       { name: 'Di', email: 'di@example.test' },
     ])
-    await visits.shop.call('POST', '/api/suppressions', { channel: 'email', address: 'di@example.test' })
-    await visits.as('viewer', async (visitor) => {
+    await desk.tenant.call('POST', '/api/suppressions', { channel: 'email', address: 'di@example.test' })
+    await desk.as('viewer', async (visitor) => {
       const { page } = visitor
       await visitor.goTo(`/lists/${id}`)
       const reach = page.getByRole('region', { name: 'Whom it reaches' })
       await reach.getByRole('row').filter({ hasText: 'email' }).getByText('1 of 2').waitFor()
       await reach.getByText('none is active').first().waitFor()
-      await page.getByRole('region', { name: 'Who is not reached, and why' }).getByText('operator').waitFor()
+      await page.getByRole('region', { name: 'Who is not reached, and why' }).getByText('named by hand').waitFor()
       assert.equal(await page.getByRole('button', { name: /Import|Remove/ }).count(), 0)
     })
   })
 
   it('are removed by whoever types their name', async () => {
     const id = await makeList('over')
-    await visits.as('admin', async (visitor) => {
+    await desk.as('admin', async (visitor) => {
       const { page } = visitor
       await visitor.goTo(`/lists/${id}`)
       await page.getByRole('button', { name: 'Remove…' }).click()
@@ -78,11 +78,11 @@ describe('recipient lists in a browser', () => {
       await remove.click()
       await page.waitForURL('**/lists')
     })
-    assert.equal((await visits.shop.call('GET', `/api/recipient-lists/${id}`)).status, 404)
+    assert.equal((await desk.tenant.call('GET', `/api/recipient-lists/${id}`)).status, 404)
   })
 
   it('look right in both themes and on a small phone', async () => {
     const id = await makeList('axe', [{ name: 'Ada', email: 'ada@example.test' }])
-    await visits.assertLooksRight('admin', ['/lists', `/lists/${id}`, `/lists/${await makeList('empty')}`])
+    await desk.assertFit('admin', ['/lists', `/lists/${id}`, `/lists/${await makeList('empty')}`])
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { openVisits } from './visits.ts'
+import { openDesk } from './desk.ts'
 
 const CATALOGUE = {
   name: 'shop',
@@ -31,10 +31,10 @@ interface Items {
 }
 
 describe('people in a browser', () => {
-  const visits = openVisits({ catalogue: CATALOGUE, channels: ['email', 'sms'] })
+  const desk = openDesk({ catalogue: CATALOGUE, channels: ['email', 'sms'] })
 
   const items = async (path: string): Promise<Items['items']> =>
-    ((await visits.shop.call('GET', path)).body as unknown as Items).items
+    ((await desk.tenant.call('GET', path)).body as unknown as Items).items
 
   /** Somebody who was told about an order; answers their contact. */
   async function tell(
@@ -42,20 +42,20 @@ describe('people in a browser', () => {
     person: { email?: string; phone?: string },
     type = 'order.paid',
   ): Promise<string> {
-    await visits.shop.publish({
+    await desk.tenant.publish({
       type,
       entity: { type: 'order', id: orderId },
       conversation: { type: 'order', id: orderId },
       payload: { orderId, name: 'Ada', profile: `profile-${orderId}`, ...person },
     })
-    await visits.shop.settle()
+    await desk.tenant.settle()
     const [found] = await items(`/api/contacts?q=profile-${orderId}`)
     return found?.id ?? assert.fail(`nobody was told of ${orderId}`)
   }
 
   it('are masked until somebody asks, which stays on record, and masked again at a press', async () => {
     const id = await tell('masked', { email: 'masked@example.test', phone: '+12025550121' })
-    await visits.as('operator', async (visitor) => {
+    await desk.as('operator', async (visitor) => {
       const { page } = visitor
       await visitor.goTo('/contacts?q=profile-masked')
       await page.locator('[data-row]').first().click()
@@ -75,7 +75,7 @@ describe('people in a browser', () => {
 
   it('hide from a viewer, who cannot reveal them, neither on the page nor past it', async () => {
     const id = await tell('hidden', { email: 'hidden@example.test' })
-    await visits.as('viewer', async (visitor) => {
+    await desk.as('viewer', async (visitor) => {
       await visitor.goTo(`/contacts/${id}`)
       assert.equal(await visitor.page.getByRole('button', { name: /Reveal|Export|Erase/ }).count(), 0)
       const status = await visitor.page.evaluate(
@@ -88,7 +88,7 @@ describe('people in a browser', () => {
 
   it('have conversations, read as one thread over channels', async () => {
     const id = await tell('talk', { email: 'talk@example.test', phone: '+12025550122' })
-    await visits.as('operator', async (visitor) => {
+    await desk.as('operator', async (visitor) => {
       const { page } = visitor
       await visitor.goTo(`/contacts/${id}`)
       await page.getByRole('link', { name: 'order talk', exact: true }).click()
@@ -103,9 +103,9 @@ describe('people in a browser', () => {
   })
 
   it('are written to again once a suppression is lifted, with a reason that stays on record', async () => {
-    await visits.shop.call('POST', '/api/suppressions', { channel: 'email', address: 'lifted@example.test' })
+    await desk.tenant.call('POST', '/api/suppressions', { channel: 'email', address: 'lifted@example.test' })
     const [{ id } = assert.fail()] = await items('/api/suppressions?address=lifted@example.test')
-    await visits.as('admin', async (visitor) => {
+    await desk.as('admin', async (visitor) => {
       const { page } = visitor
       await visitor.goTo('/contacts?tab=suppressed&q=lifted%40example.test')
       await page.getByRole('button', { name: 'Lift…' }).click()
@@ -121,7 +121,7 @@ describe('people in a browser', () => {
 
   it('are erased only by whoever names them, and says why', async () => {
     const id = await tell('gone', { email: 'gone@example.test' })
-    await visits.as('admin', async (visitor) => {
+    await desk.as('admin', async (visitor) => {
       const { page } = visitor
       await visitor.goTo(`/contacts/${id}`)
       await page.getByRole('button', { name: 'Erase…' }).click()
@@ -135,13 +135,13 @@ describe('people in a browser', () => {
       await page.getByRole('button', { name: 'To the people' }).click()
       await page.waitForURL('**/contacts')
     })
-    assert.equal((await visits.shop.call('GET', `/api/contacts/${id}`)).status, 404)
+    assert.equal((await desk.tenant.call('GET', `/api/contacts/${id}`)).status, 404)
   })
 
   it('have everything about one entity on one page, which also says why nobody was told', async () => {
     await tell('panel', { email: 'panel@example.test' })
     await tell('panel', { phone: '+12025550123' }, 'order.due')
-    await visits.as('viewer', async (visitor) => {
+    await desk.as('viewer', async (visitor) => {
       const { page } = visitor
       await visitor.goTo('/entities/order/panel')
       await page.getByRole('region', { name: 'Schedules' }).getByText('pending').waitFor()
@@ -167,7 +167,7 @@ describe('people in a browser', () => {
   it('look right in both themes and on a small phone', async () => {
     const id = await tell('axe', { email: 'axe@example.test', phone: '+12025550124' })
     const [conversation] = await items(`/api/conversations?contactId=${id}`)
-    await visits.assertLooksRight('admin', [
+    await desk.assertFit('admin', [
       '/contacts',
       '/contacts?q=nobody',
       '/contacts?tab=conversations',

@@ -2,15 +2,21 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../support/until.ts'
 import { assertAccessible } from './browser.ts'
-import { openVisits } from './visits.ts'
+import { openDesk } from './desk.ts'
+
+function withoutCursor(address: string): string {
+  const url = new URL(address)
+  url.searchParams.delete('cursor')
+  return String(url)
+}
 
 describe('audit, keys, settings and workers in a browser', () => {
-  const visits = openVisits({ channels: ['sms'] })
+  const desk = openDesk({ channels: ['sms'] })
 
   it('find what was done by whom, in an address that can be passed on, with what was there before', async () => {
-    await visits.shop.call('PATCH', '/api/tenant', { name: 'before' })
-    await visits.shop.call('PATCH', '/api/tenant', { name: 'after' })
-    await visits.as('operator', async (visitor) => {
+    await desk.tenant.call('PATCH', '/api/tenant', { name: 'before' })
+    await desk.tenant.call('PATCH', '/api/tenant', { name: 'after' })
+    await desk.as('operator', async (visitor) => {
       const { page } = visitor
       await visitor.goTo('/audit')
       await page.getByLabel('Did').fill('update')
@@ -25,8 +31,27 @@ describe('audit, keys, settings and workers in a browser', () => {
     })
   })
 
+  it('pass over pages without a row, and say so where that takes long', async () => {
+    await desk.as('operator', async (visitor) => {
+      const { page } = visitor
+      let emptyPages = 3
+      await page.route('**/api/audit?*', async (route) => {
+        emptyPages -= 1
+        if (emptyPages < 0) await route.continue({ url: withoutCursor(route.request().url()) })
+        else await route.fulfill({ json: { items: [], nextCursor: `${emptyPages}` } })
+      })
+      await visitor.goTo('/audit')
+      await page.locator('[data-row]').first().waitFor()
+
+      emptyPages = Number.POSITIVE_INFINITY
+      await visitor.goTo('/audit?actor=nobody')
+      await page.getByText('None so far').waitFor()
+      await page.getByRole('button', { name: 'Further back' }).waitFor()
+    })
+  })
+
   it('verify the chain of the audit', async () => {
-    await visits.as('operator', async (visitor) => {
+    await desk.as('operator', async (visitor) => {
       await visitor.goTo('/audit')
       await visitor.page.getByRole('button', { name: 'Verify the chain' }).click()
       await visitor.page.getByText('verified', { exact: true }).waitFor()
@@ -34,7 +59,7 @@ describe('audit, keys, settings and workers in a browser', () => {
   })
 
   it('issue a key that is shown once and works, rotate it, and revoke it by its name', async () => {
-    await visits.as('admin', async (visitor) => {
+    await desk.as('admin', async (visitor) => {
       const { page } = visitor
       await visitor.goTo('/keys')
       await page.getByRole('button', { name: 'Issue a key…' }).click()
@@ -44,7 +69,7 @@ describe('audit, keys, settings and workers in a browser', () => {
       const secret = await shown.getByLabel('Key', { exact: true }).inputValue()
       await shown.getByText(/curl -X POST/).waitFor()
       await assertAccessible(visitor, 'the key that is shown')
-      const answer = await fetch(`${visits.world.url}/api/notifications`, {
+      const answer = await fetch(`${desk.world.url}/api/notifications`, {
         method: 'POST',
         headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
         body: JSON.stringify({ channel: 'sms', to: { phone: '+12025550100' }, body: 'x' }),
@@ -71,7 +96,7 @@ describe('audit, keys, settings and workers in a browser', () => {
   })
 
   it('are not for those who may not: a viewer has no keys, an admin no workers', async () => {
-    await visits.as('viewer', async ({ page }) => {
+    await desk.as('viewer', async ({ page }) => {
       assert.equal(
         await page
           .getByRole('navigation')
@@ -82,14 +107,14 @@ describe('audit, keys, settings and workers in a browser', () => {
       await page.goto('/keys')
       await page.getByText('Keys are an admin’s').waitFor()
     })
-    await visits.as('admin', async ({ page }) => {
+    await desk.as('admin', async ({ page }) => {
       await page.goto('/workers')
       await page.getByText('Workers are for those who run the server').waitFor()
     })
   })
 
   it('change a setting of the tenant, and say where each comes from', async () => {
-    await visits.as('admin', async (visitor) => {
+    await desk.as('admin', async (visitor) => {
       const { page } = visitor
       await visitor.goTo('/settings')
       const row = page.getByRole('row').filter({ hasText: 'Retention' })
@@ -104,7 +129,7 @@ describe('audit, keys, settings and workers in a browser', () => {
       await row.getByText('P90D').waitFor()
       await row.getByText('this tenant').waitFor()
     })
-    await visits.as('viewer', async (visitor) => {
+    await desk.as('viewer', async (visitor) => {
       await visitor.goTo('/settings')
       await visitor.page.getByRole('row').filter({ hasText: 'Retention' }).waitFor()
       assert.equal(await visitor.page.getByRole('button', { name: /^Change/ }).count(), 0)
@@ -112,7 +137,7 @@ describe('audit, keys, settings and workers in a browser', () => {
   })
 
   it('remember in the browser how somebody likes it: keys of one letter can be off', async () => {
-    await visits.as('viewer', async (visitor) => {
+    await desk.as('viewer', async (visitor) => {
       const { page } = visitor
       await visitor.goTo('/settings')
       await page.getByRole('radiogroup', { name: 'Keys of one letter' }).getByText('off').click()
@@ -128,13 +153,13 @@ describe('audit, keys, settings and workers in a browser', () => {
   })
 
   it('show ops the workers, what is wrong, and every tenant', async () => {
-    await visits.as('ops', async (visitor) => {
+    await desk.as('ops', async (visitor) => {
       const { page } = visitor
       await visitor.goTo('/workers')
       await page.getByRole('region', { name: 'Processes that send' }).getByText('alive').waitFor()
       await page.getByText('Nothing is wrong').waitFor()
-      await page.getByRole('region', { name: 'Tenants' }).getByRole('link').filter({ hasText: visits.shop.id }).click()
-      await page.waitForURL(`**/?tenant=${visits.shop.id}`)
+      await page.getByRole('region', { name: 'Tenants' }).getByRole('link').filter({ hasText: desk.tenant.id }).click()
+      await page.waitForURL(`**/?tenant=${desk.tenant.id}`)
       await visitor.goTo('/audit?all=1')
       await page.getByRole('columnheader', { name: 'tenant' }).waitFor()
       assert.ok((await page.getByRole('row').count()) > 2)
@@ -142,13 +167,6 @@ describe('audit, keys, settings and workers in a browser', () => {
   })
 
   it('look right in both themes and on a small phone', async () => {
-    await visits.assertLooksRight('ops', [
-      '/audit',
-      '/audit?actor=nobody',
-      '/keys',
-      '/keys?show=all',
-      '/settings',
-      '/workers',
-    ])
+    await desk.assertFit('ops', ['/audit', '/audit?actor=nobody', '/keys', '/keys?show=all', '/settings', '/workers'])
   })
 })

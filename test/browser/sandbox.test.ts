@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../support/until.ts'
-import { openVisits } from './visits.ts'
+import { openDesk } from './desk.ts'
 
 /** Does something if any page runs it: `stolen` stands on every page of these tests. */
 const PLANTED = `<img src=x onerror="stolen('attribute')"><script>stolen('element')</script>`
 
 describe('the sandbox in a browser', () => {
-  const visits = openVisits({ channels: ['email', 'sms', 'push'] })
+  const desk = openDesk({ channels: ['email', 'sms', 'push'] })
 
   it('shows a message where its recipient would see it', async () => {
-    const { shop } = visits
+    const { tenant: shop } = desk
     await shop.submit({ channel: 'sms', to: { phone: '+12025550100' }, body: 'first text' })
     await shop.settle()
     await shop.submit({ channel: 'sms', to: { phone: '+12025550100' }, body: 'second text' })
@@ -28,7 +28,7 @@ describe('the sandbox in a browser', () => {
       body: '12',
     })
     await shop.settle()
-    await visits.as('operator', async (visitor) => {
+    await desk.as('operator', async (visitor) => {
       const { page } = visitor
       await visitor.goTo('/sandbox?channel=sms')
       const bubbles = page.locator('.chat .bubble')
@@ -49,10 +49,10 @@ describe('the sandbox in a browser', () => {
   })
 
   it('lets the vendor report on a message, which moves the notification like any callback', async () => {
-    const { shop } = visits
+    const { tenant: shop } = desk
     const id = await shop.submit({ channel: 'sms', to: { phone: '+12025550107' }, body: 'reported' })
     await shop.settle()
-    await visits.as('operator', async (visitor) => {
+    await desk.as('operator', async (visitor) => {
       await visitor.goTo('/sandbox?to=%2B12025550107')
       await visitor.page.getByRole('button', { name: 'read', exact: true }).click()
       await visitor.page.getByText('Reported: read').waitFor()
@@ -65,8 +65,8 @@ describe('the sandbox in a browser', () => {
   })
 
   it('follows what arrives, when it is asked to', async () => {
-    const { shop } = visits
-    await visits.as('operator', async (visitor) => {
+    const { tenant: shop } = desk
+    await desk.as('operator', async (visitor) => {
       const { page } = visitor
       await visitor.goTo('/sandbox')
       await page.getByLabel(/Follow/).check()
@@ -77,7 +77,7 @@ describe('the sandbox in a browser', () => {
   })
 
   it('moves the clock on and back', async () => {
-    await visits.as('operator', async (visitor) => {
+    await desk.as('operator', async (visitor) => {
       const { page } = visitor
       await visitor.goTo('/sandbox')
       await page.getByRole('button', { name: '+1 day' }).click()
@@ -88,8 +88,8 @@ describe('the sandbox in a browser', () => {
   })
 
   it('has a vendor misbehave, says so on every page, and ends it', async () => {
-    const { shop } = visits
-    await visits.as('operator', async (visitor) => {
+    const { tenant: shop } = desk
+    await desk.as('operator', async (visitor) => {
       const { page } = visitor
       await visitor.goTo('/sandbox/faults')
       await page.getByRole('button', { name: 'Add a fault…' }).click()
@@ -111,7 +111,7 @@ describe('the sandbox in a browser', () => {
   })
 
   it('leaves a viewer nothing to press, and no words to read', async () => {
-    await visits.as('viewer', async (visitor) => {
+    await desk.as('viewer', async (visitor) => {
       for (const path of ['/sandbox', '/sandbox/faults']) {
         await visitor.goTo(path)
         await visitor.page.locator('.panel').first().waitFor()
@@ -126,7 +126,7 @@ describe('the sandbox in a browser', () => {
   })
 
   it('looks right in both themes and on a small phone', async () => {
-    await visits.assertLooksRight('operator', [
+    await desk.assertFit('operator', [
       '/sandbox',
       '/sandbox?channel=email',
       '/sandbox?channel=webhook',
@@ -136,14 +136,14 @@ describe('the sandbox in a browser', () => {
 
   // The last one: in the frame the browser complains of what it did not run.
   it('runs nothing that is planted in a message, whichever way it is looked at', async () => {
-    const { shop } = visits
+    const { tenant: shop } = desk
     const body = `<p>Seen</p>${PLANTED}`
     const to = { email: 'planted@example.test', name: PLANTED }
     await shop.submit({ channel: 'email', to, subject: PLANTED, body, format: 'html' })
     await shop.submit({ channel: 'sms', to: { phone: '+12025550111', name: PLANTED }, body: PLANTED })
     await shop.call('POST', '/api/recipient-lists', { name: PLANTED, members: [{ name: PLANTED, email: to.email }] })
     await shop.settle()
-    await visits.as('operator', async (visitor) => {
+    await desk.as('operator', async (visitor) => {
       for (const as of ['text', 'headers']) {
         await visitor.goTo(`/sandbox?channel=email&as=${as}&to=planted%40example.test`)
         await visitor.page.locator('pre.said').waitFor()

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { ensureBuilt } from '../../packages/console/ensure-built.ts'
@@ -11,7 +11,7 @@ import { createPastClock } from './past-clock.ts'
 import { DAYS, liveThroughWeek } from './week.ts'
 
 export interface DemoOptions {
-  /** Where it lives; null: in a folder of its own, made now. */
+  /** Where it lives; null: in a folder of its own, made now and removed when it is stopped. */
   dir: string | null
   port: number
   seed: number
@@ -39,7 +39,11 @@ export async function startDemo({ dir: wanted, port, seed, say }: DemoOptions): 
   if (!existsSync(path.join(dir, 'pillarbox.db'))) await seedWeek(dir, seed, say)
   const pillarbox = await createPillarbox(configOf(dir, port, opsKey))
   const { url, consoleLink } = await pillarbox.start({ api: true, worker: true, offersLink: true })
-  return { url: url ?? '', link: consoleLink ?? '', opsKey, dir, stop: pillarbox.stop }
+  const stop = async (): Promise<void> => {
+    await pillarbox.stop()
+    if (wanted === null) await rm(dir, { recursive: true, force: true })
+  }
+  return { url: url ?? '', link: consoleLink ?? '', opsKey, dir, stop }
 }
 
 async function seedWeek(dir: string, seed: number, say: (line: string) => void): Promise<void> {

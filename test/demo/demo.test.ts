@@ -6,6 +6,7 @@ import { it } from 'node:test'
 import { demoApi } from './demo-api.ts'
 import { startDemo } from './demo-world.ts'
 import { createPastClock } from './past-clock.ts'
+import { screensOf } from './screens.ts'
 import { createTraffic } from './traffic.ts'
 
 const HOUR = 3_600_000
@@ -54,4 +55,6 @@ it('leaves a week behind in which something is in every state that screens show'
     `/api/kpis?tenantId=demo&from=${new Date(Date.now() - 7 * 24 * HOUR).toISOString()}&to=${new Date().toISOString()}`,
   )
   assert.ok(total.counts.created > 300, `${total.counts.created} in a week`)
+  for (const [name, address] of Object.entries(await screensOf(demo)))
+    assert.doesNotMatch(address, /undefined|null/, `no address for the picture of ${name}`)
 })

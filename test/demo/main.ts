@@ -3,7 +3,7 @@ import { startDemo } from './demo-world.ts'
 
 const HELP = `npm run demo: the product with a tenant that has a week of traffic behind it; nothing leaves this machine.
 
-  --dir DIR     where it lives (default: a temporary folder); one that has a week already is only started
+  --dir DIR     where it lives (default: a temporary folder, removed at the end); one that has a week already is only started
   --port PORT   where it listens (default: 4400)
   --seed N      another week (default: 1)
 `

@@ -2,8 +2,8 @@ import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { openBrowser, type Visitor, visit } from '../browser/browser.ts'
-import { demoApi } from './demo-api.ts'
-import { type DemoWorld, startDemo } from './demo-world.ts'
+import { startDemo } from './demo-world.ts'
+import { screensOf } from './screens.ts'
 
 /**
  * Pictures of every screen, in both themes, as wide as a desk and as narrow as a phone, from the demonstration's week.
@@ -11,65 +11,6 @@ import { type DemoWorld, startDemo } from './demo-world.ts'
  */
 const SIZES = { desktop: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } } as const
 const THEMES = ['light', 'dark'] as const
-
-interface Listed {
-  items: {
-    id: string
-    entity?: { type: string; id: string } | null
-    contactId?: string | null
-    conversationId?: string | null
-  }[]
-}
-
-/** Each screen by its name, and the address it has with what the week left. */
-async function screensOf({ url, opsKey }: DemoWorld): Promise<Record<string, string>> {
-  const api = demoApi(url, opsKey, Date.now)
-  const first = async (asked: string) => (await api.call<Listed>('GET', `${asked}tenantId=demo&limit=1`)).items[0]
-  const parked = await first('/api/notifications?status=parked&')
-  const read = await first('/api/notifications?status=read&channel=whatsapp&')
-  const event = await first('/api/events?type=booking.confirmed&')
-  const list = await first('/api/recipient-lists?')
-  const schedule = await first('/api/automation-schedules?')
-  const template = await first('/api/templates?channel=email&')
-  const account = await first('/api/channel-accounts?')
-  const { type = 'booking', id: entityId = '' } = read?.entity ?? {}
-  return {
-    overview: '/?last=7d',
-    notifications: '/notifications',
-    causes: '/notifications?group=cause&status=parked,uncertain',
-    'notification-parked': `/notifications/${parked?.id}`,
-    'notification-read': `/notifications/${read?.id}`,
-    events: '/events',
-    event: `/events/${event?.id}`,
-    schedules: '/schedules',
-    'schedules-month': '/schedules?view=month',
-    schedule: `/schedules/${schedule?.id}`,
-    operations: '/operations',
-    templates: '/templates',
-    template: `/templates/${template?.id}`,
-    catalogue: '/catalogue',
-    'event-type': '/catalogue/booking.confirmed',
-    accounts: '/accounts',
-    account: `/accounts/${account?.id}`,
-    'account-new': '/accounts/new',
-    contacts: '/contacts',
-    suppressed: '/contacts?tab=suppressed',
-    contact: `/contacts/${read?.contactId}`,
-    conversation: `/conversations/${read?.conversationId}`,
-    lists: '/lists',
-    list: `/lists/${list?.id}`,
-    'sandbox-mail': '/sandbox?channel=email',
-    'sandbox-chat': '/sandbox?channel=whatsapp',
-    'sandbox-push': '/sandbox?channel=push',
-    faults: '/sandbox/faults',
-    audit: '/audit',
-    keys: '/keys',
-    settings: '/settings',
-    workers: '/workers',
-    entity: `/entities/${type}/${entityId}`,
-    'entity-embedded': `/entities/${type}/${entityId}?embed=1`,
-  }
-}
 
 async function take(visitor: Visitor, address: string, file: string): Promise<void> {
   await visitor.page.goto(address)

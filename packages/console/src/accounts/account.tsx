@@ -6,6 +6,7 @@ import type { ReactNode } from 'react'
 import { get } from '../app/api.ts'
 import { type Scope, useCanConfigure, useScope } from '../app/session.ts'
 import { Loading, Trouble } from '../parts/blank.tsx'
+import { durationWords } from '../parts/duration.ts'
 import { Panel } from '../parts/panel.tsx'
 import { channelWord } from '../parts/to.tsx'
 import { At, When } from '../parts/when.tsx'
@@ -94,7 +95,7 @@ function Standing({ account, scope }: { account: AccountOf; scope: Scope }) {
         breaker: (
           <>
             <BreakerState account={account} /> opens after {breaker.failures} failures in a row, tries again after{' '}
-            {breaker.resetAfter}
+            {durationWords(breaker.resetAfter)}
           </>
         ),
         held: lane.heldUntil && (
@@ -130,7 +131,7 @@ function MadeOf({ account }: { account: AccountOf }) {
         'unknown outcome': onUnknown === 'hold' ? 'held for somebody' : 'sent again',
         undeliverable: onUndeliverable === 'fail' ? 'fails' : 'is parked',
         'unmapped refusal': onUnmapped === 'retry' ? 'is retried' : 'is parked',
-        'parked is retried': parkedRetryAfter && `once, after ${parkedRetryAfter}`,
+        'parked is retried': parkedRetryAfter && `once, after ${durationWords(parkedRetryAfter)}`,
         priority: priority === 0 ? null : `${priority}, lower goes first`,
         made: <At at={account.createdAt} />,
         changed: <At at={account.updatedAt} />,

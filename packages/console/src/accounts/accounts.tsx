@@ -5,6 +5,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { get, type PageOf } from '../app/api.ts'
 import { type Scope, useCanConfigure, useScope } from '../app/session.ts'
 import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { Heads } from '../parts/heads.tsx'
 import { CHANNEL_NAMES, channelWord } from '../parts/to.tsx'
 import { When } from '../parts/when.tsx'
 import { ACCOUNT_STATUSES, AccountState, BreakerState, paceWords } from './account-words.tsx'
@@ -79,15 +80,7 @@ function AccountTable({ accounts, scope }: { accounts: readonly Account[]; scope
   const numbers = useAccountNumbers(scope)
   return (
     <table className="rows cards">
-      <thead>
-        <tr>
-          {['account', 'channel', 'provider', 'state', 'breaker', 'pace', 'used', 'waits', 'needs'].map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads names={['account', 'channel', 'provider', 'state', 'breaker', 'pace', 'used', 'waits', 'needs']} />
       <tbody>
         {accounts.map((account) => {
           const { counts, queueDepth } = numbers.get(account.id) ?? {}

@@ -1,6 +1,6 @@
 import { Kbd, Text } from '@mantine/core'
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Blank, Loading, Trouble } from '../parts/blank.tsx'
 import { FaultBanner } from '../sandbox/fault-banner.tsx'
 import { ApiError } from './api.ts'
@@ -47,19 +47,7 @@ export function Shell() {
         <div className="brand">
           <img src={mark} alt="" /> Pillarbox
         </div>
-        <nav aria-label="Screens">
-          {screensFor(session.role).map(({ to, name, key }) => (
-            <Link
-              key={to}
-              to={to}
-              activeOptions={{ exact: to === '/', includeSearch: false }}
-              activeProps={{ 'aria-current': 'page' }}
-            >
-              <ScreenIcon of={key} />
-              {name}
-            </Link>
-          ))}
-        </nav>
+        <Screens role={session.role} path={path} />
         <Text size="xs" c="dimmed" px={10} pt="lg" visibleFrom="md">
           <Kbd size="xs">?</Kbd> keys
         </Text>
@@ -74,6 +62,30 @@ export function Shell() {
       {isSeeking && <Palette close={() => setSeeking(false)} />}
       {isHelping && <Help close={() => setHelping(false)} />}
     </div>
+  )
+}
+
+/** On a phone they are a row that is wider than the screen, where the one that is open is kept in sight. */
+function Screens({ role, path }: { role: string; path: string }) {
+  const row = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (path)
+      row.current?.querySelector('[aria-current="page"]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [path])
+  return (
+    <nav aria-label="Screens" ref={row}>
+      {screensFor(role).map(({ to, name, key }) => (
+        <Link
+          key={to}
+          to={to}
+          activeOptions={{ exact: to === '/', includeSearch: false }}
+          activeProps={{ 'aria-current': 'page' }}
+        >
+          <ScreenIcon of={key} />
+          {name}
+        </Link>
+      ))}
+    </nav>
   )
 }
 

@@ -1,11 +1,11 @@
-import { Button, Checkbox, Group, NativeSelect, Stack, Text, Title } from '@mantine/core'
+import { Button, Checkbox, Group, NativeSelect, Stack, Title } from '@mantine/core'
 import type { AuditEntry } from '@pillarbox/client'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { Query } from '../app/api.ts'
 import { useScope, useSession } from '../app/session.ts'
-import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { Blank } from '../parts/blank.tsx'
 import { Narrow } from '../parts/narrow.tsx'
-import { Older, usePaged } from '../parts/paged.tsx'
+import { PagedList, usePaged } from '../parts/paged.tsx'
 import { ChainState } from './chain-state.tsx'
 import { EntryTable } from './entry-table.tsx'
 
@@ -32,6 +32,7 @@ export function Audit() {
     isOfAll ? '/ops/audit' : '/api/audit',
     isOfAll ? { ...scope, query: {} } : scope,
     queryOf(search),
+    { question: search },
   )
   const narrow = (changes: AuditSearch): void =>
     void navigate({ search: (old) => ({ ...old, ...changes }), replace: true })
@@ -91,28 +92,18 @@ export function Audit() {
         )}
       </Group>
       <section className="panel" aria-label="Found">
-        {!list.items ? (
-          list.error ? (
-            <Trouble error={list.error} retry={() => void list.refetch()} />
-          ) : (
-            <Loading />
-          )
-        ) : list.items.length === 0 && !list.hasNextPage ? (
-          <Blank title={isNarrowed ? 'None match' : 'Nothing is on record yet'}>
-            Every attempt, every transition, every act of an operator and every change of configuration will stand here:
-            who, what, when, why, and what was there before.
-          </Blank>
-        ) : (
-          <>
-            {list.items.length === 0 && (
-              <Text c="dimmed" p="md">
-                None among the newest 10,000. Look further back:
-              </Text>
-            )}
-            <EntryTable entries={list.items} showsTenant={isOfAll} />
-          </>
-        )}
-        <Older list={list} word="Further back" />
+        <PagedList
+          list={list}
+          word="Further back"
+          blank={
+            <Blank title={isNarrowed ? 'None match' : 'Nothing is on record yet'}>
+              Every attempt, every transition, every act of an operator and every change of configuration will stand
+              here: who, what, when, why, and what was there before.
+            </Blank>
+          }
+        >
+          {(entries) => <EntryTable entries={entries} showsTenant={isOfAll} />}
+        </PagedList>
       </section>
     </Stack>
   )

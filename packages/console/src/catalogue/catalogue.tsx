@@ -5,6 +5,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useCatalogue } from '../app/event-types.ts'
 import { useCanConfigure, useScope } from '../app/session.ts'
 import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { Heads } from '../parts/heads.tsx'
 import { deliveryWords, onceWords, TimingLine } from './event-type-words.tsx'
 
 /** What events mean: who is told, when, on which channels. */
@@ -67,15 +68,7 @@ export function CatalogueScreen() {
 function EventTypeTable({ types }: { types: readonly EventType[] }) {
   return (
     <table className="rows cards">
-      <thead>
-        <tr>
-          {['event type', 'when it is told', 'on', 'how often', 'templates'].map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads names={['event type', 'when it is told', 'on', 'how often', 'templates']} />
       <tbody>
         {types.map((type) => (
           <tr key={type.name}>

@@ -1,4 +1,5 @@
 import type { EventType } from '@pillarbox/client'
+import { durationWords, isNothing } from '../parts/duration.ts'
 import { channelWord } from '../parts/to.tsx'
 
 /** On which channels it is told, and in which order. */
@@ -67,24 +68,6 @@ function momentsOf({ timing = {}, approval }: EventType): Moment[] {
     ]
   if (after === undefined || isNothing(after)) return [{ words: 'event' }, ...asked, tell]
   return [{ words: 'event' }, ...asked, { words: `told ${durationWords(after)} after${clock}`, isTelling: true }]
-}
-
-function isNothing(duration: string): boolean {
-  return !/[1-9]/.test(duration)
-}
-
-const UNITS: Record<string, string> = { Y: 'year', W: 'week', D: 'day', H: 'hour', S: 'second' }
-
-/** `P2D` as `2 days`. */
-export function durationWords(duration: string): string {
-  if (isNothing(duration)) return 'at once'
-  const [date = '', time = ''] = duration.replace('P', '').split('T')
-  const named = (text: string, minutes: string): string[] =>
-    [...text.matchAll(/(\d+(?:\.\d+)?)([YMWDHS])/g)].map(([, count, unit]) => {
-      const word = unit === 'M' ? minutes : (UNITS[unit ?? ''] ?? '')
-      return `${count} ${word}${count === '1' ? '' : 's'}`
-    })
-  return [...named(date, 'month'), ...named(time, 'minute')].join(' ')
 }
 
 /** When it is told, drawn as a line from the event on. */

@@ -6,16 +6,10 @@ import type { ReactNode } from 'react'
 import { useCatalogue } from '../app/event-types.ts'
 import { useScope } from '../app/session.ts'
 import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { durationWords } from '../parts/duration.ts'
 import { Panel } from '../parts/panel.tsx'
 import { Matrix } from '../templates/matrix.tsx'
-import {
-  deliveryMeaning,
-  deliveryWords,
-  durationWords,
-  onceWords,
-  recipientWords,
-  TimingLine,
-} from './event-type-words.tsx'
+import { deliveryMeaning, deliveryWords, onceWords, recipientWords, TimingLine } from './event-type-words.tsx'
 
 /** One event type: what it means, and in which words it is told. */
 export function EventType() {

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { get } from '../app/api.ts'
 import type { Scope } from '../app/session.ts'
 import { Blank, Loading, Trouble } from '../parts/blank.tsx'
-import { Older, usePaged } from '../parts/paged.tsx'
+import { PagedList, usePaged } from '../parts/paged.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { At, When } from '../parts/when.tsx'
 import type { EntityQuery } from './entity-notifications.tsx'
@@ -14,32 +14,32 @@ export function EntityEvents({ of, scope }: { of: EntityQuery; scope: Scope }) {
   const list = usePaged<EventView>('/api/events', scope, { ...of, limit: 10 })
   return (
     <Panel title="Why it was told, or not">
-      {!list.items ? (
-        list.error ? (
-          <Trouble error={list.error} />
-        ) : (
-          <Loading lines={3} />
-        )
-      ) : list.items.length === 0 ? (
-        <Blank title="No event about it was published">
-          Nothing was to be told. Check the type and the id in the address, or whether the application published at all.
-        </Blank>
-      ) : (
-        <div className="inside">
-          {list.items.map((event, place) => (
-            <details key={event.id} open={place === 0} style={{ marginBottom: 10 }}>
-              <summary>
-                <strong>{event.type}</strong>{' '}
-                <Text span c="dimmed">
-                  <When at={event.createdAt} />
-                </Text>
-              </summary>
-              <Explanation id={event.id} scope={scope} />
-            </details>
-          ))}
-        </div>
-      )}
-      <Older list={list} />
+      <PagedList
+        list={list}
+        lines={3}
+        blank={
+          <Blank title="No event about it was published">
+            Nothing was to be told. Check the type and the id in the address, or whether the application published at
+            all.
+          </Blank>
+        }
+      >
+        {(events) => (
+          <div className="inside">
+            {events.map((event, place) => (
+              <details key={event.id} open={place === 0} style={{ marginBottom: 10 }}>
+                <summary>
+                  <strong>{event.type}</strong>{' '}
+                  <Text span c="dimmed">
+                    <When at={event.createdAt} />
+                  </Text>
+                </summary>
+                <Explanation id={event.id} scope={scope} />
+              </details>
+            ))}
+          </div>
+        )}
+      </PagedList>
     </Panel>
   )
 }

@@ -1,9 +1,9 @@
 import type { NotificationView } from '@pillarbox/client'
 import { Link } from '@tanstack/react-router'
 import type { Scope } from '../app/session.ts'
-import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { Blank } from '../parts/blank.tsx'
 import { Heads } from '../parts/heads.tsx'
-import { Older, usePaged } from '../parts/paged.tsx'
+import { PagedList, usePaged } from '../parts/paged.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { State } from '../parts/state.tsx'
 import { addressOf, channelWord } from '../parts/to.tsx'
@@ -22,54 +22,53 @@ interface EntityNotificationsProps {
 }
 
 export function EntityNotifications({ of, scope, isEmbedded }: EntityNotificationsProps) {
-  const list = usePaged<NotificationView>('/api/notifications', scope, { ...of, limit: 50 }, 10_000)
+  const list = usePaged<NotificationView>('/api/notifications', scope, { ...of, limit: 50 }, { everyMs: 10_000 })
   return (
     <Panel title="Notifications">
-      {!list.items ? (
-        list.error ? (
-          <Trouble error={list.error} retry={() => void list.refetch()} />
-        ) : (
-          <Loading lines={3} />
-        )
-      ) : list.items.length === 0 ? (
-        <Blank title="Nobody was told anything about it">
-          Where an event about it was published, it stands below with what was decided.
-        </Blank>
-      ) : (
-        <table className="rows cards">
-          <Heads names={['state', 'to', 'channel', 'event', 'when', 'what happened']} />
-          <tbody>
-            {list.items.map((row) => (
-              <tr key={row.id}>
-                <td>
-                  <State status={row.status} />
-                </td>
-                <td data-wide="">
-                  <Link
-                    to="/notifications/$id"
-                    params={{ id: row.id }}
-                    data-row=""
-                    {...(isEmbedded && { target: '_blank' })}
-                  >
-                    {addressOf(row.to, row.channel)}
-                  </Link>
-                </td>
-                <td>{channelWord(row.channel)}</td>
-                <td>{row.eventType ?? 'sent by itself'}</td>
-                <td>
-                  <When at={row.readAt ?? row.deliveredAt ?? row.sentAt ?? row.createdAt} />
-                </td>
-                <td data-wide="">
-                  <span className="clip" title={row.lastError ?? undefined}>
-                    {row.lastError ?? row.reason?.replaceAll('_', ' ') ?? ''}
-                  </span>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-      <Older list={list} />
+      <PagedList
+        list={list}
+        lines={3}
+        blank={
+          <Blank title="Nobody was told anything about it">
+            Where an event about it was published, it stands below with what was decided.
+          </Blank>
+        }
+      >
+        {(notifications) => (
+          <table className="rows cards">
+            <Heads names={['state', 'to', 'channel', 'event', 'when', 'what happened']} />
+            <tbody>
+              {notifications.map((row) => (
+                <tr key={row.id}>
+                  <td>
+                    <State status={row.status} />
+                  </td>
+                  <td data-wide="">
+                    <Link
+                      to="/notifications/$id"
+                      params={{ id: row.id }}
+                      data-row=""
+                      {...(isEmbedded && { target: '_blank' })}
+                    >
+                      {addressOf(row.to, row.channel)}
+                    </Link>
+                  </td>
+                  <td>{channelWord(row.channel)}</td>
+                  <td>{row.eventType ?? 'sent by itself'}</td>
+                  <td>
+                    <When at={row.readAt ?? row.deliveredAt ?? row.sentAt ?? row.createdAt} />
+                  </td>
+                  <td data-wide="">
+                    <span className="clip" title={row.lastError ?? undefined}>
+                      {row.lastError ?? row.reason?.replaceAll('_', ' ') ?? ''}
+                    </span>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </PagedList>
     </Panel>
   )
 }

@@ -1,11 +1,11 @@
-import { Button, Group, NativeSelect, Stack, TextInput, Title } from '@mantine/core'
+import { Group, NativeSelect, Stack, TextInput, Title } from '@mantine/core'
 import type { EventView } from '@pillarbox/client'
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { get, type PageOf } from '../app/api.ts'
 import { useScope } from '../app/session.ts'
-import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { Blank } from '../parts/blank.tsx'
+import { Heads } from '../parts/heads.tsx'
+import { PagedList, usePaged } from '../parts/paged.tsx'
 import { isStatus, State } from '../parts/state.tsx'
 import { When } from '../parts/when.tsx'
 
@@ -15,19 +15,9 @@ export function Events() {
   const { type, status } = useSearch({ from: '/shell/events' })
   const navigate = useNavigate({ from: '/events' })
   const [text, setText] = useState(type ?? '')
-  const list = useInfiniteQuery({
-    queryKey: ['live', 'events', scope.tenantId, type, status],
-    queryFn: ({ pageParam }) =>
-      get<PageOf<EventView>>('/api/events', { ...scope.query, type, status, cursor: pageParam }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    enabled: scope.tenantId !== null,
-    placeholderData: keepPreviousData,
-    refetchInterval: 10_000,
-  })
+  const list = usePaged<EventView>('/api/events', scope, { type, status }, { everyMs: 10_000 })
   const narrow = (changes: { type?: string | undefined; status?: string | undefined }): void =>
     void navigate({ search: (old) => ({ ...old, ...changes }), replace: true })
-  const events = list.data?.pages.flatMap(({ items }) => items)
   return (
     <Stack gap="md">
       <Title order={1}>Events</Title>
@@ -60,31 +50,17 @@ export function Events() {
         />
       </Group>
       <section className="panel" aria-label="Found">
-        {!events ? (
-          list.error ? (
-            <Trouble error={list.error} retry={() => void list.refetch()} />
-          ) : (
-            <Loading />
-          )
-        ) : events.length === 0 ? (
-          <Blank title={type || status ? 'None match' : 'No event yet'}>
-            An event is a fact of your own system, such as a booking that was confirmed. Publish it in the transaction
-            that makes it true, or with <span className="mono">POST /api/events</span>.
-          </Blank>
-        ) : (
-          <EventTable events={events} />
-        )}
-        {list.hasNextPage && (
-          <Button
-            fullWidth
-            variant="subtle"
-            radius={0}
-            loading={list.isFetchingNextPage}
-            onClick={() => void list.fetchNextPage()}
-          >
-            Older
-          </Button>
-        )}
+        <PagedList
+          list={list}
+          blank={
+            <Blank title={type || status ? 'None match' : 'No event yet'}>
+              An event is a fact of your own system, such as a booking that was confirmed. Publish it in the transaction
+              that makes it true, or with <span className="mono">POST /api/events</span>.
+            </Blank>
+          }
+        >
+          {(events) => <EventTable events={events} />}
+        </PagedList>
       </section>
     </Stack>
   )
@@ -93,15 +69,7 @@ export function Events() {
 function EventTable({ events }: { events: readonly EventView[] }) {
   return (
     <table className="rows cards">
-      <thead>
-        <tr>
-          {['event', 'about', 'state', 'published', 'what came of it'].map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads names={['event', 'about', 'state', 'published', 'what came of it']} />
       <tbody>
         {events.map(({ id, type, entity, status, createdAt, lastError, counts }) => (
           <tr key={id}>

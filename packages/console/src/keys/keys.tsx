@@ -3,8 +3,8 @@ import type { IssuedKey, Key } from '@pillarbox/client'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useCanConfigure, useScope } from '../app/session.ts'
-import { Blank, Loading, Trouble } from '../parts/blank.tsx'
-import { Older, usePaged } from '../parts/paged.tsx'
+import { Blank } from '../parts/blank.tsx'
+import { PagedList, usePaged } from '../parts/paged.tsx'
 import { IssuedSecret } from './issued-secret.tsx'
 import { RevokeKey, RotateKey } from './key-dialogs.tsx'
 import { stateOf } from './key-state.tsx'
@@ -54,20 +54,16 @@ export function Keys() {
         />
       </div>
       <section className="panel" aria-label="Keys">
-        {!shown ? (
-          list.error ? (
-            <Trouble error={list.error} retry={() => void list.refetch()} />
-          ) : (
-            <Loading />
-          )
-        ) : shown.length === 0 ? (
-          <Blank title="No key yet">
-            Issue one of the role <span className="mono">publisher</span> for the application that sends.
-          </Blank>
-        ) : (
-          <KeyTable keys={shown} act={(kind, key) => open({ kind, key })} />
-        )}
-        <Older list={list} />
+        <PagedList
+          list={{ ...list, items: shown }}
+          blank={
+            <Blank title="No key yet">
+              Issue one of the role <span className="mono">publisher</span> for the application that sends.
+            </Blank>
+          }
+        >
+          {(keys) => <KeyTable keys={keys} act={(kind, key) => open({ kind, key })} />}
+        </PagedList>
       </section>
       {dialog?.kind === 'new' && (
         <NewKey scope={scope} close={close} issued={(issued) => open({ kind: 'issued', issued })} />

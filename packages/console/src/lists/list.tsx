@@ -8,7 +8,7 @@ import { useCanConfigure, useScope } from '../app/session.ts'
 import { AskDialog } from '../parts/ask-dialog.tsx'
 import { Blank, Loading, Trouble } from '../parts/blank.tsx'
 import { Heads } from '../parts/heads.tsx'
-import { Older, usePaged } from '../parts/paged.tsx'
+import { PagedList, usePaged } from '../parts/paged.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { TypedName } from '../parts/typed-name.tsx'
 import { ImportMembers } from './import-members.tsx'
@@ -62,32 +62,32 @@ function Members({ listId }: { listId: string }) {
   const list = usePaged<ListMember>(`/api/recipient-lists/${listId}/members`, scope)
   return (
     <Panel title="Members, in the order they were added">
-      {!list.items ? (
-        list.error ? (
-          <Trouble error={list.error} />
-        ) : (
-          <Loading lines={3} />
-        )
-      ) : list.items.length === 0 ? (
-        <Blank title="Nobody is on it">
-          Import a file: each line a name, an email and a phone. What is sent to an empty list is parked.
-        </Blank>
-      ) : (
-        <table className="rows cards">
-          <Heads names={['name', 'email', 'phone']} />
-          <tbody>
-            {list.items.map(({ name, email, phone }, place) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: masked members may look alike, and their order does not change.
-              <tr key={place}>
-                <td>{name ?? 'without a name'}</td>
-                <td style={{ overflowWrap: 'anywhere' }}>{email}</td>
-                <td>{phone}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-      <Older list={list} word="More" />
+      <PagedList
+        list={list}
+        lines={3}
+        word="More"
+        blank={
+          <Blank title="Nobody is on it">
+            Import a file: each line a name, an email and a phone. What is sent to an empty list is parked.
+          </Blank>
+        }
+      >
+        {(members) => (
+          <table className="rows cards">
+            <Heads names={['name', 'email', 'phone']} />
+            <tbody>
+              {members.map(({ name, email, phone }, place) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: masked members may look alike, and their order does not change.
+                <tr key={place}>
+                  <td>{name ?? 'without a name'}</td>
+                  <td style={{ overflowWrap: 'anywhere' }}>{email}</td>
+                  <td>{phone}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </PagedList>
     </Panel>
   )
 }

@@ -5,9 +5,9 @@ import { useState } from 'react'
 import { call } from '../app/api.ts'
 import { useCanConfigure, useScope } from '../app/session.ts'
 import { AskDialog } from '../parts/ask-dialog.tsx'
-import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { Blank } from '../parts/blank.tsx'
 import { Heads } from '../parts/heads.tsx'
-import { Older, usePaged } from '../parts/paged.tsx'
+import { PagedList, usePaged } from '../parts/paged.tsx'
 import { When } from '../parts/when.tsx'
 
 /** Named lists of recipients, resolved when they are sent to. */
@@ -29,42 +29,40 @@ export function Lists() {
         {list.items && list.items.length > 0 && make}
       </Group>
       <section className="panel" aria-label="Lists">
-        {!list.items ? (
-          list.error ? (
-            <Trouble error={list.error} retry={() => void list.refetch()} />
-          ) : (
-            <Loading />
-          )
-        ) : list.items.length === 0 ? (
-          <Blank title="No list yet" action={make}>
-            A list has members with an email, a phone or both. Send to it by its name (
-            <span className="mono">to.list</span>
-            ), or name it as the recipient of an event type.
-          </Blank>
-        ) : (
-          <table className="rows cards">
-            <Heads names={['list', 'members', 'changed', 'made']} />
-            <tbody>
-              {list.items.map(({ id, name: called, memberCount, updatedAt, createdAt }) => (
-                <tr key={id}>
-                  <td data-wide="">
-                    <Link to="/lists/$id" params={{ id }} data-row="">
-                      {called}
-                    </Link>
-                  </td>
-                  <td data-label="members">{memberCount.toLocaleString('en')}</td>
-                  <td data-label="changed">
-                    <When at={updatedAt} />
-                  </td>
-                  <td data-label="made">
-                    <When at={createdAt} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
-        <Older list={list} />
+        <PagedList
+          list={list}
+          blank={
+            <Blank title="No list yet" action={make}>
+              A list has members with an email, a phone or both. Send to it by its name (
+              <span className="mono">to.list</span>
+              ), or name it as the recipient of an event type.
+            </Blank>
+          }
+        >
+          {(lists) => (
+            <table className="rows cards">
+              <Heads names={['list', 'members', 'changed', 'made']} />
+              <tbody>
+                {lists.map(({ id, name: called, memberCount, updatedAt, createdAt }) => (
+                  <tr key={id}>
+                    <td data-wide="">
+                      <Link to="/lists/$id" params={{ id }} data-row="">
+                        {called}
+                      </Link>
+                    </td>
+                    <td data-label="members">{memberCount.toLocaleString('en')}</td>
+                    <td data-label="changed">
+                      <When at={updatedAt} />
+                    </td>
+                    <td data-label="made">
+                      <When at={createdAt} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )}
+        </PagedList>
       </section>
       {isMaking && (
         <AskDialog

@@ -7,6 +7,7 @@ import type { Scope } from '../app/session.ts'
 import { Loading, Trouble } from '../parts/blank.tsx'
 import { Heads } from '../parts/heads.tsx'
 import { Panel } from '../parts/panel.tsx'
+import { suppressionCause } from '../parts/suppression-cause.ts'
 import { channelWord } from '../parts/to.tsx'
 
 /** Before anything is sent: whom each channel reaches. */
@@ -60,7 +61,7 @@ export function Reach({ listId, scope }: { listId: string; scope: Scope }) {
                   <td>{channelWord(channel)}</td>
                   <td>
                     <Link to="/contacts" search={{ tab: 'suppressed' }}>
-                      {cause.replaceAll('_', ' ')}
+                      {suppressionCause(cause)}
                     </Link>
                   </td>
                   <td data-wide="">{words}</td>

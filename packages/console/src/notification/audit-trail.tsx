@@ -1,4 +1,5 @@
 import type { NotificationDetail } from '@pillarbox/client'
+import { Heads } from '../parts/heads.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { At } from '../parts/when.tsx'
 
@@ -8,15 +9,7 @@ export function AuditTrail({ audit }: { audit: NotificationDetail['audit'] }) {
   return (
     <Panel title="On record">
       <table className="rows cards">
-        <thead>
-          <tr>
-            {['when', 'who', 'did', 'from and to', 'why'].map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Heads names={['when', 'who', 'did', 'from and to', 'why']} />
         <tbody>
           {audit.toReversed().map(({ at, actor, action, from, to, note, reason, attempt }) => (
             <tr key={`${at} ${actor} ${action} ${attempt} ${to}`}>
@@ -26,7 +19,7 @@ export function AuditTrail({ audit }: { audit: NotificationDetail['audit'] }) {
               <td>{actor}</td>
               <td>{action}</td>
               <td>{[from, to].filter((each) => each !== null).join(' → ')}</td>
-              <td style={{ overflowWrap: 'anywhere' }}>{note ?? reason ?? ''}</td>
+              <td style={{ overflowWrap: 'break-word' }}>{note ?? reason ?? ''}</td>
             </tr>
           ))}
         </tbody>

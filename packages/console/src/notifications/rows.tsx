@@ -1,15 +1,14 @@
 import { Button } from '@mantine/core'
 import type { NotificationView } from '@pillarbox/client'
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { get, type PageOf } from '../app/api.ts'
 import { type Scope, useCanAct } from '../app/session.ts'
 import { ActionBar } from '../bulk/action-bar.tsx'
 import { BulkDialog } from '../bulk/bulk-dialog.tsx'
 import { useSelection } from '../bulk/selection.ts'
 import { type Act, BULK_ACTS } from '../parts/acts.ts'
 import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { NoneSoFar, Older, usePaged } from '../parts/paged.tsx'
 import { type Filter, isNarrowed, queryOf } from './filter.ts'
 import { NotificationTable } from './notification-table.tsx'
 import { useStillList } from './still-list.ts'
@@ -19,20 +18,9 @@ const ACT_KEYS: Record<string, string> = { r: 'Retry', d: 'Discard' }
 
 /** The notifications one by one, and what is done to those that are ticked. */
 export function Rows({ scope, filter }: { scope: Scope; filter: Filter }) {
-  const asked = JSON.stringify(filter)
-  const question = `${scope.tenantId} ${asked}`
-  const list = useInfiniteQuery({
-    queryKey: ['live', 'notifications', scope.tenantId, asked],
-    queryFn: ({ pageParam }) =>
-      get<PageOf<NotificationView>>('/api/notifications', { ...scope.query, ...queryOf(filter), cursor: pageParam }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    enabled: scope.tenantId !== null,
-    placeholderData: keepPreviousData,
-    refetchInterval: 30_000,
-  })
-  const rows = list.data?.pages.flatMap(({ items }) => items)
-  const still = useStillList(rows, question)
+  const question = `${scope.tenantId} ${JSON.stringify(filter)}`
+  const list = usePaged<NotificationView>('/api/notifications', scope, queryOf(filter), { question: filter })
+  const still = useStillList(list.isPlaceholderData ? undefined : list.items, question)
   const canAct = useCanAct()
   const selection = useSelection(question)
   const [act, choose] = useState<Act | null>(null)
@@ -44,7 +32,7 @@ export function Rows({ scope, filter }: { scope: Scope; filter: Filter }) {
     choose(wanted)
   }
 
-  if (!rows) return list.error ? <Trouble error={list.error} retry={() => void list.refetch()} /> : <Loading />
+  if (!list.items) return list.error ? <Trouble error={list.error} retry={() => void list.refetch()} /> : <Loading />
   return (
     <>
       {list.error && <Trouble error={list.error} retry={() => void list.refetch()} />}
@@ -64,24 +52,15 @@ export function Rows({ scope, filter }: { scope: Scope; filter: Filter }) {
         )}
       </div>
       {still.rows.length === 0 ? (
-        <Nothing filter={filter} />
+        list.hasNextPage ? (
+          <NoneSoFar />
+        ) : (
+          <Nothing filter={filter} />
+        )
       ) : (
         <NotificationTable rows={still.rows} selection={canAct ? selection : null} onActKey={onActKey} />
       )}
-      {list.hasNextPage && (
-        <Button
-          fullWidth
-          variant="subtle"
-          radius={0}
-          loading={list.isFetchingNextPage}
-          onClick={() => {
-            still.showNew()
-            void list.fetchNextPage()
-          }}
-        >
-          Older
-        </Button>
-      )}
+      <Older list={list} before={still.showNew} />
       {act && (
         <BulkDialog
           act={act}

@@ -9,7 +9,7 @@ export interface StillRow extends NotificationView {
 
 /**
  * Keeps a list from jumping. Rows change where they are; new ones wait until they are asked for; those that the filter no longer finds
- * stay, marked. Only another question begins anew.
+ * stay, marked. Only another question begins anew, once it is answered: until then `rows` is undefined.
  */
 export function useStillList(rows: readonly NotificationView[] | undefined, question: string) {
   const kept = useRef<{ question: string; rows: readonly NotificationView[] } | null>(null)

@@ -1,11 +1,11 @@
-import { Button, SegmentedControl } from '@mantine/core'
+import { SegmentedControl } from '@mantine/core'
 import type { Operation, OperationItem } from '@pillarbox/client'
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { get, type PageOf } from '../app/api.ts'
 import type { Scope } from '../app/session.ts'
-import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { Blank } from '../parts/blank.tsx'
+import { Heads } from '../parts/heads.tsx'
 import { type Look, Mark, SHAPES } from '../parts/mark.tsx'
+import { PagedList, usePaged } from '../parts/paged.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { isOver } from './operation-words.tsx'
 
@@ -25,20 +25,12 @@ const NOT_YET: Look = { tone: 'calm', shape: SHAPES.ring, means: 'Nothing was do
 export function OperationItems({ operation, scope }: { operation: Operation; scope: Scope }) {
   const { outcome } = useSearch({ from: '/shell/operations/$id' })
   const navigate = useNavigate({ from: '/operations/$id' })
-  const list = useInfiniteQuery({
-    queryKey: ['live', 'operation items', operation.id, scope.tenantId, outcome],
-    queryFn: ({ pageParam }) =>
-      get<PageOf<OperationItem>>(`/api/operations/${operation.id}/items`, {
-        ...scope.query,
-        outcome,
-        cursor: pageParam,
-      }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    placeholderData: keepPreviousData,
-    refetchInterval: isOver(operation) ? false : 3_000,
-  })
-  const items = list.data?.pages.flatMap((page) => page.items)
+  const list = usePaged<OperationItem>(
+    `/api/operations/${operation.id}/items`,
+    scope,
+    { outcome },
+    { everyMs: isOver(operation) ? false : 3_000 },
+  )
   return (
     <Panel
       title="What became of each"
@@ -57,22 +49,9 @@ export function OperationItems({ operation, scope }: { operation: Operation; sco
         />
       }
     >
-      {!items ? (
-        list.error ? (
-          <Trouble error={list.error} retry={() => void list.refetch()} />
-        ) : (
-          <Loading />
-        )
-      ) : items.length === 0 ? (
-        <Blank title="None" />
-      ) : (
-        <ItemTable items={items} />
-      )}
-      {list.hasNextPage && (
-        <Button fullWidth variant="subtle" radius={0} onClick={() => void list.fetchNextPage()}>
-          More
-        </Button>
-      )}
+      <PagedList list={list} word="More" blank={<Blank title="None" />}>
+        {(items) => <ItemTable items={items} />}
+      </PagedList>
     </Panel>
   )
 }
@@ -80,15 +59,7 @@ export function OperationItems({ operation, scope }: { operation: Operation; sco
 function ItemTable({ items }: { items: readonly OperationItem[] }) {
   return (
     <table className="rows cards">
-      <thead>
-        <tr>
-          {['outcome', 'notification', 'why'].map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads names={['outcome', 'notification', 'why']} />
       <tbody>
         {items.map(({ place, notificationId, outcome, why, resultId }) => {
           const look = OUTCOMES[outcome ?? '']

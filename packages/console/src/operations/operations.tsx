@@ -1,10 +1,10 @@
-import { Button, Group, NativeSelect, Stack, Text, Title } from '@mantine/core'
+import { Group, NativeSelect, Stack, Text, Title } from '@mantine/core'
 import type { Operation } from '@pillarbox/client'
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { get, type PageOf } from '../app/api.ts'
 import { useScope } from '../app/session.ts'
-import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { Blank } from '../parts/blank.tsx'
+import { Heads } from '../parts/heads.tsx'
+import { PagedList, usePaged } from '../parts/paged.tsx'
 import { When } from '../parts/when.tsx'
 import { actionWord, isOver, OPERATION_STATUSES, OperationState, operationWord, Progress } from './operation-words.tsx'
 
@@ -17,18 +17,12 @@ export function Operations() {
   const scope = useScope()
   const { status } = useSearch({ from: '/shell/operations' })
   const navigate = useNavigate({ from: '/operations' })
-  const list = useInfiniteQuery({
-    queryKey: ['live', 'operations', scope.tenantId, status],
-    queryFn: ({ pageParam }) =>
-      get<PageOf<Operation>>('/api/operations', { ...scope.query, status, cursor: pageParam }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    enabled: scope.tenantId !== null,
-    placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) =>
-      state.data?.pages.some(({ items }) => items.some((each) => !isOver(each))) ? WATCH_MS : REST_MS,
-  })
-  const operations = list.data?.pages.flatMap(({ items }) => items)
+  const list = usePaged<Operation>(
+    '/api/operations',
+    scope,
+    { status },
+    { everyMs: (operations) => (operations.every(isOver) ? REST_MS : WATCH_MS) },
+  )
   return (
     <Stack gap="md">
       <Title order={1}>Operations</Title>
@@ -50,38 +44,24 @@ export function Operations() {
         />
       </Group>
       <section className="panel" aria-label="Found">
-        {!operations ? (
-          list.error ? (
-            <Trouble error={list.error} retry={() => void list.refetch()} />
-          ) : (
-            <Loading />
-          )
-        ) : operations.length === 0 ? (
-          <Blank
-            title={status ? 'None match' : 'Nothing was done to many yet'}
-            action={
-              <Link to="/notifications" search={{ group: 'cause' }}>
-                Look at what has stopped, by cause
-              </Link>
-            }
-          >
-            Tick rows among the notifications, or take a whole cause: what is done to them stands here, and can be
-            paused, cancelled and, before it begins, undone.
-          </Blank>
-        ) : (
-          <OperationTable operations={operations} />
-        )}
-        {list.hasNextPage && (
-          <Button
-            fullWidth
-            variant="subtle"
-            radius={0}
-            loading={list.isFetchingNextPage}
-            onClick={() => void list.fetchNextPage()}
-          >
-            Older
-          </Button>
-        )}
+        <PagedList
+          list={list}
+          blank={
+            <Blank
+              title={status ? 'None match' : 'Nothing was done to many yet'}
+              action={
+                <Link to="/notifications" search={{ group: 'cause' }}>
+                  Look at what has stopped, by cause
+                </Link>
+              }
+            >
+              Tick rows among the notifications, or take a whole cause: what is done to them stands here, and can be
+              paused, cancelled and, before it begins, undone.
+            </Blank>
+          }
+        >
+          {(operations) => <OperationTable operations={operations} />}
+        </PagedList>
       </section>
     </Stack>
   )
@@ -90,15 +70,7 @@ export function Operations() {
 function OperationTable({ operations }: { operations: readonly Operation[] }) {
   return (
     <table className="rows cards">
-      <thead>
-        <tr>
-          {['state', 'what', 'how far', 'who', 'started', 'note'].map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads names={['state', 'what', 'how far', 'who', 'started', 'note']} />
       <tbody>
         {operations.map((operation) => (
           <tr key={operation.id}>

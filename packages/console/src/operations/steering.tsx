@@ -20,7 +20,7 @@ export function Steering({ operation, scope }: { operation: Operation; scope: Sc
     mutationFn: steer,
     onSuccess: (after) => {
       queries.setQueryData(['live', 'operation', after.id, scope.tenantId], after)
-      return queries.invalidateQueries({ queryKey: ['live', 'operations'] })
+      return queries.invalidateQueries({ queryKey: ['live'] })
     },
     onError: (error) => toasts.show({ color: 'red', title: 'It goes on as it was', message: error.message }),
   })

@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { get } from '../app/api.ts'
 import type { Scope } from '../app/session.ts'
+import { Heads } from '../parts/heads.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { channelWord } from '../parts/to.tsx'
 import { span } from '../parts/when.tsx'
@@ -23,15 +24,7 @@ export function ByChannel({ scope, range }: { scope: Scope; range: Range }) {
     <Panel title={`By channel, ${range.words}`}>
       <div style={{ overflowX: 'auto' }}>
         <table className="rows">
-          <thead>
-            <tr>
-              {['channel', 'queue', 'stuck', 'parked', 'sent', 'delivered', 'event to sent, p95'].map((name) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <Heads names={['channel', 'queue', 'stuck', 'parked', 'sent', 'delivered', 'event to sent, p95']} />
           <tbody>
             {groups.map(({ channel, queueDepth, stuckCount, parkedCount, counts, latency }) => (
               <tr key={channel}>

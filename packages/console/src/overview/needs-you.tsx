@@ -16,7 +16,7 @@ export function NeedsYou({ causes, error }: { causes: Cause[] | null; error: unk
       aside={
         more > 0 && (
           <Link to="/notifications" search={{ group: 'cause', status: 'parked,uncertain' }}>
-            {more} more causes
+            {more} more {more === 1 ? 'cause' : 'causes'}
           </Link>
         )
       }

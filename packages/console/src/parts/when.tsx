@@ -75,20 +75,24 @@ export function exact(at: string | number, zone: Zone): string {
 export function When({ at }: { at: string | null }) {
   const [zone, current] = [useZone(), useNow()]
   if (at === null) return <span>–</span>
-  const ms = Math.round((current - Date.parse(at)) / 1_000) * 1_000
-  const words = Math.abs(ms) < 10_000 ? 'just now' : ms > 0 ? `${span(ms)} ago` : `in ${span(ms)}`
   return (
     <time dateTime={at} title={exact(at, zone)}>
-      {words}
+      {fromNow(at, current)}
     </time>
   )
+}
+
+function fromNow(at: string, current: number): string {
+  const ms = Math.round((current - Date.parse(at)) / 1_000) * 1_000
+  if (Math.abs(ms) < 10_000) return 'just now'
+  return ms > 0 ? `${span(ms)} ago` : `in ${span(ms)}`
 }
 
 /** The exact time. */
 export function At({ at }: { at: string }) {
   const [zone, current] = [useZone(), useNow()]
   return (
-    <time dateTime={at} title={`${span(current - Date.parse(at))} ago`}>
+    <time dateTime={at} title={fromNow(at, current)}>
       {exact(at, zone)}
     </time>
   )

@@ -2,10 +2,10 @@ import { SegmentedControl, Stack, Text, Title } from '@mantine/core'
 import type { Contact } from '@pillarbox/client'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useScope } from '../app/session.ts'
-import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { Blank } from '../parts/blank.tsx'
 import { Heads } from '../parts/heads.tsx'
 import { Narrow } from '../parts/narrow.tsx'
-import { Older, usePaged } from '../parts/paged.tsx'
+import { PagedList, usePaged } from '../parts/paged.tsx'
 import { When } from '../parts/when.tsx'
 import { Conversations } from './conversations.tsx'
 import { Suppressions } from './suppressions.tsx'
@@ -59,44 +59,42 @@ function ContactList({ q }: { q: string | undefined }) {
   const list = usePaged<Contact>('/api/contacts', scope, { q })
   return (
     <section className="panel" aria-label="Contacts">
-      {!list.items ? (
-        list.error ? (
-          <Trouble error={list.error} retry={() => void list.refetch()} />
-        ) : (
-          <Loading />
-        )
-      ) : list.items.length === 0 ? (
-        <Blank title={q ? 'Nobody is found by this' : 'Nobody is known yet'}>
-          <Text>
-            {q
-              ? 'Addresses, numbers and ids are found whole. A viewer finds names whole, too.'
-              : 'Whoever an event names becomes a contact. They can also be made with POST /api/contacts.'}
-          </Text>
-        </Blank>
-      ) : (
-        <table className="rows cards">
-          <Heads names={['name', 'phone', 'email', 'locale', 'profile', 'changed']} />
-          <tbody>
-            {list.items.map((contact) => (
-              <tr key={contact.id}>
-                <td>
-                  <Link to="/contacts/$id" params={{ id: contact.id }} data-row="">
-                    {contact.name ?? 'without a name'}
-                  </Link>
-                </td>
-                <td>{contact.phone}</td>
-                <td style={{ overflowWrap: 'anywhere' }}>{contact.email}</td>
-                <td>{contact.locale}</td>
-                <td className="mono">{contact.profileId ?? contact.userId}</td>
-                <td>
-                  <When at={contact.updatedAt} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-      <Older list={list} />
+      <PagedList
+        list={list}
+        blank={
+          <Blank title={q ? 'Nobody is found by this' : 'Nobody is known yet'}>
+            <Text>
+              {q
+                ? 'Addresses, numbers and ids are found whole. A viewer finds names whole, too.'
+                : 'Whoever an event names becomes a contact. They can also be made with POST /api/contacts.'}
+            </Text>
+          </Blank>
+        }
+      >
+        {(contacts) => (
+          <table className="rows cards">
+            <Heads names={['name', 'phone', 'email', 'locale', 'profile', 'changed']} />
+            <tbody>
+              {contacts.map((contact) => (
+                <tr key={contact.id}>
+                  <td>
+                    <Link to="/contacts/$id" params={{ id: contact.id }} data-row="">
+                      {contact.name ?? 'without a name'}
+                    </Link>
+                  </td>
+                  <td>{contact.phone}</td>
+                  <td style={{ overflowWrap: 'anywhere' }}>{contact.email}</td>
+                  <td>{contact.locale}</td>
+                  <td className="mono">{contact.profileId ?? contact.userId}</td>
+                  <td>
+                    <When at={contact.updatedAt} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </PagedList>
     </section>
   )
 }

@@ -1,10 +1,10 @@
 import type { Conversation } from '@pillarbox/client'
 import { Link } from '@tanstack/react-router'
 import type { Scope } from '../app/session.ts'
-import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { Blank } from '../parts/blank.tsx'
 import { Heads } from '../parts/heads.tsx'
 import { type Look, Mark, SHAPES } from '../parts/mark.tsx'
-import { Older, usePaged } from '../parts/paged.tsx'
+import { PagedList, usePaged } from '../parts/paged.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { When } from '../parts/when.tsx'
 
@@ -23,40 +23,39 @@ export function Conversations({ scope, contactId }: { scope: Scope; contactId?: 
   const list = usePaged<Conversation>('/api/conversations', scope, { contactId })
   return (
     <Panel title="Conversations">
-      {!list.items ? (
-        list.error ? (
-          <Trouble error={list.error} retry={() => void list.refetch()} />
-        ) : (
-          <Loading lines={2} />
-        )
-      ) : list.items.length === 0 ? (
-        <Blank title="No conversation">
-          Notifications about the same thing to the same person make one, where the event names a{' '}
-          <span className="mono">conversation</span>.
-        </Blank>
-      ) : (
-        <table className="rows cards">
-          <Heads names={['about', 'state', 'last changed']} />
-          <tbody>
-            {list.items.map(({ id, context, status, updatedAt }) => (
-              <tr key={id}>
-                <td>
-                  <Link to="/conversations/$id" params={{ id }} data-row="">
-                    {context.type} {context.id}
-                  </Link>
-                </td>
-                <td>
-                  <ConversationMark status={status} />
-                </td>
-                <td>
-                  <When at={updatedAt} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-      <Older list={list} />
+      <PagedList
+        list={list}
+        lines={2}
+        blank={
+          <Blank title="No conversation">
+            Notifications about the same thing to the same person make one, where the event names a{' '}
+            <span className="mono">conversation</span>.
+          </Blank>
+        }
+      >
+        {(conversations) => (
+          <table className="rows cards">
+            <Heads names={['about', 'state', 'last changed']} />
+            <tbody>
+              {conversations.map(({ id, context, status, updatedAt }) => (
+                <tr key={id}>
+                  <td>
+                    <Link to="/conversations/$id" params={{ id }} data-row="">
+                      {context.type} {context.id}
+                    </Link>
+                  </td>
+                  <td>
+                    <ConversationMark status={status} />
+                  </td>
+                  <td>
+                    <When at={updatedAt} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </PagedList>
     </Panel>
   )
 }

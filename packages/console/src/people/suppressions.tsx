@@ -5,19 +5,13 @@ import { useState } from 'react'
 import { call } from '../app/api.ts'
 import { type Scope, useCanConfigure } from '../app/session.ts'
 import { AskDialog } from '../parts/ask-dialog.tsx'
-import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { Blank } from '../parts/blank.tsx'
 import { Heads } from '../parts/heads.tsx'
 import { Mark, SHAPES } from '../parts/mark.tsx'
-import { Older, usePaged } from '../parts/paged.tsx'
+import { PagedList, usePaged } from '../parts/paged.tsx'
+import { suppressionCause } from '../parts/suppression-cause.ts'
 import { channelWord } from '../parts/to.tsx'
 import { When } from '../parts/when.tsx'
-
-const CAUSES: Record<Suppression['cause'], string> = {
-  dead_address: 'the provider says that the address is no good',
-  bounced: 'a message to it came back',
-  complained: 'its owner complained',
-  operator: 'named by hand',
-}
 
 const SUPPRESSED = { tone: 'bad', shape: SHAPES.dash, means: 'Nothing is sent to it on this channel.' } as const
 
@@ -28,46 +22,46 @@ export function Suppressions({ scope, address }: { scope: Scope; address: string
   const list = usePaged<Suppression>('/api/suppressions', scope, { address })
   return (
     <section className="panel" aria-label="Suppressed addresses">
-      {!list.items ? (
-        list.error ? (
-          <Trouble error={list.error} retry={() => void list.refetch()} />
-        ) : (
-          <Loading lines={2} />
-        )
-      ) : list.items.length === 0 ? (
-        <Blank title={address ? 'This address is not suppressed' : 'No address is suppressed'}>
-          One that a provider calls dead, that bounces, or whose owner complains would stand here, with what taught us.
-        </Blank>
-      ) : (
-        <table className="rows cards">
-          <Heads names={['state', 'address', 'channel', 'why', 'since', ...(canLift ? ['acts'] : [])]} />
-          <tbody>
-            {list.items.map((suppression) => (
-              <tr key={suppression.id}>
-                <td>
-                  <Mark look={SUPPRESSED} word="suppressed" />
-                </td>
-                <td style={{ overflowWrap: 'anywhere' }}>{suppression.address}</td>
-                <td>{channelWord(suppression.channel)}</td>
-                <td data-wide="">
-                  <Why suppression={suppression} />
-                </td>
-                <td>
-                  <When at={suppression.createdAt} />
-                </td>
-                {canLift && (
+      <PagedList
+        list={list}
+        lines={2}
+        blank={
+          <Blank title={address ? 'This address is not suppressed' : 'No address is suppressed'}>
+            One that a provider calls dead, that bounces, or whose owner complains would stand here, with what taught
+            us.
+          </Blank>
+        }
+      >
+        {(suppressions) => (
+          <table className="rows cards">
+            <Heads names={['state', 'address', 'channel', 'why', 'since', ...(canLift ? ['acts'] : [])]} />
+            <tbody>
+              {suppressions.map((suppression) => (
+                <tr key={suppression.id}>
                   <td>
-                    <Button size="compact-xs" variant="default" onClick={() => choose(suppression)}>
-                      Lift…
-                    </Button>
+                    <Mark look={SUPPRESSED} word="suppressed" />
                   </td>
-                )}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-      <Older list={list} />
+                  <td style={{ overflowWrap: 'anywhere' }}>{suppression.address}</td>
+                  <td>{channelWord(suppression.channel)}</td>
+                  <td data-wide="">
+                    <Why suppression={suppression} />
+                  </td>
+                  <td>
+                    <When at={suppression.createdAt} />
+                  </td>
+                  {canLift && (
+                    <td>
+                      <Button size="compact-xs" variant="default" onClick={() => choose(suppression)}>
+                        Lift…
+                      </Button>
+                    </td>
+                  )}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </PagedList>
       {chosen && <Lift suppression={chosen} scope={scope} close={() => choose(null)} />}
     </section>
   )
@@ -76,7 +70,7 @@ export function Suppressions({ scope, address }: { scope: Scope; address: string
 function Why({ suppression: { cause, error, notificationId, createdBy } }: { suppression: Suppression }) {
   return (
     <>
-      {CAUSES[cause]}
+      {suppressionCause(cause)}
       {cause === 'operator' && `, by ${createdBy}`}
       {error !== null && <div style={{ color: 'var(--mantine-color-dimmed)' }}>{error}</div>}
       {notificationId !== null && (
@@ -102,7 +96,7 @@ function Lift({ suppression, scope, close }: { suppression: Suppression; scope: 
       close={close}
     >
       <Text>
-        It is suppressed on {channelWord(suppression.channel)}, because {CAUSES[suppression.cause]}
+        It is suppressed on {channelWord(suppression.channel)}, because {suppressionCause(suppression.cause)}
         {suppression.error === null ? '' : ` (${suppression.error})`}. Writing to addresses that bounce or complain
         harms the sender’s name with its provider.
       </Text>

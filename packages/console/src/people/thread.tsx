@@ -13,7 +13,7 @@ import { When } from '../parts/when.tsx'
 export function Thread({ conversationId, scope }: { conversationId: string; scope: Scope }) {
   const list = usePaged<NotificationView>('/api/notifications', scope, { conversationId, limit: 30 })
   if (!list.items) return list.error ? <Trouble error={list.error} retry={() => void list.refetch()} /> : <Loading />
-  if (list.items.length === 0) return <Blank title="Nothing was said yet" />
+  if (list.items.length === 0 && !list.hasNextPage) return <Blank title="Nothing was said yet" />
   return (
     <>
       <Older list={list} word="Earlier" />

@@ -4,6 +4,7 @@ import type { TestClock } from '@pillarbox/client'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { call, get } from '../app/api.ts'
 import { type Scope, useCanAct } from '../app/session.ts'
+import { durationWords } from '../parts/duration.ts'
 import { exact, useZone } from '../parts/when.tsx'
 
 const STEPS = [
@@ -38,7 +39,7 @@ export function TestClockBar({ scope }: { scope: Scope }) {
   return (
     <Group gap={6} role="group" aria-label="Test clock">
       <Text size="sm" {...(isAhead ? { style: { color: 'var(--pbx-warn)' }, fw: 550 } : { c: 'dimmed' })}>
-        {isAhead ? `▲ Clock ahead by ${inWords(data.ahead)}: ${exact(data.now, zone)}` : 'Clock: real time'}
+        {isAhead ? `▲ Clock ahead by ${durationWords(data.ahead)}: ${exact(data.now, zone)}` : 'Clock: real time'}
       </Text>
       {canAct &&
         STEPS.map(({ advance, word }) => (
@@ -59,14 +60,4 @@ export function TestClockBar({ scope }: { scope: Scope }) {
       )}
     </Group>
   )
-}
-
-/** `P1DT2H` as `1 d 2 h`. */
-function inWords(duration: string): string {
-  return duration
-    .replace(/^P/, '')
-    .replace('T', '')
-    .toLowerCase()
-    .replaceAll(/(\d+(?:\.\d+)?)([dhms])/g, '$1 $2 ')
-    .trim()
 }

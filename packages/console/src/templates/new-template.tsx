@@ -56,7 +56,7 @@ function Writing({ catalogue, defaultLocale, scope }: { catalogue: Catalogue; de
       })
     },
     onSuccess: async ({ id }) => {
-      await queries.invalidateQueries({ queryKey: ['live', 'templates'] })
+      await queries.invalidateQueries({ queryKey: ['live'] })
       await navigate({ to: '/templates/$id', params: { id } })
     },
   })

@@ -1,12 +1,12 @@
 import './templates.css'
 import { Button, Group, NativeSelect, Stack, TextInput, Title } from '@mantine/core'
 import type { Template } from '@pillarbox/client'
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { get, type PageOf } from '../app/api.ts'
 import { useCatalogue } from '../app/event-types.ts'
 import { useCanConfigure, useScope } from '../app/session.ts'
-import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { Blank } from '../parts/blank.tsx'
+import { Heads } from '../parts/heads.tsx'
+import { PagedList, usePaged } from '../parts/paged.tsx'
 import { CHANNEL_NAMES, channelWord } from '../parts/to.tsx'
 import { When } from '../parts/when.tsx'
 import { TemplateState, WarningCount } from './template-words.tsx'
@@ -19,24 +19,7 @@ export function Templates() {
   const navigate = useNavigate({ from: '/templates' })
   const canConfigure = useCanConfigure()
   const { data: catalogue } = useCatalogue(scope)
-  const list = useInfiniteQuery({
-    queryKey: ['live', 'templates', scope.tenantId, JSON.stringify(search)],
-    queryFn: ({ pageParam }) =>
-      get<PageOf<Template>>('/api/message-templates', {
-        ...scope.query,
-        eventType,
-        channel,
-        locale,
-        isActive,
-        cursor: pageParam,
-      }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    enabled: scope.tenantId !== null,
-    placeholderData: keepPreviousData,
-    refetchInterval: 30_000,
-  })
-  const templates = list.data?.pages.flatMap(({ items }) => items)
+  const list = usePaged<Template>('/api/message-templates', scope, { eventType, channel, locale, isActive })
   const narrow = (changes: Partial<typeof search>): void =>
     void navigate({ search: (old) => ({ ...old, ...changes }), replace: true })
   return (
@@ -90,25 +73,18 @@ export function Templates() {
         />
       </Group>
       <section className="panel" aria-label="Found">
-        {!templates ? (
-          list.error ? (
-            <Trouble error={list.error} retry={() => void list.refetch()} />
-          ) : (
-            <Loading />
-          )
-        ) : templates.length === 0 ? (
-          <Blank title={eventType || channel || locale || isActive ? 'None match' : 'No words yet'}>
-            A template is what an event of one type says on one channel in one language. Templates come with a
-            catalogue, or are written here.
-          </Blank>
-        ) : (
-          <TemplateTable templates={templates} />
-        )}
-        {list.hasNextPage && (
-          <Button fullWidth variant="subtle" radius={0} onClick={() => void list.fetchNextPage()}>
-            More
-          </Button>
-        )}
+        <PagedList
+          list={list}
+          word="More"
+          blank={
+            <Blank title={eventType || channel || locale || isActive ? 'None match' : 'No words yet'}>
+              A template is what an event of one type says on one channel in one language. Templates come with a
+              catalogue, or are written here.
+            </Blank>
+          }
+        >
+          {(templates) => <TemplateTable templates={templates} />}
+        </PagedList>
       </section>
     </Stack>
   )
@@ -117,15 +93,7 @@ export function Templates() {
 function TemplateTable({ templates }: { templates: readonly Template[] }) {
   return (
     <table className="rows cards">
-      <thead>
-        <tr>
-          {['event type', 'channel', 'locale', 'says', 'state', 'version', 'changed'].map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads names={['event type', 'channel', 'locale', 'says', 'state', 'version', 'changed']} />
       <tbody>
         {templates.map((template) => (
           <tr key={template.id}>

@@ -7,6 +7,7 @@ import { get, type PageOf } from '../app/api.ts'
 import { type Scope, useCanConfigure } from '../app/session.ts'
 import { Loading, Trouble } from '../parts/blank.tsx'
 import { DiffView } from '../parts/diff-view.tsx'
+import { Heads } from '../parts/heads.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { When } from '../parts/when.tsx'
 import { SaveDialog } from './save-dialog.tsx'
@@ -80,15 +81,7 @@ function VersionTable({
 }) {
   return (
     <table className="rows cards">
-      <thead>
-        <tr>
-          {['version', 'changed', 'by'].map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Heads names={['version', 'changed', 'by']} />
       <tbody>
         {versions.map(({ version, changedAt, changedBy, isActive }) => (
           <tr key={version} style={version === chosen ? { background: 'var(--pbx-hover)' } : undefined}>

@@ -4,10 +4,10 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call } from '../app/api.ts'
 import { AskDialog } from '../parts/ask-dialog.tsx'
-import { Blank, Loading, Trouble } from '../parts/blank.tsx'
+import { Blank } from '../parts/blank.tsx'
 import { Heads } from '../parts/heads.tsx'
 import { Mark, SHAPES } from '../parts/mark.tsx'
-import { Older, usePaged } from '../parts/paged.tsx'
+import { PagedList, usePaged } from '../parts/paged.tsx'
 import { Panel } from '../parts/panel.tsx'
 import { When } from '../parts/when.tsx'
 
@@ -18,7 +18,12 @@ export function Alerts() {
   const { alerts } = useSearch({ from: '/shell/workers' })
   const navigate = useNavigate({ from: '/workers' })
   const [seen, setSeen] = useState<Alert | null>(null)
-  const list = usePaged<Alert>('/ops/alerts', EVERYWHERE, { status: alerts === 'all' ? undefined : 'open' }, 10_000)
+  const list = usePaged<Alert>(
+    '/ops/alerts',
+    EVERYWHERE,
+    { status: alerts === 'all' ? undefined : 'open' },
+    { everyMs: 10_000 },
+  )
   return (
     <Panel
       title="Alerts"
@@ -35,47 +40,46 @@ export function Alerts() {
         />
       }
     >
-      {!list.items ? (
-        list.error ? (
-          <Trouble error={list.error} />
-        ) : (
-          <Loading lines={2} />
-        )
-      ) : list.items.length === 0 ? (
-        <Blank title="Nothing is wrong">
-          What is stuck, an account whose breaker is open, or a server without workers would stand here, and be told to
-          whom PILLARBOX_ALERT_TO names.
-        </Blank>
-      ) : (
-        <table className="rows cards">
-          <Heads names={['state', 'what is wrong', 'tenant', 'since', 'acts']} />
-          <tbody>
-            {list.items.map((alert) => (
-              <tr key={alert.id}>
-                <td>
-                  <AlertMark alert={alert} />
-                </td>
-                <td data-wide="">
-                  {alert.summary}
-                  <div style={{ color: 'var(--mantine-color-dimmed)' }}>{alert.advice}</div>
-                </td>
-                <td>{alert.tenantId ?? '–'}</td>
-                <td>
-                  <When at={alert.since} />
-                </td>
-                <td>
-                  {alert.status === 'open' && alert.acknowledgedAt === null && (
-                    <Button size="compact-xs" variant="default" onClick={() => setSeen(alert)}>
-                      Acknowledge…
-                    </Button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-      <Older list={list} />
+      <PagedList
+        list={list}
+        lines={2}
+        blank={
+          <Blank title="Nothing is wrong">
+            What is stuck, an account whose breaker is open, or a server without workers would stand here, and be told
+            to whom PILLARBOX_ALERT_TO names.
+          </Blank>
+        }
+      >
+        {(found) => (
+          <table className="rows cards">
+            <Heads names={['state', 'what is wrong', 'tenant', 'since', 'acts']} />
+            <tbody>
+              {found.map((alert) => (
+                <tr key={alert.id}>
+                  <td>
+                    <AlertMark alert={alert} />
+                  </td>
+                  <td data-wide="">
+                    {alert.summary}
+                    <div style={{ color: 'var(--mantine-color-dimmed)' }}>{alert.advice}</div>
+                  </td>
+                  <td>{alert.tenantId ?? '–'}</td>
+                  <td>
+                    <When at={alert.since} />
+                  </td>
+                  <td>
+                    {alert.status === 'open' && alert.acknowledgedAt === null && (
+                      <Button size="compact-xs" variant="default" onClick={() => setSeen(alert)}>
+                        Acknowledge…
+                      </Button>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </PagedList>
       {seen && (
         <AskDialog
           title="Acknowledge this alert"

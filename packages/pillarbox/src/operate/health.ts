@@ -230,12 +230,12 @@ function reasonsIn(facts: HealthFacts, config: HealthDeps['config']): HealthReas
   if (openBreakers.length > 0)
     say(
       'breaker_open',
-      `${counted(openBreakers)} failed in a row and rest. They are tried again by themselves; GET /api/channel-accounts says what went wrong.`,
+      `The breaker of ${counted(openBreakers)} is open, after failures in a row. Sending is tried again by itself; GET /api/channel-accounts says what went wrong.`,
     )
   if (pausedAccounts.length > 0)
     say(
       'account_paused',
-      `${counted(pausedAccounts)} wait because the vendor refused their credentials. Correct those, then activate them.`,
+      `The vendor refused the credentials of ${counted(pausedAccounts)}. Correct them with PATCH /api/channel-accounts/{id}; notifications wait until then.`,
     )
   if (sinkTrouble)
     say(
@@ -277,5 +277,5 @@ function seconds(ms: number): string {
 }
 
 function counted(ids: readonly string[]): string {
-  return ids.length === 1 ? 'One account' : `${ids.length} accounts`
+  return ids.length === 1 ? 'one account' : `${ids.length} accounts`
 }
