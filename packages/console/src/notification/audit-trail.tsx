@@ -19,7 +19,7 @@ export function AuditTrail({ audit }: { audit: NotificationDetail['audit'] }) {
               <td>{actor}</td>
               <td>{action}</td>
               <td>{[from, to].filter((each) => each !== null).join(' → ')}</td>
-              <td style={{ overflowWrap: 'break-word' }}>{note ?? reason ?? ''}</td>
+              <td style={{ overflowWrap: 'anywhere' }}>{note ?? reason ?? ''}</td>
             </tr>
           ))}
         </tbody>
