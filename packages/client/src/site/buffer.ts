@@ -9,7 +9,7 @@ import type { CheckedNotification } from './site-notification.ts'
  * The buffer has an incarnation, an id that was made with the file, and numbers what it is given from 1 without gaps.
  */
 export interface SiteBuffer {
-  /** Throws `SiteBufferFullError`. A repeated id changes nothing. */
+  /** Throws `SiteBufferFullError`. A repeated id changes nothing, unless what has it was refused: that is replaced. */
   put(item: CheckedNotification, sentAt: number): void
   /** What is to be handed off next, urgent ones first, beside those that are set aside. */
   next(limits: { items: number; bytes: number }, setAside: ReadonlySet<string>): BufferedItem[]
@@ -186,6 +186,8 @@ export function openBuffer(options: {
     totals,
     put: ({ notificationId, isUrgent, expiresAt, text }, sentAt) =>
       inTransaction(db, () => {
+        // Whoever sends again what was refused has mended it.
+        statement(`delete from site_items where id = ? and state = 'refused'`).run(notificationId)
         if (statement('select 1 from site_items where id = ?').get(notificationId)) return
         const bytes = Buffer.byteLength(text) + ROW_BYTES
         const all = totals()

@@ -114,6 +114,23 @@ describe('what is sent at a site', () => {
     assert.deepEqual([outbox.health().refused, outbox.retry(id), outbox.discard(id)], [0, false, false])
   })
 
+  it('is handed off in its new words where it was refused and is sent again under its id', async (t) => {
+    const { central, open } = await openOutbox(t)
+    const outbox = open({ forwards: true })
+    let isWrong = true
+    central.ack = (ack) =>
+      isWrong ? { ...ack, accepted: false, permanent: true, error: 'There is no such list.' } : ack
+    const { notificationId } = outbox.send(alarm('wrong'))
+    await until('it is refused', () => outbox.health().refused === 1)
+    isWrong = false
+
+    assert.equal(outbox.send(alarm('right', { notificationId })).status, 'forwarding')
+    await emptied(outbox)
+
+    assert.equal(outbox.health().refused, 0)
+    assert.equal(central.requests.flatMap(({ items }) => items).at(-1)?.subject, 'right')
+  })
+
   it('goes before a long backlog where it is urgent, which still moves', async (t) => {
     const { central, open } = await openOutbox(t, { batchItems: 8 })
     const writer = open({ forwards: false })
