@@ -4,7 +4,7 @@ import { isEmail, isPhone } from '../model/address.ts'
 import type { Field, FieldForm } from './channel.ts'
 
 /** Checks of settings and secrets that several providers share; each answers what is wrong, or null. */
-interface FieldCheck {
+export interface FieldCheck {
   (value: unknown): string | null
   /** What a form should offer, where that is not a line of text. */
   readonly form?: FieldForm
