@@ -49,8 +49,17 @@ const operation = operationsOf('Templates', 'one', { isConfiguration: true })
 
 /** `/api/message-templates`: the words, per event type × channel × locale × scope. Checked when they are saved. */
 export function messageTemplateRoutes(app: App, context: Context): void {
-  const { store, clock, untrusted } = context
+  const { store, clock, untrusted, snapshots } = context
   const { templates } = store
+
+  /** Whatever this process renders next, it renders with what was changed. */
+  async function inUse<T>({ tenantId }: FastifyRequest, change: Promise<T>): Promise<T> {
+    try {
+      return await change
+    } finally {
+      snapshots.outdate(tenantId)
+    }
+  }
 
   app.get(
     '/api/message-templates',
@@ -85,7 +94,8 @@ export function messageTemplateRoutes(app: App, context: Context): void {
       response: { 201: TemplateJson },
     }),
     async (request, reply) => {
-      const made = await makeTemplate(context, request, whole(request.body, await tenantOf(request)))
+      const words = whole(request.body, await tenantOf(request))
+      const made = await inUse(request, makeTemplate(context, request, words))
       return reply.status(201).send(await json(made))
     },
   )
@@ -109,7 +119,7 @@ export function messageTemplateRoutes(app: App, context: Context): void {
       const tenant = await tenantOf(request)
       const current = await templateOf(request)
       const changes = { version: request.body.version, ...whole(request.body, tenant) }
-      return await json(await changeTemplate(context, request, current, changes))
+      return await json(await inUse(request, changeTemplate(context, request, current, changes)))
     },
   )
 
@@ -121,8 +131,10 @@ export function messageTemplateRoutes(app: App, context: Context): void {
       problems: ['already_exists', 'changed_meanwhile', 'unknown_event_type', 'invalid_template'],
       response: { 200: TemplateJson },
     }),
-    async (request) =>
-      await json(await changeTemplate(context, request, await templateOf(request), changesOf(request.body))),
+    async (request) => {
+      const current = await templateOf(request)
+      return await json(await inUse(request, changeTemplate(context, request, current, changesOf(request.body))))
+    },
   )
 
   app.delete(
@@ -133,7 +145,7 @@ export function messageTemplateRoutes(app: App, context: Context): void {
       response: { 200: TemplateJson, 204: Type.Null() },
     }),
     async (request, reply) => {
-      const kept = await removeTemplate(store, request, idParameter(request))
+      const kept = await inUse(request, removeTemplate(store, request, idParameter(request)))
       return kept ? reply.status(200).send(await withWarnings(kept)) : reply.status(204).send(null)
     },
   )
