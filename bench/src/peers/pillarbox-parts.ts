@@ -157,8 +157,9 @@ function notification(i: number, addressed: Addressed): NewNotification {
 
 /** One notification without an event, as the intake hands it to the store. */
 export async function insertDirect(store: Store, { i }: Payload): Promise<void> {
-  await store.notifications.insert([{ ...notification(i, toCounting(i)), eventId: null, scheduleId: null }])
-  store.wake.notify('dispatch')
+  const direct = { ...notification(i, toCounting(i)), eventId: null, scheduleId: null }
+  await store.notifications.insert([direct])
+  store.wake.notify('dispatch', direct.accountId === null ? [] : [direct.accountId])
 }
 
 /** Ledger and work rows of `count` notifications, due now. */

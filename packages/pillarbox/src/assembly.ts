@@ -26,7 +26,6 @@ import { sandboxReceipts } from './receipts/sandbox.ts'
 import { createHub } from './runtime/hub.ts'
 import type { Metrics } from './runtime/metrics.ts'
 import { isRunning, pidSpace } from './runtime/system.ts'
-import type { WakeTopic } from './runtime/wake-store.ts'
 import { openAccountSecrets } from './security/account-secrets.ts'
 import type { PayloadSeal } from './security/payload-seal.ts'
 import { createReach } from './security/reach.ts'
@@ -139,7 +138,7 @@ export async function assembleApp(parts: Assembly, engine: Engine | null): Promi
   const { config, logger, clock, ids, seal, payloadSeal, resolve, store, vendor, registry, receiptSources, untrusted } =
     parts
   const hub = engine?.hub ?? createHub(clock, store.wake)
-  const nudge = (topic: WakeTopic): void => hub.nudge(topic)
+  const { nudge } = hub
   // Whoever retries or resends by hand has just mended something: nothing is remembered here.
   const contexts = createContextBook(store, createTenantSnapshots(store, clock, 0))
   const planning = {

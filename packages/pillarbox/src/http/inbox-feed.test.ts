@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { recordingLogger } from '../../../../test/support/samples.ts'
-import type { WakeStore, WakeTopic } from '../runtime/wake-store.ts'
+import type { WakeListener, WakeStore, WakeTopic } from '../runtime/wake-store.ts'
 import { createInboxFeed, type InboxOwner, type Watch } from './inbox-feed.ts'
 
 const ADA = { tenantId: 'acme', userId: 'ada' }
@@ -16,7 +16,7 @@ function setup() {
   const revisions = new Map<string, number>()
   const asked: string[][] = []
   const notified: WakeTopic[] = []
-  const listeners = new Set<(topic: WakeTopic) => void>()
+  const listeners = new Set<WakeListener>()
   let isAway = false
   const wake: WakeStore = {
     notify: (topic) => void notified.push(topic),
@@ -53,7 +53,7 @@ function setup() {
     stop,
     waiting,
     hint: (topic: WakeTopic) => {
-      for (const listener of listeners) listener(topic)
+      for (const listener of listeners) listener(topic, [])
     },
     setAway: (away: boolean) => {
       isAway = away

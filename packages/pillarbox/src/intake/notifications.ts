@@ -13,7 +13,7 @@ import { type ComposeTools, compose, policyOf, throwUnlessRendered } from '../pl
 import { noRecipient } from '../plan/recipients.ts'
 import { createWordsFinder, type RequestWords, type WordsDeps, wordsProblems } from '../plan/request-words.ts'
 import type { SkipReport } from '../plan/skip-report.ts'
-import type { WakeTopic } from '../runtime/wake-store.ts'
+import type { Hub } from '../runtime/hub.ts'
 import type { Store } from '../store/store.ts'
 import type { TenantSnapshots } from '../tenant/snapshots.ts'
 import { instantMs, withoutNulls } from './body-fields.ts'
@@ -85,7 +85,7 @@ export interface NotificationIntakeDeps extends ComposeTools, WordsDeps {
   skips: SkipReport
   meters: Meters
   tracing: Tracing
-  nudge: (topic: WakeTopic) => void
+  nudge: Hub['nudge']
 }
 
 export function createNotificationIntake(deps: NotificationIntakeDeps): NotificationIntake {
@@ -238,8 +238,11 @@ export function createNotificationIntake(deps: NotificationIntakeDeps): Notifica
     const written = await insert()
     skips.note(notifications.filter((_, i) => written[i]?.duplicate === false))
     const now = clock.now()
-    if (notifications.some(({ stopped, dueAt }, i) => !written[i]?.duplicate && !stopped && (dueAt ?? 0) <= now))
-      nudge('dispatch')
+    const due = notifications.filter(
+      ({ stopped, dueAt }, i) => !written[i]?.duplicate && !stopped && (dueAt ?? 0) <= now,
+    )
+    const lanes = new Set(due.flatMap(({ accountId }) => accountId ?? []))
+    if (lanes.size > 0) nudge('dispatch', [...lanes])
     return written
   }
 

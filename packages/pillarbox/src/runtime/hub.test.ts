@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createManualClock } from '../../../../test/support/manual-clock.ts'
 import { createHub } from './hub.ts'
-import type { WakeTopic } from './wake-store.ts'
+import type { WakeListener, WakeTopic } from './wake-store.ts'
 
 function setup() {
   const clock = createManualClock()
   const notified: WakeTopic[] = []
-  const listeners = new Set<(topic: WakeTopic) => void>()
+  const listeners = new Set<WakeListener>()
   const hub = createHub(clock, {
     notify: (topic) => void notified.push(topic),
     subscribe: (listener) => {
@@ -18,8 +18,8 @@ function setup() {
   const woken: string[] = []
   for (const topic of ['events', 'dispatch', 'receipts', 'inbox'] as const)
     void hub[topic].wait(1_000).then(() => woken.push(topic))
-  const hint = (topic: WakeTopic): void => {
-    for (const listener of listeners) listener(topic)
+  const hint: WakeListener = (topic, lanes) => {
+    for (const listener of listeners) listener(topic, lanes)
   }
   return { clock, hub, notified, listeners, woken, hint }
 }
@@ -43,11 +43,20 @@ it('wakes the loop a nudge is for, and tells other processes', async () => {
 it('wakes the loop another process has a hint for, and does not pass the hint on', async () => {
   const { clock, notified, woken, hint } = setup()
 
-  hint('dispatch')
+  hint('dispatch', [])
   await clock.settle()
 
   assert.deepEqual(woken, ['dispatch'])
   assert.deepEqual(notified, [])
+})
+
+it('names the lanes that another process has named', () => {
+  const { hub, hint } = setup()
+
+  hint('dispatch', ['lane-1', 'lane-2'])
+  hub.nudge('dispatch', ['lane-2'])
+
+  assert.deepEqual(hub.takeLanes(), ['lane-1', 'lane-2'])
 })
 
 it('names each lane once, to the first who asks', () => {
@@ -65,7 +74,7 @@ it('hears nothing more of other processes once it is closed', async () => {
   const { clock, hub, listeners, woken, hint } = setup()
 
   hub.close()
-  hint('events')
+  hint('events', [])
   await clock.settle()
 
   assert.equal(listeners.size, 0)

@@ -26,13 +26,16 @@ export function createHub(clock: Clock, wake: WakeStore): Hub {
     inbox: createBell(clock),
   }
   const lanes = new Set<string>()
-  const unsubscribe = wake.subscribe((topic) => bells[topic].ring())
+  const unsubscribe = wake.subscribe((topic, named) => {
+    for (const lane of named) lanes.add(lane)
+    bells[topic].ring()
+  })
   return {
     ...bells,
     nudge(topic, named = []) {
       for (const lane of named) lanes.add(lane)
       bells[topic].ring()
-      wake.notify(topic)
+      wake.notify(topic, named)
     },
     takeLanes() {
       const taken = [...lanes]

@@ -53,6 +53,64 @@ async function untilListening(url: string, count: number): Promise<void> {
 }
 
 describe('wake', () => {
+  it('names the lanes of all who hint, unless one does not know its own or they are many', async () => {
+    await using database = await freshDatabase()
+    const [here, there] = [openWake(optionsFor(database.url)), openWake(optionsFor(database.url))]
+    const named: (readonly string[])[] = []
+    const other = ear()
+    there.subscribe((topic, lanes) => {
+      named.push(lanes.toSorted())
+      other.listen(topic)
+    })
+    here.subscribe(() => {})
+    await untilListening(database.url, 2)
+    const lane = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+    /** The first goes out at once, the others together when the quiet time is over. */
+    const hints = async (topic: WakeTopic, ...given: (readonly string[])[]): Promise<readonly string[] | undefined> => {
+      const before = named.length
+      here.notify(topic, [lane(0)])
+      for (const lanes of given) here.notify(topic, lanes)
+      await other.until(before + 2)
+      return named.at(-1)
+    }
+
+    assert.deepEqual(await hints('dispatch', [lane(1)], [lane(2), lane(1)]), [lane(1), lane(2)])
+    assert.deepEqual(await hints('events', [lane(1)], []), [])
+    assert.deepEqual(
+      await hints(
+        'inbox',
+        Array.from({ length: 21 }, (_, n) => lane(n)),
+      ),
+      [],
+    )
+    assert.deepEqual(named[0], [lane(0)])
+    await Promise.all([here.close(), there.close()])
+  })
+
+  it('leaves alone what in a hint is no lane', async () => {
+    await using database = await freshDatabase()
+    const here = openWake(optionsFor(database.url))
+    const heard: [WakeTopic, readonly string[]][] = []
+    const own = ear()
+    here.subscribe((topic, lanes) => {
+      heard.push([topic, lanes])
+      own.listen(topic)
+    })
+    await untilListening(database.url, 1)
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    for (const payload of ['', 'nothing', "dispatch ' or 1=1", 'events'])
+      await client.query('select pg_notify($1, $2)', ['pillarbox', payload])
+    await own.until(2)
+    await client.end()
+
+    assert.deepEqual(heard, [
+      ['dispatch', []],
+      ['events', []],
+    ])
+    await here.close()
+  })
+
   it('reaches other processes and not its own', async () => {
     await using database = await freshDatabase()
     const [here, there] = [openWake(optionsFor(database.url)), openWake(optionsFor(database.url))]

@@ -1,10 +1,13 @@
-import type { WakeStore, WakeTopic } from '../../runtime/wake-store.ts'
+import type { WakeListener, WakeStore, WakeTopic } from '../../runtime/wake-store.ts'
 import { discard, isSessionOurs, newClient, type SessionOptions } from './session.ts'
 
 const CHANNEL = 'pillarbox'
 const TOPICS: readonly WakeTopic[] = ['events', 'dispatch', 'receipts', 'inbox']
 /** NOTIFY takes a lock at commit that all notifying sessions share, so we use it sparingly. */
 const QUIET_MS = 5
+/** A hint has room for some 200 ids; whoever is told of that many looks for itself as quickly. */
+const MOST_LANES = 20
+const LANE_ID = /^[0-9a-f-]{36}$/
 /** A socket whose other end vanished says nothing: ask now and then. */
 const SELF_CHECK_MS = 15_000
 const FIRST_BACK_OFF_MS = 100
@@ -25,7 +28,7 @@ export interface PostgresWake extends WakeStore {
  */
 export function openWake(options: SessionOptions): PostgresWake {
   const { clock, logger } = options
-  const listeners = new Set<(topic: WakeTopic) => void>()
+  const listeners = new Set<WakeListener>()
   const closing = new AbortController()
   /** Topics to tell of once there is a connection. */
   const unsent = new Set<WakeTopic>()
@@ -37,9 +40,9 @@ export function openWake(options: SessionOptions): PostgresWake {
   /** The protocol answers one statement at a time. */
   let turn: Promise<unknown> = Promise.resolve()
 
-  const call = (topic: WakeTopic): void => {
+  const call = (topic: WakeTopic, lanes: readonly string[] = []): void => {
     hinted.add(topic)
-    for (const listener of listeners) listener(topic)
+    for (const listener of listeners) listener(topic, lanes)
   }
   const send = (text: string, values: string[] = []): Promise<void> => {
     const sent = turn.then(async () => {
@@ -62,8 +65,8 @@ export function openWake(options: SessionOptions): PostgresWake {
         return
       }
       fresh.on('notification', ({ processId, payload }) => {
-        const topic = TOPICS.find((each) => each === payload)
-        if (topic !== undefined && processId !== processIdOf(fresh)) call(topic)
+        const hint = hintOf(payload ?? '')
+        if (hint && processId !== processIdOf(fresh)) call(hint.topic, hint.lanes)
       })
       await fresh.query(`listen ${CHANNEL}`)
       client = fresh
@@ -102,20 +105,20 @@ export function openWake(options: SessionOptions): PostgresWake {
     if (!closing.signal.aborted && !isOff) keeping ??= keep()
   }
 
-  const notifyOnce = (topic: WakeTopic): void => {
+  const notifyOnce = (topic: WakeTopic, lanes: readonly string[] = []): void => {
     if (client === null) unsent.add(topic)
     // A hint that fails is dropped: the process that would have got it polls anyway.
-    else send('select pg_notify($1, $2)', [CHANNEL, topic]).catch(() => {})
+    else send('select pg_notify($1, $2)', [CHANNEL, [topic, ...lanes].join(' ')]).catch(() => {})
   }
   const notify = rateLimited(notifyOnce, (ms) => clock.sleep(ms, closing.signal))
 
   return {
     wasHinted: (topic) => hinted.delete(topic),
-    notify: (topic) => {
+    notify: (topic, lanes = []) => {
       hinted.add(topic)
       if (isOff || closing.signal.aborted) return
       start()
-      notify(topic)
+      notify(topic, lanes)
     },
     subscribe: (listener) => {
       start()
@@ -131,25 +134,36 @@ export function openWake(options: SessionOptions): PostgresWake {
   }
 }
 
-/** Calls at once, and then at most once per `QUIET_MS` and topic, at the end of the quiet time if asked meanwhile. */
-function rateLimited(
-  notify: (topic: WakeTopic) => void,
-  sleep: (ms: number) => Promise<void>,
-): (topic: WakeTopic) => void {
-  const quiet = new Map<WakeTopic, { isAskedAgain: boolean }>()
-  const begin = (topic: WakeTopic): void => {
-    notify(topic)
-    const period = { isAskedAgain: false }
-    quiet.set(topic, period)
+/** `topic lane lane …`. Anybody who may use the database can send one: what is no hint of ours is left alone. */
+function hintOf(payload: string): { topic: WakeTopic; lanes: string[] } | null {
+  const [named, ...lanes] = payload.split(' ')
+  const topic = TOPICS.find((each) => each === named)
+  return topic === undefined ? null : { topic, lanes: lanes.slice(0, MOST_LANES).filter((lane) => LANE_ID.test(lane)) }
+}
+
+type Notify = (topic: WakeTopic, lanes: readonly string[]) => void
+
+/**
+ * Calls at once, and then at most once per `QUIET_MS` and topic, at the end of the quiet time if asked meanwhile. Names the
+ * lanes of all who asked, unless one of them does not know its own, or they are many.
+ */
+function rateLimited(notify: Notify, sleep: (ms: number) => Promise<void>): Notify {
+  /** Who asked again in the quiet time of a topic. */
+  const quiet = new Map<WakeTopic, (readonly string[])[]>()
+  const begin = (topic: WakeTopic, asked: readonly (readonly string[])[]): void => {
+    const lanes = new Set(asked.flat())
+    notify(topic, asked.every((named) => named.length > 0) && lanes.size <= MOST_LANES ? [...lanes] : [])
+    const again: (readonly string[])[] = []
+    quiet.set(topic, again)
     void sleep(QUIET_MS).then(() => {
       quiet.delete(topic)
-      if (period.isAskedAgain) begin(topic)
+      if (again.length > 0) begin(topic, again)
     })
   }
-  return (topic) => {
-    const period = quiet.get(topic)
-    if (period === undefined) begin(topic)
-    else period.isAskedAgain = true
+  return (topic, lanes) => {
+    const again = quiet.get(topic)
+    if (again === undefined) begin(topic, [lanes])
+    else again.push(lanes)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../model/ports.ts'
-import type { WakeStore, WakeTopic } from '../../runtime/wake-store.ts'
+import type { WakeListener, WakeStore, WakeTopic } from '../../runtime/wake-store.ts'
 import type { Connection } from './connection.ts'
 
 export interface WakeOptions {
@@ -18,7 +18,7 @@ const TOPICS: readonly WakeTopic[] = ['events', 'dispatch', 'receipts', 'inbox']
  * `notify` has nothing to do. Looks only while somebody listens.
  */
 export function openWake({ connection, clock, watch }: WakeOptions): WakeStore & { close(): void } {
-  const listeners = new Set<(topic: WakeTopic) => void>()
+  const listeners = new Set<WakeListener>()
   const closing = new AbortController()
   const version = connection.db.prepare('pragma data_version')
   const dataVersion = (): unknown => version.get()?.['data_version']
@@ -33,7 +33,7 @@ export function openWake({ connection, clock, watch }: WakeOptions): WakeStore &
       const found = look(dataVersion)
       if (found === undefined || found === seen) continue
       seen = found
-      for (const listener of listeners) for (const topic of TOPICS) listener(topic)
+      for (const listener of listeners) for (const topic of TOPICS) listener(topic, [])
     }
     isWatching = false
   }
